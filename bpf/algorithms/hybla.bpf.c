@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * TCP Hybla: a connection with a long round trip grows as fast as one with RTT0.
+ *
+ * Source: C. Caini, R. Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks",
+ * International Journal of Satellite Communications and Networking 22, 2004.
+ *
+ * Deliberate differences:
+ *  1. The round-trip time in rho is the lowest that the kernel has seen in its window (rtt_min),
+ *     so that a queue of our own making does not speed us up further.
+ *  2. 2^rho is cut off at rho = 16.
+ *  3. Outside the Open state growth is Reno's, as in Linux.
+ *  4. Idle keep (idle_keep.h).
+ *
+ * Switched in mid-flight: the window is kept. (The textbook initialisation sets it to 2.)
+ */
+#include "idle_keep.h"
+#include "reno.h"
+
+struct hybla {
+	struct idle_keep idle;
+	u32 fraction_16; /* growth not yet whole, segments << 16 */
+};
+ASSERT_FITS_PRIVATE_AREA(struct hybla);
+
+/* RTT0, the round trip of the connection to be as fast as (microseconds). */
+#define RTT0_US (25 * USEC_PER_MSEC)
+#define RHO_MAX 16
+
+/* 2^(n/8) in 1/128, n = 0..7 */
+static __always_inline u32 power_of_eighths(u32 eighths)
+{
+	switch (eighths) {
+	case 0:
+		return 128;
+	case 1:
+		return 140;
+	case 2:
+		return 152;
+	case 3:
+		return 166;
+	case 4:
+		return 181;
+	case 5:
+		return 197;
+	case 6:
+		return 215;
+	default:
+		return 235;
+	}
+}
+
+/* "rho = RTT / RTT0", at least 1; in eighths. */
+static __always_inline u32 rho_8th(const struct tcp_sock *tp)
+{
+	u64 rho = (u64)tcp_min_rtt(tp) * 8 / RTT0_US;
+
+	return max(min(rho, (u64)RHO_MAX * 8), 8ULL);
+}
+
+/* Adds `increment_16` (segments << 16) to the window. */
+static __always_inline void hybla_grow(struct tcp_sock *tp, struct hybla *hybla, u64 increment_16)
+{
+	u64 grow_16 = increment_16 + hybla->fraction_16;
+
+	hybla->fraction_16 = grow_16 & 0xffff;
+	tp->snd_cwnd = min(tp->snd_cwnd + (u32)(grow_16 >> 16), tp->snd_cwnd_clamp);
+}
+
+CALLBACK(void, hybla_init, struct sock *sk)
+{
+	take_over(sk);
+}
+
+CALLBACK(void, hybla_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct hybla *hybla = inet_csk_ca(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 rho = rho_8th(tp);
+
+	if (!tcp_is_cwnd_limited(sk))
+		return;
+	if (ca_state(sk) != TCP_CA_Open) {
+		if (tcp_in_slow_start(tp))
+			acked = reno_slow_start(tp, acked);
+		reno_additive_increase(tp, tp->snd_cwnd, acked);
+		return;
+	}
+	if (tcp_in_slow_start(tp)) {
+		/* "cwnd <- cwnd + 2^rho - 1" */
+		u64 power_7 = (u64)power_of_eighths(rho % 8) << (rho / 8);
+
+		hybla_grow(tp, hybla, (power_7 - 128) << 9);
+		tp->snd_cwnd = min(tp->snd_cwnd, tp->snd_ssthresh);
+	} else {
+		/* "cwnd <- cwnd + rho^2 / cwnd" */
+		hybla_grow(tp, hybla, ((u64)rho * rho << 10) / tp->snd_cwnd);
+	}
+}
+
+CALLBACK(u32, hybla_ssthresh, struct sock *sk)
+{
+	return max(tcp_sk(sk)->snd_cwnd >> 1, 2);
+}
+
+CALLBACK(u32, hybla_undo_cwnd, struct sock *sk)
+{
+	return reno_undo_cwnd(sk);
+}
+
+CALLBACK(void, hybla_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	idle_keep_event(sk, event);
+}
+
+CALLBACK(void, hybla_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	idle_keep_acked(sk);
+}
+
+ALGORITHM(hybla) = {
+	.init = (void *)hybla_init,
+	.release = (void *)idle_keep_release,
+	.cong_avoid = (void *)hybla_cong_avoid,
+	.ssthresh = (void *)hybla_ssthresh,
+	.undo_cwnd = (void *)hybla_undo_cwnd,
+	.cwnd_event = (void *)hybla_cwnd_event,
+	.pkts_acked = (void *)hybla_pkts_acked,
+	.min_tso_segs = (void *)idle_keep_min_tso_segs,
+	.flags = TCP_CONG_NON_RESTRICTED,
+	.name = "kk_hybla",
+};

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Scalable TCP.
+ *
+ * Source: T. Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks", ACM
+ * CCR 33(2), 2003.
+ *
+ * Deliberate differences:
+ *  1. Below a window of 100 segments growth is Reno's: a = 0.01 per ACK would be slower than one
+ *     segment per round trip there. (The paper starts Scalable TCP at a "legacy window" for the
+ *     same reason.)
+ *  2. Idle keep (idle_keep.h).
+ *
+ * Switched in mid-flight: has no state of its own; goes on from the window it finds.
+ */
+#include "idle_keep.h"
+#include "reno.h"
+
+struct scalable {
+	struct idle_keep idle;
+};
+ASSERT_FITS_PRIVATE_AREA(struct scalable);
+
+/* "cwnd <- cwnd + 0.01" for each ACK: one segment for every 100. */
+#define ACKS_PER_SEGMENT 100
+
+CALLBACK(void, scalable_init, struct sock *sk)
+{
+	take_over(sk);
+}
+
+CALLBACK(void, scalable_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!tcp_is_cwnd_limited(sk))
+		return;
+	if (tcp_in_slow_start(tp)) {
+		acked = reno_slow_start(tp, acked);
+		if (!acked)
+			return;
+	}
+	reno_additive_increase(tp, min(tp->snd_cwnd, ACKS_PER_SEGMENT), acked);
+}
+
+/* "cwnd <- cwnd - [0.125 * cwnd]" */
+CALLBACK(u32, scalable_ssthresh, struct sock *sk)
+{
+	u32 cwnd = tcp_sk(sk)->snd_cwnd;
+
+	return max(cwnd - (cwnd >> 3), 2);
+}
+
+CALLBACK(u32, scalable_undo_cwnd, struct sock *sk)
+{
+	return reno_undo_cwnd(sk);
+}
+
+CALLBACK(void, scalable_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	idle_keep_event(sk, event);
+}
+
+CALLBACK(void, scalable_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	idle_keep_acked(sk);
+}
+
+ALGORITHM(scalable) = {
+	.init = (void *)scalable_init,
+	.release = (void *)idle_keep_release,
+	.cong_avoid = (void *)scalable_cong_avoid,
+	.ssthresh = (void *)scalable_ssthresh,
+	.undo_cwnd = (void *)scalable_undo_cwnd,
+	.cwnd_event = (void *)scalable_cwnd_event,
+	.pkts_acked = (void *)scalable_pkts_acked,
+	.min_tso_segs = (void *)idle_keep_min_tso_segs,
+	.flags = TCP_CONG_NON_RESTRICTED,
+	.name = "kk_scalable",
+};

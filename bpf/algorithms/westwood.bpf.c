@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * TCP Westwood+: after a loss the window is what the path was seen to carry, not half.
+ *
+ * Source: L. A. Grieco, S. Mascolo, "Performance evaluation and comparison of Westwood+, New Reno,
+ * and Vegas TCP congestion control", ACM CCR 34(2), 2004.
+ *
+ * Deliberate differences:
+ *  1. The bandwidth sample counts segments delivered (SACKed ones included) times the MSS, which
+ *     the kernel keeps, in place of the duplicate-ACK bookkeeping of the paper.
+ *  2. Idle time is no part of a sample: the paper's sender always has something to send.
+ *  3. Idle keep (idle_keep.h).
+ *
+ * Switched in mid-flight: the filter starts with its first sample; a loss before that is answered
+ * as Reno would.
+ */
+#include "idle_keep.h"
+#include "reno.h"
+
+struct westwood {
+	struct idle_keep idle;
+	u64 sample_start_us;
+	u32 sample_delivered; /* tp->delivered at its start */
+	u32 filtered;	      /* bandwidth behind the first filter, bytes per millisecond */
+	u32 bandwidth;	      /* bandwidth estimate, bytes per millisecond; 0: none yet */
+};
+ASSERT_FITS_PRIVATE_AREA(struct westwood);
+
+/* Shortest time over which a bandwidth sample is taken. */
+#define SAMPLE_MIN_US (50 * USEC_PER_MSEC)
+
+static __always_inline void sample_restart(struct westwood *w, const struct tcp_sock *tp)
+{
+	w->sample_start_us = tp->tcp_mstamp;
+	w->sample_delivered = tp->delivered;
+}
+
+/* "b(k) = alpha b(k-1) + (1 - alpha) sample", alpha = 7/8, applied twice as in Linux */
+static __always_inline u32 low_pass(u32 average, u32 sample)
+{
+	return ((u64)average * 7 + sample) >> 3;
+}
+
+/* One sample per round trip: what was delivered in it. */
+static __always_inline void bandwidth_sample(struct westwood *w, const struct tcp_sock *tp)
+{
+	u64 us = tp->tcp_mstamp - w->sample_start_us;
+	u64 bytes = (u64)(tp->delivered - w->sample_delivered) * tp->mss_cache;
+	u32 sample;
+
+	if (us < max(tp->srtt_us >> 3, SAMPLE_MIN_US))
+		return;
+	sample = bytes * USEC_PER_MSEC / us;
+	if (!w->bandwidth)
+		w->filtered = w->bandwidth = sample;
+	w->filtered = low_pass(w->filtered, sample);
+	w->bandwidth = low_pass(w->bandwidth, w->filtered);
+	sample_restart(w, tp);
+}
+
+/* "ssthresh = (BWE * RTTmin) / seg_size" */
+static __always_inline u32 pipe_segments(const struct westwood *w, const struct tcp_sock *tp)
+{
+	u64 bytes = (u64)w->bandwidth * tcp_min_rtt(tp) / USEC_PER_MSEC;
+
+	return max((u32)(bytes / max(tp->mss_cache, 1)), 2);
+}
+
+CALLBACK(void, westwood_init, struct sock *sk)
+{
+	take_over(sk);
+	sample_restart(inet_csk_ca(sk), tcp_sk(sk));
+}
+
+CALLBACK(void, westwood_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!tcp_is_cwnd_limited(sk))
+		return;
+	if (tcp_in_slow_start(tp)) {
+		acked = reno_slow_start(tp, acked);
+		if (!acked)
+			return;
+	}
+	reno_additive_increase(tp, tp->snd_cwnd, acked);
+}
+
+CALLBACK(u32, westwood_ssthresh, struct sock *sk)
+{
+	const struct westwood *w = inet_csk_ca(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!w->bandwidth)
+		return max(tp->snd_cwnd >> 1, 2);
+	return pipe_segments(w, tp);
+}
+
+CALLBACK(u32, westwood_undo_cwnd, struct sock *sk)
+{
+	return reno_undo_cwnd(sk);
+}
+
+CALLBACK(void, westwood_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	struct westwood *w = inet_csk_ca(sk);
+
+	idle_keep_event(sk, event);
+	if (event == CA_EVENT_TX_START)
+		sample_restart(w, tcp_sk(sk));
+}
+
+CALLBACK(void, westwood_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	idle_keep_acked(sk);
+	bandwidth_sample(inet_csk_ca(sk), tcp_sk(sk));
+}
+
+ALGORITHM(westwood) = {
+	.init = (void *)westwood_init,
+	.release = (void *)idle_keep_release,
+	.cong_avoid = (void *)westwood_cong_avoid,
+	.ssthresh = (void *)westwood_ssthresh,
+	.undo_cwnd = (void *)westwood_undo_cwnd,
+	.cwnd_event = (void *)westwood_cwnd_event,
+	.pkts_acked = (void *)westwood_pkts_acked,
+	.min_tso_segs = (void *)idle_keep_min_tso_segs,
+	.flags = TCP_CONG_NON_RESTRICTED,
+	.name = "kk_westwood",
+};

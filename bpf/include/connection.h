@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What is remembered of a connection across switches, beside the socket itself.
+ *
+ * In the kernel it lives in socket storage, which all objects share; natively the socket points
+ * to it. It goes away with the socket.
+ */
+#ifndef KIRIKAE_CONNECTION_H
+#define KIRIKAE_CONNECTION_H
+
+#include "kernel.h"
+
+/* Losses sorted into runs; see bpf/switcher/loss_runs.h. */
+struct loss_runs {
+	u32 end_seq;	/* first sequence number after the latest run */
+	u32 segments;	/* its length */
+	u32 isolated;	/* segments lost in runs of at most 2, in this period */
+	u32 bursts;	/* runs of at least 3, in this period */
+	u32 dsack_dups; /* the socket's counter when last looked at */
+};
+
+/* Smoothed rates; see bpf/switcher/estimator.h. */
+struct estimator {
+	u64 period_start_us; /* 0: no period yet */
+	u32 period_start_segs;
+	u32 isolated_ppb; /* isolated losses per 10^9 segments sent */
+	u32 burst_ppb;	  /* burst losses per 10^9 segments sent */
+	u64 averaged_sent;     /* moving averages behind the rates, << AVERAGE_SCALE */
+	u64 averaged_isolated;
+	u64 averaged_bursts;
+};
+
+enum connection_flags {
+	CONNECTION_CHOICE_DUE = 1, /* there are new rates, and no choice by them yet */
+	CONNECTION_LEFT_ALONE = 2, /* the application took another algorithm itself */
+};
+
+struct connection {
+	char original[TCP_CA_NAME_MAX]; /* the algorithm it had when first met */
+	char current[TCP_CA_NAME_MAX];	/* the one it was given last */
+	u32 flags;
+	u32 algorithm; /* column of the table that describes the one in use */
+	u32 switches;
+	u32 ssthresh_before_bbr; /* 0: not in bbr */
+	struct loss_runs runs;
+	struct estimator estimator;
+};
+
+#ifdef __bpf__
+struct {
+	__uint(type, 24 /* BPF_MAP_TYPE_SK_STORAGE */);
+	__uint(map_flags, 1 /* BPF_F_NO_PREALLOC */);
+	__type(key, int);
+	__type(value, struct connection);
+} connections SEC(".maps");
+
+/* NULL where the switcher has not met this connection. */
+static __always_inline struct connection *connection_of(struct sock *sk)
+{
+	return bpf_sk_storage_get(&connections, sk, 0, 0);
+}
+#else
+static __always_inline struct connection *connection_of(struct sock *sk)
+{
+	return tcp_sk(sk)->connection;
+}
+#endif
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Idle keep: the congestion window survives an idle gap, and the first window after the gap is
+ * paced at the rate at which the path was last seen to deliver.
+ *
+ * After an idle time of one RTO Linux cuts the window back towards the initial one (RFC 2861,
+ * sysctl tcp_slow_start_after_idle), so that an answer of 64 KB takes several round trips again.
+ * An algorithm hears of the cut just before it (CA_EVENT_CWND_RESTART) and of the transmission
+ * after it (CA_EVENT_TX_START), and puts the window back in between, for its own connection only.
+ *
+ * A whole window sent at line rate overflows a shallow queue. So it is spread at 5/4 of the
+ * delivery rate: fast enough that the bottleneck never waits, and only a fifth of the window
+ * queues there. The delivery rate is taken from the spacing of ACKs, not from the kernel's rate
+ * sample: that one divides by a whole round trip and so underrates a path by the share of the
+ * round trip that a short burst leaves empty.
+ *
+ * RFC 7661 (section 4.3) lets a window that is not in use be kept for 5 minutes; so does this.
+ */
+#ifndef KIRIKAE_IDLE_KEEP_H
+#define KIRIKAE_IDLE_KEEP_H
+
+#include "switching.h"
+
+#define KEEP_AT_MOST_US (300ULL * USEC_PER_SEC)
+/* Segments over which a delivery rate is taken: fewer are blurred by delayed ACKs. */
+#define RATE_RUN_SEGMENTS 10
+/* A rate is remembered for this many to twice this many transmissions after idle. */
+#define RATE_MEMORY 4
+#define MIN_TSO_SEGMENTS 2
+
+/* First member of every algorithm's private area. */
+struct idle_keep {
+	u64 rate;	      /* bytes per second: the fastest remembered; 0: none yet */
+	u64 latest_rate;      /* the fastest since `rate` was last renewed */
+	u64 run_start_us;     /* when the present run of deliveries began; 0: not begun */
+	u64 cut_us;	      /* when the window was about to be cut */
+	u32 run_delivered;    /* tp->delivered at its beginning */
+	u32 cwnd;	      /* window before the cut, segments; 0: nothing to restore */
+	u32 paced_end;	      /* sequence number up to which the restored window is paced */
+	u32 starts;	      /* transmissions after idle since `rate` was renewed */
+};
+
+static __always_inline struct idle_keep *idle_keep(const struct sock *sk)
+{
+	return inet_csk_ca(sk);
+}
+
+/* A fresh maximum every RATE_MEMORY transmissions, so that an old, faster path is forgotten. */
+static __always_inline void idle_keep_age_rate(struct idle_keep *keep)
+{
+	if (keep->latest_rate > keep->rate)
+		keep->rate = keep->latest_rate;
+	if (++keep->starts < RATE_MEMORY)
+		return;
+	if (keep->latest_rate)
+		keep->rate = keep->latest_rate;
+	keep->latest_rate = 0;
+	keep->starts = 0;
+}
+
+static __always_inline void idle_keep_pace(struct sock *sk, const struct idle_keep *keep)
+{
+	u64 rate = keep->rate + keep->rate / 4;
+
+	sk->sk_pacing_rate = min(rate, (u64)sk->sk_max_pacing_rate);
+}
+
+/* Nothing was in flight and something is about to be: restore the window, pace it. */
+static __always_inline void idle_keep_start(struct sock *sk, struct idle_keep *keep)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (keep->cwnd > tp->snd_cwnd && tp->tcp_mstamp - keep->cut_us < KEEP_AT_MOST_US)
+		tp->snd_cwnd = min(keep->cwnd, tp->snd_cwnd_clamp);
+	keep->cwnd = 0;
+	keep->run_start_us = 0;
+	idle_keep_age_rate(keep);
+	if (!keep->rate)
+		return;
+	keep->paced_end = tp->snd_nxt + tp->snd_cwnd * tp->mss_cache;
+	if (sk->sk_pacing_status == SK_PACING_NONE)
+		sk->sk_pacing_status = SK_PACING_NEEDED;
+	idle_keep_pace(sk, keep);
+}
+
+/* For cwnd_event. */
+static __always_inline void idle_keep_event(struct sock *sk, enum tcp_ca_event event)
+{
+	struct idle_keep *keep = idle_keep(sk);
+
+	if (event == CA_EVENT_CWND_RESTART) {
+		/* Comes once per buffer written until something is sent: the first counts. */
+		if (!keep->cwnd) {
+			keep->cwnd = tcp_sk(sk)->snd_cwnd;
+			keep->cut_us = tcp_sk(sk)->tcp_mstamp;
+		}
+	} else if (event == CA_EVENT_TX_START) {
+		idle_keep_start(sk, keep);
+	}
+}
+
+/* For pkts_acked: measures the delivery rate. */
+static __always_inline void idle_keep_acked(struct sock *sk)
+{
+	struct idle_keep *keep = idle_keep(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 segments = tp->delivered - keep->run_delivered;
+	u64 rate;
+
+	if (keep->run_start_us) {
+		u64 us = tp->tcp_mstamp - keep->run_start_us;
+
+		if (segments < RATE_RUN_SEGMENTS)
+			return;
+		rate = (u64)segments * tp->mss_cache * USEC_PER_SEC / max(us, 1ULL);
+		keep->latest_rate = max(keep->latest_rate, rate);
+	}
+	keep->run_start_us = tp->tcp_mstamp;
+	keep->run_delivered = tp->delivered;
+}
+
+/*
+ * Asked before each transmission, and after the kernel has set the pacing rate from the window
+ * on each ACK: the only place from which the restored window can be kept at its own rate.
+ */
+CALLBACK(u32, idle_keep_min_tso_segs, struct sock *sk)
+{
+	const struct idle_keep *keep = idle_keep(sk);
+
+	if (keep->rate && before(tcp_sk(sk)->snd_nxt, keep->paced_end))
+		idle_keep_pace(sk, keep);
+	return MIN_TSO_SEGMENTS;
+}
+
+/* The successor finds pacing as it was before this algorithm turned it on. */
+CALLBACK(void, idle_keep_release, struct sock *sk)
+{
+	if (idle_keep(sk)->rate && pacing_is_ours(sk))
+		sk->sk_pacing_status = SK_PACING_NONE;
+}
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The part of the kernel that an algorithm may use: socket fields, callbacks and registration.
+ *
+ * The same algorithm file is compiled twice. For BPF the structs below are CO-RE declarations:
+ * libbpf moves each access to where the running kernel keeps that field. Natively they are plain
+ * structs that the caller fills in. The #ifdefs are here so that no algorithm needs one.
+ */
+#ifndef KIRIKAE_KERNEL_H
+#define KIRIKAE_KERNEL_H
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef signed char __s8;
+typedef short __s16;
+typedef int __s32;
+typedef long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s32 s32;
+typedef __s64 s64;
+
+#ifndef __cplusplus
+typedef _Bool bool;
+#define true 1
+#define false 0
+#endif
+
+#ifdef __bpf__
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+#define KERNEL_STRUCT __attribute__((preserve_access_index))
+/* The verifier checks such a function once, not along every path that leads to it. */
+#define VERIFIED_APART __attribute__((noinline))
+#else
+#define __always_inline inline __attribute__((always_inline))
+#define KERNEL_STRUCT
+#define VERIFIED_APART static __always_inline
+#endif
+
+/* enum tcp_ca_state, include/uapi/linux/tcp.h */
+enum tcp_ca_state { TCP_CA_Open, TCP_CA_Disorder, TCP_CA_CWR, TCP_CA_Recovery, TCP_CA_Loss };
+
+/* enum tcp_ca_event, include/net/tcp.h */
+enum tcp_ca_event {
+	CA_EVENT_TX_START,     /* first transmission with nothing in flight */
+	CA_EVENT_CWND_RESTART, /* the window is about to be cut after an idle RTO */
+	CA_EVENT_COMPLETE_CWR, /* end of a window reduction */
+	CA_EVENT_LOSS,	       /* retransmission timeout */
+	CA_EVENT_ECN_NO_CE,
+	CA_EVENT_ECN_IS_CE,
+};
+
+enum sk_pacing { SK_PACING_NONE, SK_PACING_NEEDED, SK_PACING_FQ };
+
+#define TCP_INFINITE_SSTHRESH 0x7fffffff
+#define TCP_CONG_NON_RESTRICTED 1
+#define TCP_CA_NAME_MAX 16
+#define USEC_PER_SEC 1000000U
+#define USEC_PER_MSEC 1000U
+
+struct minmax_sample {
+	u32 t;
+	u32 v;
+} KERNEL_STRUCT;
+
+struct minmax {
+	struct minmax_sample s[3];
+} KERNEL_STRUCT;
+
+struct sock {
+	u32 sk_pacing_status;		  /* enum sk_pacing */
+	unsigned long sk_pacing_rate;	  /* bytes per second */
+	unsigned long sk_max_pacing_rate; /* bytes per second; ~0: SO_MAX_PACING_RATE not set */
+} KERNEL_STRUCT;
+
+struct inet_sock {
+	struct sock sk;
+} KERNEL_STRUCT;
+
+struct inet_connection_sock {
+	struct inet_sock icsk_inet;
+	const struct tcp_congestion_ops *icsk_ca_ops;
+	__u8 icsk_ca_state : 5; /* enum tcp_ca_state */
+	__u8 icsk_ca_initialized : 1;
+	__u8 icsk_ca_setsockopt : 1; /* TCP_CONGESTION was set on this socket */
+	u64 icsk_ca_priv[13];	     /* the algorithm's private area, 104 bytes */
+} KERNEL_STRUCT;
+
+struct tcp_sock {
+	struct inet_connection_sock inet_conn;
+	u32 mss_cache;	     /* bytes */
+	u32 snd_cwnd;	     /* segments */
+	u32 snd_cwnd_cnt;    /* ACKed segments not yet turned into growth */
+	u32 snd_cwnd_clamp;  /* segments */
+	u32 snd_ssthresh;    /* segments */
+	u32 prior_cwnd;	     /* segments, before the last reduction */
+	u32 packets_out;     /* segments sent and not cumulatively ACKed */
+	u32 max_packets_out; /* the most of them in the last window */
+	u32 sacked_out;
+	u32 lost_out;
+	u32 retrans_out;
+	u32 snd_una;
+	u32 snd_nxt;
+	u32 write_seq;	   /* end of what the application has written */
+	u32 srtt_us;	   /* smoothed RTT, microseconds << 3 */
+	u32 delivered;	   /* segments, SACKed ones included */
+	u32 data_segs_out; /* segments sent with data, retransmissions included */
+	u32 dsack_dups;	   /* segments the receiver reported to have had already */
+	u64 tcp_mstamp;	   /* time of the latest packet, microseconds */
+	__u8 is_cwnd_limited : 1;
+	struct minmax rtt_min; /* microseconds, windowed minimum */
+#ifndef __bpf__
+	struct connection *connection; /* what sk_storage holds in the kernel, or NULL */
+#endif
+} KERNEL_STRUCT;
+
+struct ack_sample {
+	u32 pkts_acked; /* segments cumulatively ACKed */
+	s32 rtt_us;	/* negative: no sample */
+	u32 in_flight;
+} KERNEL_STRUCT;
+
+struct rate_sample;
+
+/* The callbacks an algorithm may have. ssthresh, undo_cwnd and cong_avoid are compulsory. */
+struct tcp_congestion_ops {
+	u32 (*ssthresh)(struct sock *sk);
+	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
+	void (*set_state)(struct sock *sk, u8 new_state);
+	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event event);
+	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
+	u32 (*min_tso_segs)(struct sock *sk);
+	u32 (*undo_cwnd)(struct sock *sk);
+	void (*init)(struct sock *sk);
+	void (*release)(struct sock *sk);
+	char name[TCP_CA_NAME_MAX];
+	u32 flags;
+};
+
+/*
+ * CALLBACK(type, name, arguments) opens a callback, ALGORITHM(variable) its registration.
+ * A callback is named in the registration as a void pointer, because for BPF it takes a context.
+ */
+#ifdef __bpf__
+#define CALLBACK(type, name, args...) SEC("struct_ops") type BPF_PROG(name, ##args)
+#define ALGORITHM(variable) \
+	char _license[] SEC("license") = "Dual BSD/GPL"; \
+	SEC(".struct_ops.link") struct tcp_congestion_ops variable
+#define ca_state(sk) BPF_CORE_READ_BITFIELD(inet_csk(sk), icsk_ca_state)
+#define cwnd_limited_flag(tp) BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited)
+#else
+#define CALLBACK(type, name, args...) static type name(args)
+#define ALGORITHM(variable) \
+	extern const struct tcp_congestion_ops kk_##variable; \
+	const struct tcp_congestion_ops kk_##variable
+#define ca_state(sk) (inet_csk(sk)->icsk_ca_state)
+#define cwnd_limited_flag(tp) ((tp)->is_cwnd_limited)
+#endif
+
+static __always_inline struct tcp_sock *tcp_sk(const struct sock *sk)
+{
+	return (struct tcp_sock *)sk;
+}
+
+static __always_inline struct sock *tcp_to_sock(const struct tcp_sock *tp)
+{
+	return (struct sock *)tp;
+}
+
+static __always_inline struct inet_connection_sock *inet_csk(const struct sock *sk)
+{
+	return (struct inet_connection_sock *)sk;
+}
+
+/* The algorithm's private area; zero when the algorithm is taken up. */
+static __always_inline void *inet_csk_ca(const struct sock *sk)
+{
+	return (void *)inet_csk(sk)->icsk_ca_priv;
+}
+
+#define ASSERT_FITS_PRIVATE_AREA(type) \
+	_Static_assert(sizeof(type) <= 104, "the kernel gives an algorithm 104 bytes")
+
+#define min(a, b) ((a) < (b) ? (a) : (b))
+#define max(a, b) ((a) > (b) ? (a) : (b))
+
+/* Sequence numbers wrap: a is before b when the signed distance is negative (RFC 9293, 3.4). */
+static __always_inline bool before(u32 a, u32 b)
+{
+	return (s32)(a - b) < 0;
+}
+
+/* Lowest RTT of the kernel's window (microseconds); ~0 without a sample. */
+static __always_inline u32 tcp_min_rtt(const struct tcp_sock *tp)
+{
+	return tp->rtt_min.s[0].v;
+}
+
+static __always_inline bool tcp_in_slow_start(const struct tcp_sock *tp)
+{
+	return tp->snd_cwnd < tp->snd_ssthresh;
+}
+
+/* A window that the application does not fill proves nothing and must not grow (RFC 7661). */
+static __always_inline bool tcp_is_cwnd_limited(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	if (cwnd_limited_flag(tp))
+		return true;
+	return tcp_in_slow_start(tp) && tp->snd_cwnd < 2 * tp->max_packets_out;
+}
+
+#endif

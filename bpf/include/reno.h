@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What most algorithms take over from Reno: slow start, additive increase, undo.
+ *
+ * Source: RFC 5681, sections 3.1 and 3.2; RFC 3465 (counting what is ACKed, not ACKs).
+ */
+#ifndef KIRIKAE_RENO_H
+#define KIRIKAE_RENO_H
+
+#include "kernel.h"
+
+/* "cwnd += min (N, SMSS)" for each ACK, up to ssthresh. Returns the ACKed segments left over. */
+static __always_inline u32 reno_slow_start(struct tcp_sock *tp, u32 acked)
+{
+	u32 cwnd = min(tp->snd_cwnd + acked, tp->snd_ssthresh);
+
+	acked -= cwnd - tp->snd_cwnd;
+	tp->snd_cwnd = min(cwnd, tp->snd_cwnd_clamp);
+	return acked;
+}
+
+/* One segment more for every `per` segments ACKed: per = cwnd is Reno's one per round trip. */
+static __always_inline void reno_additive_increase(struct tcp_sock *tp, u32 per, u32 acked)
+{
+	u32 count = tp->snd_cwnd_cnt + acked;
+	u32 grow;
+
+	per = max(per, 1);
+	grow = count / per;
+	tp->snd_cwnd_cnt = count - grow * per;
+	tp->snd_cwnd = min(tp->snd_cwnd + grow, tp->snd_cwnd_clamp);
+}
+
+/* A reduction that proves to have been wrong is taken back in full. */
+static __always_inline u32 reno_undo_cwnd(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	return max(tp->snd_cwnd, tp->prior_cwnd);
+}
+
+#endif

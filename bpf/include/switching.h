@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Taking over a connection in mid-flight.
+ *
+ * A switch keeps cwnd and ssthresh, zeroes the private area and calls init. Two things the kernel
+ * leaves as bbr had them, and this mends them: ssthresh, which bbr sets to infinite, so that its
+ * successor would go on in slow start without end; and pacing, which bbr turns on and nothing
+ * turns off.
+ */
+#ifndef KIRIKAE_SWITCHING_H
+#define KIRIKAE_SWITCHING_H
+
+#include "connection.h"
+
+/*
+ * Pacing by the socket itself belongs to whichever algorithm turned it on, unless the application
+ * asked for it with SO_MAX_PACING_RATE. (SK_PACING_FQ is the fq queue's and is left alone.)
+ */
+static __always_inline bool pacing_is_ours(const struct sock *sk)
+{
+	return sk->sk_pacing_status == SK_PACING_NEEDED && sk->sk_max_pacing_rate == ~0UL;
+}
+
+/* To be called by every init. */
+static __always_inline void take_over(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct connection *connection;
+
+	if (pacing_is_ours(sk))
+		sk->sk_pacing_status = SK_PACING_NONE;
+	if (tp->snd_ssthresh < TCP_INFINITE_SSTHRESH)
+		return;
+	connection = connection_of(sk);
+	if (connection && connection->ssthresh_before_bbr)
+		tp->snd_ssthresh = connection->ssthresh_before_bbr;
+}
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * R-TCP's choice: the algorithm with the smallest predicted latency.
+ *
+ * Source: rtcp, section 4.5, steps 1 to 6 (7, the switch, is switcher.bpf.c).
+ */
+#ifndef KIRIKAE_CHOICE_H
+#define KIRIKAE_CHOICE_H
+
+#include "latency_table.h"
+
+/* Step 1: what was measured. */
+struct measured {
+	u32 rtt_us;
+	u32 isolated_ppb;
+	u32 burst_ppb;
+	u32 algorithm; /* column of the one in use */
+};
+
+/*
+ * Returns the column chosen and leaves every candidate's L(i) (microseconds) in `predicted_us`.
+ * Between equals the earlier column wins.
+ */
+static __always_inline u32 choose(const struct latency_table *t, const struct measured *m,
+				  struct columns *predicted_us)
+{
+	u32 rtt = nearest(&t->rtt_us, t->rtts, m->rtt_us) % TABLE_RTTS;
+	u32 in_use = m->algorithm % TABLE_ALGORITHMS;
+	/* Step 2: the isolated table of the nearest RTT, at the nearest rate */
+	u32 loss = nearest(&t->loss_ppb, t->losses, m->isolated_ppb) % TABLE_POINTS;
+	/* Step 3: free bandwidth from the burst rate under the algorithm in use */
+	u32 bandwidth = nearest(&t->burst_ppb[rtt][in_use], t->bandwidths, m->burst_ppb) %
+			TABLE_POINTS;
+	u32 best = 0;
+	u32 best_us = ~0U;
+
+	for (u32 i = 0; i < TABLE_ALGORITHMS && i < t->algorithms; i++) {
+		/* Steps 2, 4 and 5: L(i) = L_r(i) + L_b(i) */
+		u32 us = t->isolated_us[rtt][loss].of[i] + t->bandwidth_us[rtt][bandwidth].of[i];
+
+		predicted_us->of[i] = us;
+		/* Step 6 */
+		if (us < best_us) {
+			best = i;
+			best_us = us;
+		}
+	}
+	return best;
+}
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the switcher uses of the kernel beyond kernel.h: sock_ops, iterators, socket options. */
+#ifndef KIRIKAE_KERNEL_BPF_H
+#define KIRIKAE_KERNEL_BPF_H
+
+#include "../include/kernel.h"
+
+/* linux/bpf.h, only what is used; libbpf moves the accesses to the right offsets. */
+struct bpf_sock_ops {
+	u32 op;
+	u32 args[4];
+	u32 family;
+	u32 remote_ip4;
+	u32 local_ip4;
+	u32 remote_ip6[4];
+	u32 local_ip6[4];
+	u32 remote_port; /* network byte order, in the upper half where that is little-endian */
+	u32 local_port;	 /* host byte order */
+	u32 bpf_sock_ops_cb_flags;
+	struct bpf_sock *sk;
+} KERNEL_STRUCT;
+
+enum {
+	BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB = 4,
+	BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB = 5,
+	BPF_SOCK_OPS_RETRANS_CB = 9,
+	BPF_SOCK_OPS_RTT_CB = 12,
+};
+
+enum {
+	BPF_SOCK_OPS_RETRANS_CB_FLAG = 1 << 1,
+	BPF_SOCK_OPS_RTT_CB_FLAG = 1 << 3,
+};
+
+enum { BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_RINGBUF = 27 };
+enum { BPF_SK_STORAGE_GET_F_CREATE = 1 };
+
+#define AF_INET 2
+#define SOL_TCP 6
+#define TCP_CONGESTION 13
+
+struct sock_common;
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+} KERNEL_STRUCT;
+
+struct bpf_iter__tcp {
+	struct bpf_iter_meta *meta;
+	struct sock_common *sk_common;
+} KERNEL_STRUCT;
+
+struct bpf_iter__bpf_sk_storage_map {
+	struct bpf_iter_meta *meta;
+	struct sock *sk;
+} KERNEL_STRUCT;
+
+/* Names are padded with zeros to TCP_CA_NAME_MAX. */
+static __always_inline bool same_name(const char *a, const char *b)
+{
+	const u64 *x = (const u64 *)a, *y = (const u64 *)b;
+
+	return x[0] == y[0] && x[1] == y[1];
+}
+
+static __always_inline bool is_bbr(const char *name)
+{
+	return name[0] == 'b' && name[1] == 'b' && name[2] == 'r' && !name[3];
+}
+
+#endif

@@ -1,0 +1,56 @@
+//! Compiles everything in `bpf/` for the kernel: a new file in `bpf/algorithms/` is found here.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use libbpf_cargo::SkeletonBuilder;
+
+fn main() {
+    let bpf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bpf");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    println!("cargo::rerun-if-changed={}", bpf.display());
+
+    let mut algorithms = fs::read_dir(bpf.join("algorithms"))
+        .expect("bpf/algorithms/ is there")
+        .map(|entry| entry.expect("readable entry").path())
+        .filter_map(|path| Some(path.file_name()?.to_str()?.strip_suffix(".bpf.c")?.to_owned()))
+        .collect::<Vec<_>>();
+    algorithms.sort();
+
+    let mut list = String::from("&[\n");
+    for name in &algorithms {
+        let object = compile(&bpf, &format!("algorithms/{name}.bpf.c"), &out);
+        writeln!(
+            list,
+            "Source {{ name: \"kk_{name}\", object: include_bytes!({:?}) }},",
+            object.display().to_string()
+        )
+        .expect("writing to a string");
+    }
+    list.push(']');
+    fs::write(out.join("algorithms.rs"), list).expect("OUT_DIR is writable");
+
+    compile(&bpf, "switcher/switcher.bpf.c", &out);
+    compile(&bpf, "switcher/restore.bpf.c", &out);
+}
+
+/// Compiles `bpf/<source>` to an object of the same name in `out`.
+fn compile(bpf: &Path, source: &str, out: &Path) -> PathBuf {
+    let path = bpf.join(source);
+    let object = out.join(path.file_stem().expect("a file")).with_extension("bpf.o");
+    SkeletonBuilder::new()
+        .source(&path)
+        .obj(&object)
+        .clang_args([
+            "-I".as_ref(),
+            bpf.join("include").as_os_str(),
+            "-Wall".as_ref(),
+            "-Wextra".as_ref(),
+            "-Wno-unused-parameter".as_ref(),
+            "-Werror".as_ref(),
+        ])
+        .build()
+        .unwrap_or_else(|error| panic!("bpf/{source}: {error:?}"));
+    object
+}

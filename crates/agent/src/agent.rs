@@ -1,0 +1,169 @@
+//! The agent: everything in the kernel, in the order in which it goes in and comes out.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use kirikae_table::KernelTable;
+use libbpf_rs::{Link, MapHandle};
+
+use crate::algorithms::Algorithms;
+use crate::error::{Doing, Error};
+use crate::event::Switch;
+use crate::host;
+use crate::restore::{Restored, restore};
+use crate::state::{Pinned, State};
+use crate::switcher::{Period, Switcher};
+
+/// What the agent is started with.
+#[derive(Debug)]
+pub struct Config {
+    /// The cgroup (version 2) whose connections are switched.
+    pub cgroup: PathBuf,
+    /// Measuring and switching period.
+    pub period: Period,
+    /// What to choose by.
+    pub table: Box<KernelTable>,
+    /// Whether the kernel goes on without the agent.
+    pub pinning: Pinning,
+}
+
+/// What happens when the agent is killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pinning {
+    /// The kernel goes on switching, until [`undo`] or the next agent. One agent a host.
+    Pinned,
+    /// Switching ends, and connections keep the algorithm they have. For benches.
+    Unpinned,
+}
+
+/// A running switcher. Dropping it is like being killed; [`Agent::stop`] puts everything back.
+pub struct Agent {
+    switcher: Switcher,
+    attached: Attached,
+    state: Option<State>,
+}
+
+impl Agent {
+    /// Registers the algorithms, loads the switcher and attaches it to the cgroup. What an agent
+    /// that was killed left behind is undone first.
+    pub fn start(config: &Config) -> Result<Agent, Error> {
+        host::requirements()?;
+        let state = match config.pinning {
+            Pinning::Pinned => {
+                if State::exists() {
+                    undo()?;
+                }
+                let state = State::acquire()?;
+                state.mount_pins()?;
+                Some(state)
+            }
+            Pinning::Unpinned => None,
+        };
+        let switcher = Switcher::load(&config.table, config.period)?;
+        let started = Attached::attach(&switcher, config, state.as_ref());
+        match (started, state) {
+            (Ok(attached), state) => Ok(Agent { switcher, attached, state }),
+            (Err(error), Some(state)) => {
+                take_away(state)?;
+                Err(error)
+            }
+            (Err(error), None) => Err(error),
+        }
+    }
+
+    /// Waits up to `timeout` for switches and hands each to `on_switch`.
+    pub fn poll(
+        &self,
+        timeout: Duration,
+        on_switch: &mut dyn FnMut(Switch),
+    ) -> Result<(), Error> {
+        self.switcher.poll(timeout)?.into_iter().for_each(on_switch);
+        Ok(())
+    }
+
+    /// Switches that were made and not reported, because [`Agent::poll`] was not called in time.
+    pub fn events_lost(&self) -> u64 {
+        self.switcher.events_lost()
+    }
+
+    /// Stops switching, puts every connection back, unregisters the algorithms.
+    pub fn stop(self) -> Result<Restored, Error> {
+        let restored = self.attached.detach()?;
+        if let Some(state) = self.state {
+            state.remove()?;
+        }
+        Ok(restored)
+    }
+}
+
+/// Undoes what a killed agent left behind; None where there is nothing. Refuses while an agent is
+/// running.
+pub fn undo() -> Result<Option<Restored>, Error> {
+    if !State::exists() {
+        return Ok(None);
+    }
+    host::requirements()?;
+    take_away(State::acquire()?).map(Some)
+}
+
+fn take_away(state: State) -> Result<Restored, Error> {
+    let Pinned { switcher, connections, algorithms } = state.pinned()?;
+    let restored = Attached { switcher, connections, algorithms }.detach()?;
+    state.remove()?;
+    Ok(restored)
+}
+
+/// What is in the kernel.
+struct Attached {
+    switcher: Option<Link>,
+    connections: Option<MapHandle>,
+    algorithms: Vec<Link>,
+}
+
+impl Attached {
+    /// Each part is pinned as soon as it is there, and the switcher comes last: killed in
+    /// between, nothing has been switched yet and [`undo`] finds what there is.
+    fn attach(
+        switcher: &Switcher,
+        config: &Config,
+        state: Option<&State>,
+    ) -> Result<Attached, Error> {
+        use std::os::fd::AsFd;
+
+        let mut connections = switcher.connections()?;
+        if let Some(state) = state {
+            state.pin_connections(&mut connections)?;
+        }
+        let mut algorithms = Vec::new();
+        for (name, mut link) in Algorithms::register_with(Some(connections.as_fd()))?.links {
+            if let Some(state) = state {
+                state.pin_algorithm(name, &mut link)?;
+            }
+            algorithms.push(link);
+        }
+        let mut link = switcher.attach(&config.cgroup)?;
+        if let Some(state) = state {
+            state.pin_switcher(&mut link)?;
+        }
+        Ok(Attached { switcher: Some(link), connections: Some(connections), algorithms })
+    }
+
+    /// No new switches, then the connections, then the algorithms: no connection is ever left on
+    /// one that the next connection could not have.
+    fn detach(self) -> Result<Restored, Error> {
+        self.switcher.map_or(Ok(()), release)?;
+        let restored = match &self.connections {
+            Some(connections) => restore(connections)?,
+            None => Restored::default(),
+        };
+        self.algorithms.into_iter().try_for_each(release)?;
+        Ok(restored)
+    }
+}
+
+fn release(mut link: Link) -> Result<(), Error> {
+    if link.pin_path().is_some() {
+        link.unpin().doing(|| "unpinning a link".to_owned())?;
+    }
+    Ok(())
+}

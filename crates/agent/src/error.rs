@@ -1,0 +1,28 @@
+//! Why the agent could not start or stop.
+
+/// Why the agent could not start or stop.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The host lacks something: says what, and what to do. Exit status 3.
+    #[error("{0}")]
+    Missing(String),
+    /// Anything else that failed: says what was being done, and the cause.
+    #[error("{doing}: {cause}")]
+    Failed {
+        /// What was being done.
+        doing: String,
+        /// What the system or libbpf said.
+        cause: String,
+    },
+}
+
+/// Says what was being done when something failed.
+pub(crate) trait Doing<T> {
+    fn doing(self, what: impl FnOnce() -> String) -> Result<T, Error>;
+}
+
+impl<T, E: std::fmt::Display> Doing<T> for Result<T, E> {
+    fn doing(self, what: impl FnOnce() -> String) -> Result<T, Error> {
+        self.map_err(|cause| Error::Failed { doing: what(), cause: format!("{cause:#}") })
+    }
+}

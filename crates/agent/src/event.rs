@@ -1,0 +1,142 @@
+//! Switches as the kernel reports them: `struct switch_event` of `bpf/switcher/switch_event.h`.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use kirikae_table::{ALGORITHMS, NAME_BYTES};
+use serde::Serialize;
+use zerocopy::{FromBytes, Immutable, KnownLayout};
+
+const AF_INET: u32 = 2;
+const PPB: f64 = 1e9;
+const US: f64 = 1e6;
+
+#[repr(C)]
+#[derive(FromBytes, Immutable, KnownLayout)]
+struct SwitchEvent {
+    at_ns: u64,
+    family: u32,
+    reason: u32,
+    local_address: [[u8; 4]; 4],
+    remote_address: [[u8; 4]; 4],
+    local_port: u32,
+    remote_port: u32,
+    from: [u8; NAME_BYTES],
+    to: [u8; NAME_BYTES],
+    rtt_us: u32,
+    isolated_ppb: u32,
+    burst_ppb: u32,
+    algorithms: u32,
+    predicted_us: [u32; ALGORITHMS],
+}
+
+/// One switch of one connection.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Switch {
+    /// CLOCK_MONOTONIC, in nanoseconds.
+    pub at_ns: u64,
+    /// Local end.
+    pub local: SocketAddr,
+    /// Remote end.
+    pub remote: SocketAddr,
+    /// In-kernel name of the algorithm left.
+    pub from: String,
+    /// In-kernel name of the algorithm taken up.
+    pub to: String,
+    /// Why.
+    pub reason: Reason,
+    /// Smoothed round-trip time, in seconds.
+    pub rtt_s: f64,
+    /// Smoothed rate of isolated losses (0 to 1).
+    pub isolated_loss: f64,
+    /// Smoothed rate of burst losses (0 to 1).
+    pub burst_loss: f64,
+    /// L(i) of each candidate in seconds, by in-kernel name, smallest first.
+    pub predicted_s: Vec<(String, f64)>,
+}
+
+/// Why a connection was switched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// The table predicts a smaller latency for the algorithm taken up.
+    PredictedLatency,
+}
+
+impl Reason {
+    fn from_number(number: u32) -> Option<Reason> {
+        (number == 1).then_some(Reason::PredictedLatency)
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Reason::PredictedLatency => f.write_str("predicted-latency"),
+        }
+    }
+}
+
+/// `connection from -> to: reason (rtt, both loss rates; predicted latencies)`
+impl fmt::Display for Switch {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(
+            f,
+            "{} > {}  {} -> {}  {}: rtt {:.0} ms, isolated loss {}, burst loss {}; predicted",
+            self.local,
+            self.remote,
+            self.from,
+            self.to,
+            self.reason,
+            self.rtt_s * 1e3,
+            percent(self.isolated_loss),
+            percent(self.burst_loss),
+        )?;
+        for (name, latency) in &self.predicted_s {
+            write!(f, " {name} {latency:.3} s")?;
+        }
+        Ok(())
+    }
+}
+
+fn percent(rate: f64) -> String {
+    format!("{:.2} %", rate * 100.0)
+}
+
+/// `names` are those of the table's columns. None where the kernel's program is another version.
+pub(crate) fn decode(bytes: &[u8], names: &[String]) -> Option<Switch> {
+    let (event, _) = SwitchEvent::ref_from_prefix(bytes).ok()?;
+    let mut predicted_s = names
+        .iter()
+        .zip(event.predicted_us)
+        .take(event.algorithms as usize)
+        .map(|(name, us)| (name.clone(), f64::from(us) / US))
+        .collect::<Vec<_>>();
+    predicted_s.sort_by(|a, b| a.1.total_cmp(&b.1));
+    Some(Switch {
+        at_ns: event.at_ns,
+        local: socket_address(event.family, &event.local_address, event.local_port)?,
+        remote: socket_address(event.family, &event.remote_address, event.remote_port)?,
+        from: name(&event.from),
+        to: name(&event.to),
+        reason: Reason::from_number(event.reason)?,
+        rtt_s: f64::from(event.rtt_us) / US,
+        isolated_loss: f64::from(event.isolated_ppb) / PPB,
+        burst_loss: f64::from(event.burst_ppb) / PPB,
+        predicted_s,
+    })
+}
+
+fn socket_address(family: u32, words: &[[u8; 4]; 4], port: u32) -> Option<SocketAddr> {
+    let address = if family == AF_INET {
+        IpAddr::V4(Ipv4Addr::from(words[0]))
+    } else {
+        let octets: [u8; 16] = words.concat().try_into().expect("four words");
+        IpAddr::V6(Ipv6Addr::from(octets)).to_canonical()
+    };
+    Some(SocketAddr::new(address, u16::try_from(port).ok()?))
+}
+
+fn name(bytes: &[u8; NAME_BYTES]) -> String {
+    String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned()
+}

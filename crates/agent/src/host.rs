@@ -1,0 +1,89 @@
+//! What the host must have.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Doing, Error};
+
+/// Links of struct_ops, with which an algorithm leaves the kernel when the agent does, came then.
+const LINUX_MIN: (u32, u32) = (6, 4);
+const BTF: &str = "/sys/kernel/btf/vmlinux";
+
+/// Refuses, naming what is missing and what to do, where live switching cannot run.
+pub fn requirements() -> Result<(), Error> {
+    if !nix::unistd::geteuid().is_root() {
+        return Err(Error::Missing(
+            "this needs root, to load BPF programs and attach them: run it with sudo".into(),
+        ));
+    }
+    let release = kernel_release()?;
+    if parse_release(&release).is_none_or(|version| version < LINUX_MIN) {
+        let (major, minor) = LINUX_MIN;
+        return Err(Error::Missing(format!(
+            "Linux {release} is too old: links of struct_ops, which take an algorithm out of the \
+             kernel when the agent ends, need {major}.{minor} or later. Install a newer kernel \
+             (Debian: linux-image-amd64 from backports)"
+        )));
+    }
+    if !Path::new(BTF).exists() {
+        return Err(Error::Missing(format!(
+            "{BTF} is not there: this kernel was built without CONFIG_DEBUG_INFO_BTF, which BPF \
+             programs that fit any kernel need. Install a distribution kernel that has it (all of \
+             Debian 12's have)"
+        )));
+    }
+    cgroup_root().map(drop)
+}
+
+/// Release of the running kernel, for instance `6.12.9-amd64`.
+pub fn kernel_release() -> Result<String, Error> {
+    let path = "/proc/sys/kernel/osrelease";
+    Ok(fs::read_to_string(path).doing(|| format!("reading {path}"))?.trim_end().to_owned())
+}
+
+/// Root of the cgroup v2 hierarchy, from the mount table.
+pub fn cgroup_root() -> Result<PathBuf, Error> {
+    let path = "/proc/self/mounts";
+    let mounts = fs::read_to_string(path).doing(|| format!("reading {path}"))?;
+    cgroup2_mount(&mounts).ok_or_else(|| {
+        Error::Missing(
+            "no cgroup v2 hierarchy is mounted: mount one with `mount -t cgroup2 none \
+             /sys/fs/cgroup` (systemd does so from version 243 on)"
+                .into(),
+        )
+    })
+}
+
+fn cgroup2_mount(mounts: &str) -> Option<PathBuf> {
+    mounts.lines().find_map(|line| {
+        let mut fields = line.split(' ');
+        let target = fields.nth(1)?;
+        (fields.next()? == "cgroup2").then(|| PathBuf::from(target))
+    })
+}
+
+fn parse_release(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn release_gives_major_and_minor() {
+        assert_eq!(parse_release("6.12.9-amd64"), Some((6, 12)));
+        assert_eq!(parse_release("6.1.0-28-amd64"), Some((6, 1)));
+        assert_eq!(parse_release("unknown"), None);
+        assert!((6, 1) < LINUX_MIN && (6, 12) > LINUX_MIN && (7, 0) > LINUX_MIN);
+    }
+
+    #[test]
+    fn cgroup2_is_found_beside_version_1() {
+        let mounts = "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0\n\
+                      cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
+        assert_eq!(cgroup2_mount(mounts), Some(PathBuf::from("/sys/fs/cgroup/unified")));
+        assert_eq!(cgroup2_mount("proc /proc proc rw 0 0\n"), None);
+    }
+}

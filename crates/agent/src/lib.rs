@@ -1,0 +1,18 @@
+//! Loads the BPF programs, attaches them, reports what they do, and puts everything back.
+
+mod agent;
+mod algorithms;
+mod error;
+mod event;
+mod host;
+mod restore;
+mod state;
+mod switcher;
+
+pub use agent::{Agent, Config, Pinning, undo};
+pub use algorithms::{Algorithms, algorithm_names};
+pub use error::Error;
+pub use event::{Reason, Switch};
+pub use host::{cgroup_root, kernel_release, requirements};
+pub use restore::Restored;
+pub use switcher::Period;

@@ -1,0 +1,116 @@
+//! What the agent leaves in the file system while it runs: a lock, and pins that let the kernel
+//! go on switching when the agent dies. All of it is below [`DIRECTORY`], so that whatever is
+//! found there is ours.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use libbpf_rs::{Link, MapHandle};
+use nix::fcntl::{Flock, FlockArg};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+
+use crate::algorithms::algorithm_names;
+use crate::error::{Doing, Error};
+
+const DIRECTORY: &str = "/run/kirikae";
+const LOCK: &str = "/run/kirikae/lock";
+/// A BPF file system of our own: the host's /sys/fs/bpf may not be mounted, and this one can be
+/// taken away whole.
+const PINS: &str = "/run/kirikae/bpf";
+const SWITCHER: &str = "switcher";
+const CONNECTIONS: &str = "connections";
+
+/// Held by the one agent that may pin; released by the kernel when the agent dies.
+pub(crate) struct State {
+    _lock: Flock<File>,
+}
+
+/// What a dead agent left pinned. A part may be missing where it died while starting or stopping.
+pub(crate) struct Pinned {
+    pub switcher: Option<Link>,
+    pub connections: Option<MapHandle>,
+    pub algorithms: Vec<Link>,
+}
+
+impl State {
+    /// Takes the lock; refuses while another agent holds it.
+    pub fn acquire() -> Result<State, Error> {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(DIRECTORY)
+            .doing(|| format!("creating {DIRECTORY}"))?;
+        let file = File::create(LOCK).doing(|| format!("creating {LOCK}"))?;
+        let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| {
+            Error::Failed {
+                doing: "taking over this host's connections".into(),
+                cause: "another kirikae agent is running; stop it first (Ctrl-C or SIGTERM)".into(),
+            }
+        })?;
+        Ok(State { _lock: lock })
+    }
+
+    /// Whether an agent died here, or is running.
+    pub fn exists() -> bool {
+        Path::new(DIRECTORY).exists()
+    }
+
+    /// Mounts the pins' file system; what a dead agent left must have been undone before.
+    pub fn mount_pins(&self) -> Result<(), Error> {
+        let doing = || format!("mounting a BPF file system on {PINS}");
+        DirBuilder::new().mode(0o700).create(PINS).doing(doing)?;
+        mount(Some("kirikae"), PINS, Some("bpf"), MsFlags::empty(), Some("mode=0700")).doing(doing)
+    }
+
+    /// Opens what a dead agent left pinned. (The kernel puts files of its own there, too.)
+    pub fn pinned(&self) -> Result<Pinned, Error> {
+        let mut pinned = Pinned { switcher: None, connections: None, algorithms: Vec::new() };
+        let entries = match fs::read_dir(PINS) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(pinned),
+            entries => entries.doing(|| format!("listing {PINS}"))?,
+        };
+        for entry in entries {
+            let path = entry.doing(|| format!("listing {PINS}"))?.path();
+            let doing = || format!("opening {}", path.display());
+            if path.ends_with(CONNECTIONS) {
+                pinned.connections = Some(MapHandle::from_pinned_path(&path).doing(doing)?);
+            } else if path.ends_with(SWITCHER) {
+                pinned.switcher = Some(Link::open(&path).doing(doing)?);
+            } else if algorithm_names().any(|name| path.ends_with(name)) {
+                pinned.algorithms.push(Link::open(&path).doing(doing)?);
+            }
+        }
+        Ok(pinned)
+    }
+
+    pub fn pin_switcher(&self, link: &mut Link) -> Result<(), Error> {
+        link.pin(pin(SWITCHER)).doing(|| "pinning the switcher".into())
+    }
+
+    pub fn pin_algorithm(&self, name: &str, link: &mut Link) -> Result<(), Error> {
+        link.pin(pin(name)).doing(|| format!("pinning {name}"))
+    }
+
+    pub fn pin_connections(&self, map: &mut MapHandle) -> Result<(), Error> {
+        map.pin(pin(CONNECTIONS)).doing(|| "pinning the map of connections".into())
+    }
+
+    /// Takes everything away, the lock last.
+    pub fn remove(self) -> Result<(), Error> {
+        match umount2(PINS, MntFlags::MNT_DETACH) {
+            Ok(()) | Err(nix::Error::EINVAL | nix::Error::ENOENT) => {}
+            Err(error) => return Err(error).doing(|| format!("unmounting {PINS}")),
+        }
+        if Path::new(PINS).exists() {
+            fs::remove_dir(PINS).doing(|| format!("removing {PINS}"))?;
+        }
+        fs::remove_file(LOCK).doing(|| format!("removing {LOCK}"))?;
+        fs::remove_dir(DIRECTORY).doing(|| format!("removing {DIRECTORY}"))
+    }
+}
+
+fn pin(name: &str) -> PathBuf {
+    Path::new(PINS).join(name)
+}

@@ -1,0 +1,159 @@
+//! The whole agent on the real kernel: connections over loopback are switched, left alone where
+//! their program chose, and put back.
+//!
+//! Needs root; says so and passes over the test where it is missing. One test function, because
+//! the algorithms' names and this process's cgroup are shared by the whole process.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use kirikae_agent::{
+    Agent, Algorithms, Config, Error, Period, Pinning, Restored, Switch, algorithm_names,
+    cgroup_root, requirements, undo,
+};
+use socket2::{SockRef, Socket};
+
+const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+
+/// This process in a cgroup of its own, so that no other connection of the host is touched.
+struct OwnCgroup {
+    path: PathBuf,
+    before: PathBuf,
+}
+
+impl OwnCgroup {
+    fn enter() -> OwnCgroup {
+        let root = cgroup_root().unwrap();
+        let own = fs::read_to_string("/proc/self/cgroup").unwrap();
+        let before = own.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
+        let path = root.join(format!("kirikae-test-{}", std::process::id()));
+        fs::create_dir(&path).unwrap();
+        join(&path);
+        OwnCgroup { path, before: root.join(before) }
+    }
+}
+
+impl Drop for OwnCgroup {
+    fn drop(&mut self) {
+        join(&self.before);
+        fs::remove_dir(&self.path).unwrap();
+    }
+}
+
+fn join(cgroup: &Path) {
+    fs::write(cgroup.join("cgroup.procs"), std::process::id().to_string()).unwrap();
+}
+
+/// A connection over loopback and its two ends.
+struct Connection {
+    near: TcpStream,
+    far: TcpStream,
+}
+
+impl Connection {
+    fn open(algorithm: Option<&str>) -> Connection {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let near = Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+        if let Some(name) = algorithm {
+            near.set_tcp_congestion(name.as_bytes()).unwrap();
+        }
+        near.connect(&listener.local_addr().unwrap().into()).unwrap();
+        Connection { near: near.into(), far: listener.accept().unwrap().0 }
+    }
+
+    /// Sends 100 KB and reads them at the other end, for RTT samples over several periods.
+    fn talk(&mut self) {
+        let chunk = [7u8; 10_000];
+        let mut received = [0; 10_000];
+        for _ in 0..10 {
+            self.near.write_all(&chunk).unwrap();
+            self.far.read_exact(&mut received).unwrap();
+            assert_eq!(received, chunk);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn algorithm(&self) -> String {
+        let name = SockRef::from(&self.near).tcp_congestion().unwrap();
+        String::from_utf8(name).unwrap().trim_end_matches('\0').to_owned()
+    }
+}
+
+fn config(cgroup: &Path, pinning: Pinning) -> Config {
+    Config {
+        cgroup: cgroup.to_owned(),
+        period: Period::RoundTrip,
+        table: kirikae_table::shipped().unwrap(),
+        pinning,
+    }
+}
+
+fn switches(agent: &Agent) -> Vec<Switch> {
+    let mut switches = Vec::new();
+    agent.poll(Duration::from_millis(100), &mut |switch| switches.push(switch)).unwrap();
+    switches
+}
+
+fn registered() -> Vec<&'static str> {
+    let available = fs::read_to_string(AVAILABLE).unwrap();
+    algorithm_names().filter(|name| available.split_whitespace().any(|a| a == *name)).collect()
+}
+
+#[test]
+fn connections_are_switched_and_put_back() {
+    if let Err(Error::Missing(why)) = requirements() {
+        eprintln!("skipped: {why}");
+        return;
+    }
+    let cgroup = OwnCgroup::enter();
+
+    // The algorithms alone: there while the value lives, gone afterwards.
+    let algorithms = Algorithms::register().unwrap();
+    assert_eq!(registered(), algorithm_names().collect::<Vec<_>>());
+    for name in algorithm_names() {
+        let mut connection = Connection::open(Some(name));
+        connection.talk();
+        assert_eq!(connection.algorithm(), name);
+    }
+    drop(algorithms);
+    assert_eq!(registered(), [""; 0]);
+
+    // The agent: switches, reports, leaves alone, restores.
+    let original = Connection::open(None).algorithm();
+    let agent = Agent::start(&config(&cgroup.path, Pinning::Unpinned)).unwrap();
+    let mut switched = Connection::open(None);
+    let mut chosen = Connection::open(Some("reno"));
+    switched.talk();
+    chosen.talk();
+    assert_eq!(switched.algorithm(), "kk_hybla", "the published choice without loss");
+    assert_eq!(chosen.algorithm(), "reno", "its program chose it");
+
+    let reported = switches(&agent);
+    let local = switched.near.local_addr().unwrap();
+    let first = reported.iter().find(|switch| switch.local == local).unwrap();
+    assert_eq!((first.from.as_str(), first.to.as_str()), (original.as_str(), "kk_hybla"));
+    assert_eq!(first.remote, switched.near.peer_addr().unwrap());
+    assert_eq!(first.predicted_s[0].0, "kk_hybla", "smallest first: {first}");
+    assert!(first.isolated_loss == 0.0 && first.burst_loss == 0.0, "{first}");
+
+    let restored = agent.stop().unwrap();
+    assert!(restored.connections >= 1 && restored.unreachable == 0, "{restored:?}");
+    assert_eq!(switched.algorithm(), original);
+    assert_eq!(registered(), [""; 0]);
+    switched.talk();
+
+    // Killed while pinned: the kernel goes on switching, and `undo` puts everything back.
+    assert_eq!(undo().unwrap(), None, "nothing to undo yet");
+    drop(Agent::start(&config(&cgroup.path, Pinning::Pinned)).unwrap());
+    let mut orphan = Connection::open(None);
+    orphan.talk();
+    assert_eq!(orphan.algorithm(), "kk_hybla", "switched without an agent");
+    let Restored { connections, unreachable } = undo().unwrap().unwrap();
+    assert!(connections >= 1 && unreachable == 0);
+    assert_eq!(orphan.algorithm(), original);
+    assert_eq!(registered(), [""; 0]);
+    assert!(!Path::new("/run/kirikae").exists());
+}

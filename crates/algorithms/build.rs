@@ -1,0 +1,54 @@
+//! Compiles the C of `bpf/` natively: a new file in `bpf/algorithms/` is found here.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+fn main() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let bpf = root.join("../../bpf");
+    let include = bpf.join("include");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    for path in [&bpf, &root.join("native.c"), &root.join("native.h")] {
+        println!("cargo::rerun-if-changed={}", path.display());
+    }
+
+    let mut algorithms = fs::read_dir(bpf.join("algorithms"))
+        .expect("bpf/algorithms/ is there")
+        .map(|entry| entry.expect("readable entry").path())
+        .filter_map(|path| Some(path.file_name()?.to_str()?.strip_suffix(".bpf.c")?.to_owned()))
+        .collect::<Vec<_>>();
+    algorithms.sort();
+
+    cc::Build::new()
+        .file(root.join("native.c"))
+        .files(algorithms.iter().map(|name| bpf.join(format!("algorithms/{name}.bpf.c"))))
+        .include(&include)
+        .warnings(true)
+        .extra_warnings(true)
+        .warnings_into_errors(true)
+        .flag("-Wno-unused-parameter")
+        .compile("kirikae_bpf_native");
+
+    let mut declarations = String::from("#include \"native.h\"\n");
+    let mut list = String::from("&[\n");
+    for name in &algorithms {
+        writeln!(declarations, "extern const struct tcp_congestion_ops kk_{name};").unwrap();
+        writeln!(list, "Registration(&raw const c::kk_{name}),").unwrap();
+    }
+    list.push(']');
+    fs::write(out.join("algorithms.rs"), list).expect("OUT_DIR is writable");
+
+    bindgen::Builder::default()
+        .header_contents("all.h", &declarations)
+        .clang_args([format!("-I{}", root.display()), format!("-I{}", include.display())])
+        .allowlist_item("kk_.*|tcp_ca_.*|TCP_.*|TABLE_.*|SK_PACING_.*|sk_pacing|tcp_sock|latency_table")
+        .allowlist_item("CA_EVENT_.*|ack_sample|connection")
+        .derive_default(true)
+        .generate_comments(false)
+        .layout_tests(false)
+        .generate()
+        .expect("the headers of bpf/ are C")
+        .write_to_file(out.join("c.rs"))
+        .expect("OUT_DIR is writable");
+}

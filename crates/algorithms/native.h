@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What Rust sees of bpf/; the algorithms' registrations are appended by build.rs. */
+#include "connection.h"
+#include "../switcher/choice.h"
+#include "../switcher/estimator.h"
+
+void kk_loss_runs_retransmit(struct loss_runs *runs, u32 seq, u32 segments, u32 mss);
+void kk_loss_runs_dsack(struct loss_runs *runs, u32 dsack_dups);
+u32 kk_estimator_period_us(u32 fixed_us, u32 srtt_us);
+bool kk_estimator_update(struct estimator *e, struct loss_runs *runs, u64 now_us, u32 period_us,
+			 u32 segs_out);
+u32 kk_choose(const struct latency_table *table, const struct measured *measured,
+	      struct columns *predicted_us);

@@ -1,0 +1,185 @@
+//! A TCP socket as an algorithm sees it, and the callbacks in which the kernel calls it.
+
+use std::ffi::CStr;
+use std::fmt;
+
+use crate::c;
+
+struct Registration(*const c::tcp_congestion_ops);
+
+// SAFETY: points to a constant of the C code, which nothing writes.
+unsafe impl Sync for Registration {}
+
+static REGISTRATIONS: &[Registration] = include!(concat!(env!("OUT_DIR"), "/algorithms.rs"));
+
+/// A congestion control of `bpf/algorithms/`.
+#[derive(Clone, Copy)]
+pub struct Algorithm(&'static c::tcp_congestion_ops);
+
+impl Algorithm {
+    /// All of them, by name in alphabetical order.
+    pub fn all() -> impl Iterator<Item = Algorithm> {
+        // SAFETY: constants of the C code, never written.
+        REGISTRATIONS.iter().map(|registration| Algorithm(unsafe { &*registration.0 }))
+    }
+
+    /// The one with this in-kernel name (`kk_...`).
+    pub fn named(name: &str) -> Option<Algorithm> {
+        Algorithm::all().find(|algorithm| algorithm.name() == name)
+    }
+
+    /// In-kernel name.
+    pub fn name(self) -> &'static str {
+        // SAFETY: `name` is initialised from a string literal shorter than the array.
+        let name = unsafe { CStr::from_ptr(self.0.name.as_ptr()) };
+        name.to_str().expect("names are ASCII")
+    }
+}
+
+impl fmt::Debug for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// `enum tcp_ca_state`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum CaState {
+    Open,
+    Disorder,
+    Cwr,
+    Recovery,
+    Loss,
+}
+
+/// `enum tcp_ca_event`, as far as the algorithms listen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CaEvent {
+    /// First transmission with nothing in flight.
+    TxStart,
+    /// The window is about to be cut after an idle RTO.
+    CwndRestart,
+    /// End of a window reduction.
+    CompleteCwr,
+    /// Retransmission timeout.
+    Loss,
+}
+
+/// A socket: the fields of `bpf/include/kernel.h`, and the algorithm in use.
+pub struct Socket {
+    /// The fields. Pointers among them are set before each call and may hold anything.
+    pub fields: Box<c::tcp_sock>,
+    /// What the switcher remembers of the connection.
+    pub connection: Box<c::connection>,
+    algorithm: Algorithm,
+}
+
+impl Socket {
+    /// A new connection: window of 10 segments, ssthresh infinite, no RTT sample.
+    pub fn new(algorithm: Algorithm, mss: u32) -> Socket {
+        let mut fields = Box::<c::tcp_sock>::default();
+        fields.mss_cache = mss;
+        fields.snd_cwnd = 10;
+        fields.snd_cwnd_clamp = u32::MAX;
+        fields.snd_ssthresh = c::TCP_INFINITE_SSTHRESH;
+        fields.rtt_min.s[0].v = u32::MAX;
+        let sock = &mut fields.inet_conn.icsk_inet.sk;
+        sock.sk_max_pacing_rate = std::ffi::c_ulong::MAX;
+        let mut socket = Socket { fields, connection: Box::default(), algorithm };
+        socket.init();
+        socket
+    }
+
+    /// The algorithm in use.
+    pub fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+
+    /// Switches as the kernel does: release, private area zeroed, init; window and ssthresh stay.
+    pub fn switch_to(&mut self, algorithm: Algorithm) {
+        if let Some(release) = self.algorithm.0.release {
+            self.call(|sk| unsafe { release(sk) });
+        }
+        self.algorithm = algorithm;
+        self.fields.inet_conn.icsk_ca_priv = Default::default();
+        self.init();
+    }
+
+    fn init(&mut self) {
+        if let Some(init) = self.algorithm.0.init {
+            self.call(|sk| unsafe { init(sk) });
+        }
+    }
+
+    /// `set_state`, after the socket's own state.
+    pub fn set_state(&mut self, state: CaState) {
+        if let Some(set_state) = self.algorithm.0.set_state {
+            self.call(|sk| unsafe { set_state(sk, state as u8) });
+        }
+        self.fields.inet_conn.set_icsk_ca_state(state as u8);
+    }
+
+    /// `cwnd_event`
+    pub fn cwnd_event(&mut self, event: CaEvent) {
+        if let Some(cwnd_event) = self.algorithm.0.cwnd_event {
+            self.call(|sk| unsafe { cwnd_event(sk, event as c::tcp_ca_event) });
+        }
+    }
+
+    /// `pkts_acked`: segments cumulatively ACKed and the RTT sample in microseconds, if any.
+    pub fn pkts_acked(&mut self, segments: u32, rtt_us: Option<u32>) {
+        if let Some(pkts_acked) = self.algorithm.0.pkts_acked {
+            let rtt_us = rtt_us.map_or(-1, |us| i32::try_from(us).unwrap_or(i32::MAX));
+            let sample = c::ack_sample { pkts_acked: segments, rtt_us, in_flight: 0 };
+            self.call(|sk| unsafe { pkts_acked(sk, &sample) });
+        }
+    }
+
+    /// `cong_avoid`
+    pub fn cong_avoid(&mut self, ack: u32, acked: u32) {
+        if let Some(cong_avoid) = self.algorithm.0.cong_avoid {
+            self.call(|sk| unsafe { cong_avoid(sk, ack, acked) });
+        }
+    }
+
+    /// `ssthresh`: the slow start threshold after a loss.
+    pub fn ssthresh(&mut self) -> u32 {
+        let ssthresh = self.algorithm.0.ssthresh.expect("compulsory");
+        self.call(|sk| unsafe { ssthresh(sk) })
+    }
+
+    /// `undo_cwnd`: the window when a reduction is taken back.
+    pub fn undo_cwnd(&mut self) -> u32 {
+        let undo_cwnd = self.algorithm.0.undo_cwnd.expect("compulsory");
+        self.call(|sk| unsafe { undo_cwnd(sk) })
+    }
+
+    /// `min_tso_segs`, asked before each transmission; the kernel's default is 2.
+    pub fn min_tso_segs(&mut self) -> u32 {
+        match self.algorithm.0.min_tso_segs {
+            Some(min_tso_segs) => self.call(|sk| unsafe { min_tso_segs(sk) }),
+            None => 2,
+        }
+    }
+
+    /// Whether the socket paces by itself, and at how many bytes per second.
+    pub fn pacing(&self) -> Option<u64> {
+        let sock = &self.fields.inet_conn.icsk_inet.sk;
+        (sock.sk_pacing_status == c::sk_pacing_SK_PACING_NEEDED).then_some(sock.sk_pacing_rate)
+    }
+
+    /// Turns pacing on or off, as bbr and SO_MAX_PACING_RATE do.
+    pub fn set_pacing(&mut self, on: bool) {
+        let sock = &mut self.fields.inet_conn.icsk_inet.sk;
+        sock.sk_pacing_status =
+            if on { c::sk_pacing_SK_PACING_NEEDED } else { c::sk_pacing_SK_PACING_NONE };
+    }
+
+    /// SAFETY of every call: the C code gets a socket that lives through the call and that no one
+    /// else uses; it follows no pointer in it but `connection`, which is set here, and keeps none.
+    fn call<T>(&mut self, callback: impl FnOnce(*mut c::sock) -> T) -> T {
+        self.fields.connection = &raw mut *self.connection;
+        callback((&raw mut *self.fields).cast())
+    }
+}

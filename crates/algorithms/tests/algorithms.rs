@@ -1,0 +1,266 @@
+//! The algorithms' C against their papers' formulas, and what happens on a switch.
+
+use kirikae_algorithms::{Algorithm, CaEvent, CaState, Socket};
+
+const MSS: u32 = 1448;
+
+fn socket(name: &str, rtt_us: u32) -> Socket {
+    let mut socket = Socket::new(Algorithm::named(name).unwrap(), MSS);
+    socket.fields.rtt_min.s[0].v = rtt_us;
+    socket.fields.srtt_us = rtt_us << 3;
+    socket.fields.tcp_mstamp = 1_000_000;
+    socket.fields.set_is_cwnd_limited(1);
+    socket
+}
+
+/// A socket in congestion avoidance with this window.
+fn avoiding(name: &str, rtt_us: u32, cwnd: u32) -> Socket {
+    let mut socket = socket(name, rtt_us);
+    socket.fields.snd_cwnd = cwnd;
+    socket.fields.snd_ssthresh = cwnd.min(cwnd / 2 + 1);
+    socket
+}
+
+/// One round trip: every segment of the window is ACKed by itself.
+fn round_trip(socket: &mut Socket) {
+    let rtt_us = socket.fields.rtt_min.s[0].v;
+    for _ in 0..socket.fields.snd_cwnd {
+        socket.fields.delivered += 1;
+        socket.fields.tcp_mstamp += u64::from(rtt_us / socket.fields.snd_cwnd.max(1));
+        socket.pkts_acked(1, Some(rtt_us));
+        socket.cong_avoid(0, 1);
+    }
+}
+
+#[test]
+fn slow_start_doubles_and_stops_at_ssthresh() {
+    for name in ["kk_cubic", "kk_scalable", "kk_westwood"] {
+        let mut socket = socket(name, 100_000);
+        round_trip(&mut socket);
+        assert_eq!(socket.fields.snd_cwnd, 20, "{name}");
+        socket.fields.snd_ssthresh = 30;
+        for _ in 0..15 {
+            socket.cong_avoid(0, 1);
+        }
+        assert!((30..=31).contains(&socket.fields.snd_cwnd), "{name}");
+    }
+}
+
+#[test]
+fn a_window_that_is_not_used_does_not_grow() {
+    for algorithm in Algorithm::all() {
+        let mut socket = avoiding(algorithm.name(), 200_000, 40);
+        socket.fields.set_is_cwnd_limited(0);
+        round_trip(&mut socket);
+        assert_eq!(socket.fields.snd_cwnd, 40, "{algorithm:?}");
+    }
+}
+
+/// rho = 1 at RTT0 = 25 ms: Reno. rho = 4 at 100 ms: 2^4 - 1 per ACK, then rho^2 a round trip.
+#[test]
+fn hybla_grows_by_rho() {
+    let mut short = avoiding("kk_hybla", 25_000, 50);
+    round_trip(&mut short);
+    assert!((50..=51).contains(&short.fields.snd_cwnd));
+    round_trip(&mut short);
+    assert!((51..=52).contains(&short.fields.snd_cwnd));
+
+    let mut long = avoiding("kk_hybla", 100_000, 50);
+    round_trip(&mut long);
+    assert!((63..=65).contains(&long.fields.snd_cwnd), "{}", long.fields.snd_cwnd);
+
+    let mut start = socket("kk_hybla", 100_000);
+    start.cong_avoid(0, 1);
+    assert_eq!(start.fields.snd_cwnd, 25);
+    assert_eq!(start.ssthresh(), 12);
+}
+
+#[test]
+fn scalable_adds_a_hundredth_per_ack_and_gives_up_an_eighth() {
+    let mut socket = avoiding("kk_scalable", 100_000, 400);
+    round_trip(&mut socket);
+    assert_eq!(socket.fields.snd_cwnd, 404);
+    assert_eq!(socket.ssthresh(), 404 - 404 / 8);
+}
+
+/// 100 segments a round trip of 100 ms are what the path carries, whatever the window is.
+#[test]
+fn westwood_falls_back_to_what_the_path_carried() {
+    let mut socket = avoiding("kk_westwood", 100_000, 100);
+    for _ in 0..40 {
+        round_trip(&mut socket);
+        socket.fields.snd_cwnd = 100;
+    }
+    socket.fields.snd_cwnd = 180;
+    let ssthresh = socket.ssthresh();
+    assert!((95..=105).contains(&ssthresh), "{ssthresh}");
+}
+
+#[test]
+fn westwood_without_a_sample_halves() {
+    assert_eq!(avoiding("kk_westwood", 100_000, 100).ssthresh(), 50);
+}
+
+/// RFC 9438: K = cbrt(W_max (1 - beta) / C); W_max is reached again after K.
+#[test]
+fn cubic_returns_to_w_max_after_k() {
+    let w_max = 1000;
+    let mut socket = avoiding("kk_cubic", 200_000, w_max);
+    socket.fields.snd_ssthresh = socket.ssthresh();
+    assert_eq!(socket.fields.snd_ssthresh, 700);
+    socket.fields.snd_cwnd = 700;
+    let k_s = (f64::from(w_max) * 0.3 / 0.4).cbrt();
+    let begin = socket.fields.tcp_mstamp;
+    let mut before = 0;
+    while socket.fields.snd_cwnd < w_max {
+        before = socket.fields.tcp_mstamp;
+        round_trip(&mut socket);
+        assert!(socket.fields.tcp_mstamp - begin < 60_000_000, "never returned");
+    }
+    let reached_s = (before - begin) as f64 / 1e6;
+    // The window is set for the end of the coming round trip and rounded to segments.
+    assert!((reached_s - k_s).abs() < 0.15 * k_s, "reached after {reached_s} s, K = {k_s} s");
+}
+
+#[test]
+fn cubic_gives_up_more_when_it_did_not_get_back() {
+    let mut socket = avoiding("kk_cubic", 100_000, 100);
+    assert_eq!(socket.ssthresh(), 70);
+    socket.fields.snd_cwnd = 80;
+    assert_eq!(socket.ssthresh(), 56);
+}
+
+#[test]
+fn undo_takes_back_a_reduction() {
+    for algorithm in Algorithm::all() {
+        let mut socket = avoiding(algorithm.name(), 100_000, 20);
+        socket.fields.prior_cwnd = 40;
+        assert_eq!(socket.undo_cwnd(), 40, "{algorithm:?}");
+    }
+}
+
+/// Every ordered pair: cwnd and ssthresh stay, and the next ACK grows no more than it may.
+#[test]
+fn switched_in_mid_flight() {
+    for from in Algorithm::all() {
+        for to in Algorithm::all() {
+            let mut socket = avoiding(from.name(), 100_000, 60);
+            for _ in 0..5 {
+                round_trip(&mut socket);
+            }
+            let (cwnd, ssthresh) = (socket.fields.snd_cwnd, socket.fields.snd_ssthresh);
+            socket.switch_to(to);
+            assert_eq!(socket.algorithm().name(), to.name());
+            assert_eq!(socket.fields.snd_cwnd, cwnd, "{from:?} to {to:?}");
+            assert_eq!(socket.fields.snd_ssthresh, ssthresh, "{from:?} to {to:?}");
+            socket.cong_avoid(0, 1);
+            let grown = socket.fields.snd_cwnd - cwnd;
+            assert!(grown <= 1, "{from:?} to {to:?}: {grown} segments for one ACK");
+            for _ in 0..20 {
+                round_trip(&mut socket);
+            }
+            assert!(socket.fields.snd_cwnd > cwnd, "{from:?} to {to:?}: stalls");
+        }
+    }
+}
+
+/// bbr leaves ssthresh infinite and pacing on; whoever follows it mends both.
+#[test]
+fn what_bbr_leaves_behind_is_mended() {
+    for algorithm in Algorithm::all() {
+        let mut socket = avoiding("kk_cubic", 100_000, 60);
+        socket.fields.snd_ssthresh = 0x7fff_ffff;
+        socket.connection.ssthresh_before_bbr = 40;
+        socket.set_pacing(true);
+        socket.switch_to(algorithm);
+        assert_eq!(socket.fields.snd_ssthresh, 40, "{algorithm:?}");
+        assert_eq!(socket.pacing(), None, "{algorithm:?}");
+    }
+}
+
+#[test]
+fn pacing_that_the_application_asked_for_stays() {
+    let mut socket = avoiding("kk_cubic", 100_000, 60);
+    socket.fields.inet_conn.icsk_inet.sk.sk_max_pacing_rate = 1_000_000;
+    socket.set_pacing(true);
+    socket.switch_to(Algorithm::named("kk_hybla").unwrap());
+    assert!(socket.pacing().is_some());
+}
+
+/// What the kernel does around an idle gap: the event, the cut, and the event after it.
+fn idle(socket: &mut Socket, gap_us: u64) {
+    socket.cwnd_event(CaEvent::CwndRestart);
+    socket.fields.snd_cwnd = 10;
+    socket.cwnd_event(CaEvent::CwndRestart);
+    socket.fields.tcp_mstamp += gap_us;
+    socket.cwnd_event(CaEvent::TxStart);
+}
+
+#[test]
+fn idle_keep_restores_the_window() {
+    for algorithm in Algorithm::all() {
+        let mut socket = avoiding(algorithm.name(), 100_000, 60);
+        idle(&mut socket, 2_000_000);
+        assert_eq!(socket.fields.snd_cwnd, 60, "{algorithm:?}");
+        assert_eq!(socket.pacing(), None, "{algorithm:?}: no rate known, nothing to pace by");
+        idle(&mut socket, 301_000_000);
+        assert_eq!(socket.fields.snd_cwnd, 10, "{algorithm:?}: kept for 5 minutes at most");
+    }
+}
+
+/// A burst of 46 segments whose ACKs come back at `mbps`.
+fn burst(socket: &mut Socket, mbps: u64) {
+    idle(socket, 2_000_000);
+    socket.fields.tcp_mstamp += 100_000;
+    for _ in 0..23 {
+        socket.fields.tcp_mstamp += 2 * u64::from(MSS) * 8 / mbps;
+        socket.fields.delivered += 2;
+        socket.fields.snd_nxt += 2 * MSS;
+        socket.pkts_acked(2, Some(100_000));
+    }
+}
+
+#[test]
+fn restored_window_is_paced_at_five_quarters_of_the_delivery_rate() {
+    for algorithm in Algorithm::all() {
+        let mut socket = avoiding(algorithm.name(), 100_000, 60);
+        burst(&mut socket, 10);
+        idle(&mut socket, 2_000_000);
+        let rate = socket.pacing().expect("paced") as f64 * 8.0;
+        assert!((rate / 12.5e6 - 1.0).abs() < 0.01, "{algorithm:?}: {rate} bit/s");
+
+        // Each ACK makes the kernel set its own rate; before the next transmission ours is back,
+        // until the restored window is out.
+        let kernels = 77;
+        socket.fields.inet_conn.icsk_inet.sk.sk_pacing_rate = kernels;
+        assert_eq!(socket.min_tso_segs(), 2);
+        assert_eq!(socket.pacing().map(|rate| rate as f64 * 8.0), Some(rate));
+        socket.fields.snd_nxt += 60 * MSS;
+        socket.fields.inet_conn.icsk_inet.sk.sk_pacing_rate = kernels;
+        socket.min_tso_segs();
+        assert_eq!(socket.pacing(), Some(kernels));
+
+        socket.switch_to(algorithm);
+        assert_eq!(socket.pacing(), None, "{algorithm:?}: release leaves no pacing behind");
+    }
+}
+
+#[test]
+fn a_rate_that_the_path_no_longer_has_is_forgotten() {
+    let mut socket = avoiding("kk_hybla", 100_000, 60);
+    burst(&mut socket, 10);
+    for _ in 0..9 {
+        burst(&mut socket, 2);
+    }
+    idle(&mut socket, 2_000_000);
+    let rate = socket.pacing().unwrap() as f64 * 8.0;
+    assert!((rate / 2.5e6 - 1.0).abs() < 0.01, "{rate} bit/s");
+}
+
+#[test]
+fn growth_outside_open_is_renos() {
+    let mut socket = avoiding("kk_hybla", 200_000, 50);
+    socket.set_state(CaState::Disorder);
+    round_trip(&mut socket);
+    assert_eq!(socket.fields.snd_cwnd, 51);
+}

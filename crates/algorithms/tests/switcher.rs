@@ -1,0 +1,161 @@
+//! The switcher's C: runs of lost segments, rates, choice.
+
+use kirikae_algorithms::{Estimator, LossRuns, Measured, choose, period_us};
+use kirikae_table::{KernelTable, shipped};
+use proptest::prelude::*;
+
+const MSS: u32 = 1448;
+const MS: u64 = 1000;
+
+/// The runs that result when these segments (by number) are sent again one by one.
+fn retransmitted(segments: &[u32]) -> LossRuns {
+    let mut runs = LossRuns::default();
+    for segment in segments {
+        runs.retransmit(segment.wrapping_mul(MSS), 1, MSS);
+    }
+    runs
+}
+
+#[test]
+fn up_to_two_in_a_row_are_isolated_three_are_a_burst() {
+    let runs = retransmitted(&[1, 2, 10]);
+    assert_eq!((runs.isolated(), runs.bursts()), (3, 0));
+    let runs = retransmitted(&[1, 2, 3, 10]);
+    assert_eq!((runs.isolated(), runs.bursts()), (1, 1));
+    let runs = retransmitted(&[1, 2, 3, 4, 5, 6, 20, 21, 22]);
+    assert_eq!((runs.isolated(), runs.bursts()), (0, 2));
+}
+
+#[test]
+fn a_run_is_one_however_many_segments_are_sent_at_a_time() {
+    let mut runs = LossRuns::default();
+    runs.retransmit(0, 2, MSS);
+    runs.retransmit(2 * MSS, 5, MSS);
+    assert_eq!((runs.isolated(), runs.bursts()), (0, 1));
+}
+
+#[test]
+fn a_run_goes_on_over_the_wrap_of_sequence_numbers() {
+    let mut runs = LossRuns::default();
+    runs.retransmit(u32::MAX - 2 * MSS + 1, 2, MSS);
+    runs.retransmit(0, 1, MSS);
+    assert_eq!((runs.isolated(), runs.bursts()), (0, 1));
+}
+
+#[test]
+fn a_lost_retransmission_counts_again() {
+    let runs = retransmitted(&[5, 5]);
+    assert_eq!((runs.isolated(), runs.bursts()), (2, 0));
+}
+
+#[test]
+fn what_the_receiver_had_already_was_not_lost() {
+    let mut runs = retransmitted(&[5, 9]);
+    runs.dsack(1);
+    assert_eq!(runs.isolated(), 1);
+    runs.dsack(1);
+    assert_eq!(runs.isolated(), 1, "the same report counts once");
+    runs.dsack(9);
+    assert_eq!(runs.isolated(), 0, "never below none");
+}
+
+proptest! {
+    /// Against a plain reading of the definition: group into runs, then sort by length.
+    #[test]
+    fn runs_agree_with_the_definition(gaps in prop::collection::vec(1u32..4, 0..60)) {
+        let segments: Vec<u32> = gaps.iter().scan(0, |at, gap| { *at += gap; Some(*at) }).collect();
+        let runs = segments.chunk_by(|a, b| a + 1 == *b).map(<[u32]>::len).collect::<Vec<_>>();
+        let counted = retransmitted(&segments);
+        let isolated: usize = runs.iter().filter(|&&length| length <= 2).sum();
+        prop_assert_eq!(counted.isolated() as usize, isolated);
+        prop_assert_eq!(counted.bursts() as usize, runs.iter().filter(|&&l| l >= 3).count());
+    }
+}
+
+#[test]
+fn period_is_a_round_trip_of_at_least_50_ms_or_fixed() {
+    assert_eq!(period_us(0, 200_000), 200_000);
+    assert_eq!(period_us(0, 20_000), 50_000);
+    assert_eq!(period_us(200_000, 20_000), 200_000);
+}
+
+/// Bursts of 46 segments every 2 s; `lost(burst)` of them isolated.
+fn rate_after(bursts: u64, lost: impl Fn(u64) -> u32) -> Estimator {
+    let (mut estimator, mut runs) = (Estimator::default(), LossRuns::default());
+    for burst in 0..bursts {
+        for i in 0..lost(burst) {
+            runs.retransmit((burst as u32 * 46 + 3 * i) * MSS, 1, MSS);
+        }
+        let sent = (burst as u32 + 1) * 46;
+        estimator.update(&mut runs, (burst + 1) * 2000 * MS, 200 * MS as u32, sent);
+    }
+    estimator
+}
+
+#[test]
+fn rate_comes_to_the_share_lost() {
+    let estimator = rate_after(200, |_| 1);
+    let rate = estimator.isolated_rate();
+    assert!((rate - 1.0 / 46.0).abs() < 1e-4, "{rate}");
+    assert_eq!(estimator.burst_rate(), 0.0);
+}
+
+#[test]
+fn rate_falls_below_the_smallest_of_the_table_after_losses_end() {
+    let rate = rate_after(500, |burst| u32::from(burst == 0)).isolated_rate();
+    assert!(rate < 1e-5, "{rate}");
+}
+
+#[test]
+fn a_period_without_traffic_changes_nothing() {
+    let (mut estimator, mut runs) = (Estimator::default(), LossRuns::default());
+    estimator.update(&mut runs, 1000 * MS, 200_000, 0);
+    runs.retransmit(0, 1, MSS);
+    assert!(!estimator.update(&mut runs, 1100 * MS, 200_000, 46), "the period is not over");
+    assert!(estimator.update(&mut runs, 1200 * MS, 200_000, 46));
+    let rate = estimator.isolated_rate();
+    assert!(!estimator.update(&mut runs, 9000 * MS, 200_000, 46), "nothing sent: no news");
+    assert_eq!(estimator.isolated_rate(), rate);
+}
+
+fn chosen(table: &KernelTable, rtt_ms: u32, isolated: f64, burst: f64, in_use: &str) -> String {
+    let names = table.names();
+    let measured = Measured {
+        rtt_us: rtt_ms * 1000,
+        isolated_ppb: (isolated * 1e9) as u32,
+        burst_ppb: (burst * 1e9) as u32,
+        algorithm: names.iter().position(|name| name == in_use).unwrap() as u32,
+    };
+    names[choose(table.as_bytes(), &measured).column].clone()
+}
+
+/// What the thesis says was chosen in the field (sections 6.2 and 6.3), among our candidates.
+#[test]
+fn choices_are_those_of_the_thesis() {
+    let table = shipped().unwrap();
+    let chosen = |rtt, isolated, burst| chosen(&table, rtt, isolated, burst, "kk_cubic");
+    assert_eq!(chosen(200, 0.0, 0.0), "kk_hybla", "no loss");
+    assert_eq!(chosen(200, 0.0001, 0.0), "kk_hybla", "0.01 % and less");
+    assert_eq!(chosen(210, 0.03, 0.0), "kk_scalable", "high loss at 200 ms");
+    assert_eq!(chosen(300, 0.06, 0.0), "kk_hybla", "6 % at 300 ms and more");
+    assert_eq!(chosen(2000, 0.5, 0.0), "kk_hybla", "beyond the table: its edge");
+    assert_eq!(chosen(120, 0.01, 0.0), "kk_westwood", "1 % at 125 ms and less");
+}
+
+/// Step 3: the same burst loss rate means another bandwidth under another algorithm.
+#[test]
+fn burst_loss_is_read_under_the_algorithm_in_use() {
+    let table = shipped().unwrap();
+    let column = |name| table.names().iter().position(|n| n == name).unwrap() as u32;
+    let predicted = |algorithm| {
+        let measured =
+            Measured { rtt_us: 200_000, isolated_ppb: 0, burst_ppb: 4_000_000, algorithm };
+        choose(table.as_bytes(), &measured).predicted_us
+    };
+    // 0.4 %: cubic sees 0.42147 % in row 7, paired in reverse with 3 Mb/s... and westwood sees
+    // 0.41338 % in row 9, with 1.6 Mb/s; each with its column of Fig 4-16 and no isolated loss.
+    let hybla = column("kk_hybla") as usize;
+    let no_loss_us = 158_265;
+    assert_eq!(predicted(column("kk_cubic"))[hybla], no_loss_us + 839_500);
+    assert_eq!(predicted(column("kk_westwood"))[hybla], no_loss_us + 1_313_883);
+}

@@ -1,0 +1,104 @@
+//! `kirikae run`
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
+
+use kirikae_agent::{Agent, Config, Period, Pinning, Switch};
+use nix::time::{ClockId, clock_gettime};
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+const POLL: Duration = Duration::from_millis(200);
+
+/// Switch the connections of this host, and say why, until Ctrl-C
+///
+/// Loads the algorithms and the switcher into the kernel, attaches the switcher to a cgroup and
+/// prints one line for each switch of a connection. Connections that open from then on are
+/// switched; programs that choose their congestion control themselves are left alone.
+///
+/// Ctrl-C and SIGTERM put every connection back on the algorithm it had and leave nothing behind.
+/// If the agent is killed, the kernel goes on alone; `kirikae undo` or the next `kirikae run`
+/// puts everything back.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The cgroup (version 2) whose connections are switched [default: the root, so all]
+    #[arg(long, value_name = "DIRECTORY")]
+    cgroup: Option<PathBuf>,
+    /// Measuring and switching period: `round-trip` (at least 50 ms) or a time such as `200ms`
+    #[arg(long, value_name = "PERIOD", default_value = "round-trip", value_parser = period)]
+    period: Period,
+    /// Print each switch as a line of JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn period(text: &str) -> Result<Period, String> {
+    if text == "round-trip" {
+        return Ok(Period::RoundTrip);
+    }
+    let allowed = "`round-trip`, or a time from 1ms to 60s with its unit";
+    match humantime::parse_duration(text) {
+        Ok(time) if (Duration::from_millis(1)..=Duration::from_secs(60)).contains(&time) => {
+            Ok(Period::Fixed(time))
+        }
+        _ => Err(format!("allowed: {allowed}")),
+    }
+}
+
+/// Runs until a signal.
+pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    kirikae_agent::requirements()?;
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    let cgroup = match &arguments.cgroup {
+        Some(cgroup) => cgroup.clone(),
+        None => kirikae_agent::cgroup_root()?,
+    };
+    let agent = Agent::start(&Config {
+        cgroup: cgroup.clone(),
+        period: arguments.period,
+        table: kirikae_table::shipped()?,
+        pinning: Pinning::Pinned,
+    })?;
+    eprintln!("kirikae: switching new connections of cgroup {}; Ctrl-C ends it", cgroup.display());
+
+    let mut printed = Ok(());
+    while printed.is_ok() && !stop.load(Ordering::Relaxed) {
+        agent.poll(POLL, &mut |switch| {
+            if printed.is_ok() {
+                printed = print(&switch, arguments.json);
+            }
+        })?;
+    }
+
+    let lost = agent.events_lost();
+    if lost > 0 {
+        eprintln!("kirikae: {lost} switches were made and not reported: too many at once");
+    }
+    super::undo::report(agent.stop()?);
+    printed?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(switch: &Switch, json: bool) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    if json {
+        serde_json::to_writer(&mut out, switch)?;
+        writeln!(out)?;
+    } else {
+        writeln!(out, "{}  {switch}", humantime::format_rfc3339_millis(wall_clock(switch.at_ns)))?;
+    }
+    out.flush()
+}
+
+/// The wall clock at a moment of the kernel's monotonic clock.
+fn wall_clock(at_ns: u64) -> SystemTime {
+    let now = SystemTime::now();
+    let Ok(monotonic) = clock_gettime(ClockId::CLOCK_MONOTONIC) else { return now };
+    now - Duration::from(monotonic).saturating_sub(Duration::from_nanos(at_ns))
+}

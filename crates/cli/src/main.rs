@@ -1,0 +1,35 @@
+//! The one binary, `kirikae`: reads the command line and calls the crates that do the work.
+
+mod commands;
+mod exit;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Picks the right congestion control for every TCP connection while it runs.
+#[derive(Parser)]
+#[command(version, after_help = exit::HELP)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Run(commands::run::Arguments),
+    Undo(commands::undo::Arguments),
+    Bench(commands::bench::Arguments),
+    #[command(hide = true)]
+    BurstSender(commands::burst_sender::Arguments),
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Run(arguments) => commands::run::run(&arguments),
+        Command::Undo(arguments) => commands::undo::run(&arguments),
+        Command::Bench(arguments) => commands::bench::run(&arguments),
+        Command::BurstSender(arguments) => commands::burst_sender::run(&arguments),
+    };
+    done.unwrap_or_else(|error| exit::report(&error))
+}

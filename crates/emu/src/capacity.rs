@@ -1,0 +1,113 @@
+//! What this machine can emulate in time, so that a rate it cannot hold is refused at the start.
+
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::sync::Mutex;
+use std::thread;
+
+use kirikae_path::{PathSpec, Span, Time, bottleneck};
+
+use crate::clock::Clock;
+use crate::namespace::MTU;
+use crate::{Emulated, Error};
+
+/// How long the measurement sends.
+const MEASURED_FOR: Span = Span::from_millis(100);
+
+/// Share of what was measured that may be asked for: the other half is for what runs beside the
+/// paths, and for packets smaller than the largest.
+const SHARE: f64 = 0.5;
+
+/// What the paths of this process have claimed of this machine, in packets/s.
+#[derive(Debug)]
+struct Ledger {
+    /// What one unlimited path moved, both directions together; `None` until measured.
+    measured: Option<f64>,
+    claimed: f64,
+}
+
+static LEDGER: Mutex<Ledger> = Mutex::new(Ledger { measured: None, claimed: 0.0 });
+
+/// A living path's part in the ledger, in packets/s; given back when dropped.
+#[derive(Debug, Default)]
+pub(crate) struct Reservation(f64);
+
+impl Reservation {
+    /// Claims what the path needs when both its directions are full of the largest packets. A
+    /// direction without a rate claims nothing: only its report can tell whether it was held.
+    pub(crate) fn claim(path: &PathSpec, label: &str) -> Result<Reservation, Error> {
+        let needed: f64 = [&path.forward, &path.backward]
+            .into_iter()
+            .filter_map(|direction| bottleneck(direction))
+            .map(packets_per_second)
+            .sum();
+        let mut ledger = LEDGER.lock().expect("no claim panics");
+        let measured = match ledger.measured {
+            Some(measured) => measured,
+            None => *ledger.measured.insert(measure()?),
+        };
+        let left = measured * SHARE - ledger.claimed;
+        if needed > left {
+            return Err(Error::TooFast {
+                label: label.into(),
+                asked: megabits_per_second(needed),
+                held: megabits_per_second(left),
+                mtu: MTU,
+            });
+        }
+        ledger.claimed += needed;
+        Ok(Reservation(needed))
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        if self.0 > 0.0 {
+            LEDGER.lock().expect("no claim panics").claimed -= self.0;
+        }
+    }
+}
+
+fn packets_per_second(bits_per_second: u64) -> f64 {
+    bits_per_second as f64 / 8.0 / f64::from(MTU)
+}
+
+fn megabits_per_second(packets_per_second: f64) -> f64 {
+    packets_per_second * 8.0 * f64::from(MTU) / 1e6
+}
+
+/// Sends TCP through a path without elements as fast as it goes: packets/s, both directions.
+fn measure() -> Result<f64, Error> {
+    let path = Emulated::start(&PathSpec::default(), 0, Reservation::default())?;
+    let address = path.receiver().address();
+    let listener = path.receiver().run_in(|| TcpListener::bind((address, 0)))?;
+    let sent = listener.and_then(|listener| {
+        let port = listener.local_addr()?.port();
+        path.sender().run_in(|| send(listener, address, port)).map_err(io::Error::other)?
+    });
+    let seconds = sent.map_err(|error| Error::failed("measuring what the machine holds", error))?;
+    let report = path.finish()?;
+    Ok((report.forward.delivered + report.backward.delivered) as f64 / seconds)
+}
+
+/// Returns how long it took, in seconds.
+fn send(listener: TcpListener, address: Ipv4Addr, port: u16) -> io::Result<f64> {
+    let clock = Clock::start()?;
+    let since_start = || Ok::<_, io::Error>(clock.now()? - Time::ZERO);
+    let mut out = TcpStream::connect((address, port))?;
+    thread::scope(|scope| {
+        let receiver = scope.spawn(move || -> io::Result<()> {
+            let (mut from, _) = listener.accept()?;
+            let mut buffer = vec![0; 1 << 16];
+            while from.read(&mut buffer)? > 0 {}
+            Ok(())
+        });
+        let chunk = vec![0; 1 << 16];
+        while since_start()? < MEASURED_FOR {
+            out.write_all(&chunk)?;
+        }
+        out.shutdown(Shutdown::Write)?;
+        receiver.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        Ok(since_start()?.as_secs_f64())
+    })
+}

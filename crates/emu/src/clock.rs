@@ -1,0 +1,30 @@
+use std::io;
+
+use kirikae_path::Time;
+use nix::time::{ClockId, clock_gettime};
+
+/// CLOCK_MONOTONIC, counted from the path's start.
+pub(crate) struct Clock {
+    start_ns: u64,
+}
+
+impl Clock {
+    /// Starts to count now.
+    pub(crate) fn start() -> io::Result<Clock> {
+        Ok(Clock { start_ns: monotonic_ns()? })
+    }
+
+    pub(crate) fn now(&self) -> io::Result<Time> {
+        Ok(Time::from_nanos(monotonic_ns()? - self.start_ns))
+    }
+
+    /// The same instant as CLOCK_MONOTONIC has it, in nanoseconds.
+    pub(crate) fn monotonic_ns(&self, at: Time) -> u64 {
+        self.start_ns + at.as_nanos()
+    }
+}
+
+fn monotonic_ns() -> io::Result<u64> {
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC)?;
+    Ok(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
+}

@@ -1,0 +1,34 @@
+//! The system calls that no safe crate offers.
+
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::os::fd::AsRawFd;
+
+use nix::errno::Errno;
+use nix::libc::{self, c_char, c_short, ifreq, sched_param};
+
+nix::ioctl_write_ptr_bad!(tunsetiff, libc::TUNSETIFF, ifreq);
+
+/// Makes an open /dev/net/tun the device `name` of this kind (`IFF_...`), in the network namespace
+/// in which it was opened.
+pub(crate) fn set_tun_interface(file: &File, name: &str, flags: i32) -> nix::Result<()> {
+    // SAFETY: ifreq is plain data, for which all zeroes is a valid value.
+    let mut request: ifreq = unsafe { std::mem::zeroed() };
+    // One byte short of the array, so that the name stays terminated.
+    let room = request.ifr_name.len() - 1;
+    for (to, from) in request.ifr_name[..room].iter_mut().zip(name.bytes()) {
+        *to = from as c_char;
+    }
+    request.ifr_ifru.ifru_flags = flags as c_short;
+    // SAFETY: TUNSETIFF reads an ifreq, which outlives the call.
+    unsafe { tunsetiff(file.as_raw_fd(), &request) }.map(drop)
+}
+
+/// Gives the calling thread the lowest real-time priority (SCHED_RR): it goes before all ordinary
+/// threads.
+pub(crate) fn go_before_ordinary_threads() -> nix::Result<()> {
+    let lowest = sched_param { sched_priority: 1 };
+    // SAFETY: sched_setscheduler reads a sched_param, which outlives the call.
+    Errno::result(unsafe { libc::sched_setscheduler(0, libc::SCHED_RR, &lowest) }).map(drop)
+}

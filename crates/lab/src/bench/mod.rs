@@ -1,0 +1,156 @@
+//! Every contender of every scenario at the same time, each on an emulated path of its own.
+
+mod cgroup;
+mod host;
+mod progress;
+mod switcher;
+mod trial;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use kirikae_agent::{Algorithms, Period};
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use crate::error::{Error, While};
+use crate::outcome::{Comparison, Outcome};
+use crate::records::Records;
+use crate::scenario::{Contender, Scenario};
+use crate::workload::clock::now_ns;
+use progress::Progress;
+use switcher::Switcher;
+pub(crate) use trial::Measured;
+use trial::Trial;
+
+/// Time for all senders to start and connect before the first burst is due.
+const RUN_UP: Duration = Duration::from_secs(2);
+
+/// How a comparison is run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Directory in which the run makes a directory of its own for its records.
+    pub output: PathBuf,
+}
+
+/// Runs every contender of every scenario side by side and writes the records. Ends early on
+/// SIGINT and SIGTERM, with what was measured until then. Leaves nothing behind on the host but
+/// the records.
+///
+/// # Errors
+/// Scenarios that cannot run together, a host that lacks something, a path that the emulator
+/// cannot hold, records that cannot be written, and anything that breaks on the way.
+pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> {
+    let period = common_period(scenarios)?;
+    host::check(scenarios)?;
+    host::clean()?;
+    let records = Records::create(&options.output, scenarios)?;
+    let interruption = Interruption::listen()?;
+
+    let mut trials = Vec::new();
+    for scenario in scenarios {
+        for &contender in &scenario.contenders {
+            trials.push(Trial::prepare(scenario, contender, trials.len() as u16)?);
+        }
+    }
+    let everyone = || scenarios.iter().flat_map(|scenario| &scenario.contenders);
+    let switcher = period.map(Switcher::start).transpose()?;
+    // Registered until the end of the run; the agent does so itself.
+    let fixed = everyone().any(|contender| matches!(contender, Contender::Fixed(_)));
+    let _algorithms = (fixed && switcher.is_none()).then(Algorithms::register).transpose()?;
+
+    let cgroup = switcher.as_ref().map(|switcher| switcher.cgroup().to_owned());
+    let measured = run_all(trials, scenarios, &cgroup.unwrap_or_default(), &interruption.0)?;
+    let switches = switcher.map_or(Ok(Vec::new()), Switcher::finish)?;
+
+    let interrupted = interruption.0.load(Ordering::Relaxed);
+    let mut measured = measured.into_iter();
+    let comparisons = scenarios
+        .iter()
+        .map(|scenario| Comparison::new(scenario, &mut measured, &switches, interrupted))
+        .collect();
+    let outcome = Outcome { comparisons, interrupted, records: records.directory().to_owned() };
+    records.write(&outcome)?;
+    Ok(outcome)
+}
+
+/// The period of the one agent of the run; none where no scenario has kirikae as a contender.
+fn common_period(scenarios: &[Scenario]) -> Result<Option<Period>, Error> {
+    let mut switched =
+        scenarios.iter().filter(|scenario| scenario.contenders.contains(&Contender::Kirikae));
+    let Some(first) = switched.next() else { return Ok(None) };
+    match switched.find(|other| other.period != first.period) {
+        None => Ok(Some(first.period)),
+        Some(other) => Err(Error::Incompatible(format!(
+            "{} and {}: bench.period differs; allowed: the same in all scenarios of one run, \
+             which has one agent",
+            first.file.display(),
+            other.file.display(),
+        ))),
+    }
+}
+
+/// Runs all trials to their end, in their order. One that fails ends the others.
+fn run_all(
+    trials: Vec<Trial>,
+    scenarios: &[Scenario],
+    cgroup: &std::path::Path,
+    stop: &AtomicBool,
+) -> Result<Vec<Measured>, Error> {
+    let paths = trials.len() as u32;
+    let longest = trials.iter().map(Trial::duration).max().unwrap_or_default();
+    let bursts = scenarios
+        .iter()
+        .map(|scenario| scenario.contenders.len() as u64 * u64::from(scenario.workload.bursts()))
+        .sum();
+    let progress = Progress::new(bursts, RUN_UP + longest);
+    let start_ns = now_ns() + RUN_UP.as_nanos() as u64;
+    let failed = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..)
+            .zip(trials)
+            .map(|(place, trial): (u32, Trial)| {
+                // Not all bursts at the same instant: the machine has few cores.
+                let stagger = trial.interval() * place / paths;
+                let start_ns = start_ns + stagger.as_nanos() as u64;
+                let stop = || stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
+                let (failed, progress) = (&failed, &progress);
+                scope.spawn(move || {
+                    trial
+                        .run(start_ns, cgroup, stop, || progress.burst())
+                        .inspect_err(|_| failed.store(true, Ordering::Relaxed))
+                })
+            })
+            .collect();
+        progress.follow(|| threads.iter().all(|thread| thread.is_finished()));
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    })
+}
+
+/// Set by SIGINT and SIGTERM while this value lives.
+struct Interruption(Arc<AtomicBool>, [signal_hook::SigId; 2]);
+
+impl Interruption {
+    fn listen() -> Result<Interruption, Error> {
+        let flag = Arc::new(AtomicBool::new(false));
+        let on = |signal| {
+            signal_hook::flag::register(signal, Arc::clone(&flag))
+                .during(|| format!("listening for signal {signal}"))
+        };
+        let signals = [on(SIGINT)?, on(SIGTERM)?];
+        Ok(Interruption(flag, signals))
+    }
+}
+
+impl Drop for Interruption {
+    fn drop(&mut self) {
+        for signal in self.1 {
+            signal_hook::low_level::unregister(signal);
+        }
+    }
+}

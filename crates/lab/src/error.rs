@@ -1,0 +1,65 @@
+//! What can go wrong, and the exit status that it means.
+
+use crate::scenario::Refusal;
+
+/// Why a comparison did not run or did not end.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A scenario file was refused.
+    #[error(transparent)]
+    Scenario(#[from] Refusal),
+    /// Scenarios that are right one by one cannot run in one call.
+    #[error("{0}")]
+    Incompatible(String),
+    /// The host lacks something: says what, and what to do.
+    #[error("{0}")]
+    Missing(String),
+    /// The agent failed.
+    #[error(transparent)]
+    Agent(#[from] kirikae_agent::Error),
+    /// The emulated path failed.
+    #[error(transparent)]
+    Emulator(#[from] kirikae_emu::Error),
+    /// The operating system refused a step.
+    #[error("{step}: {source}")]
+    Io {
+        /// What was being done.
+        step: String,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// A byte arrived that was not the one written: a bug below, never a measurement.
+    #[error("byte {offset} of the stream arrived changed")]
+    Corrupted {
+        /// Its place in the stream.
+        offset: u64,
+    },
+    /// Anything else.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl Error {
+    /// Exit status of a command that ends with this error: 2 bad input, 3 something missing on
+    /// the host, 1 anything else.
+    pub fn exit_status(&self) -> u8 {
+        match self {
+            Error::Scenario(_) | Error::Incompatible(_) => 2,
+            Error::Missing(_)
+            | Error::Agent(kirikae_agent::Error::Missing(_))
+            | Error::Emulator(kirikae_emu::Error::Missing(_)) => 3,
+            _ => 1,
+        }
+    }
+}
+
+/// Says what was being done when the operating system refused.
+pub(crate) trait While<T> {
+    fn during(self, step: impl FnOnce() -> String) -> Result<T, Error>;
+}
+
+impl<T, E: Into<std::io::Error>> While<T> for Result<T, E> {
+    fn during(self, step: impl FnOnce() -> String) -> Result<T, Error> {
+        self.map_err(|error| Error::Io { step: step(), source: error.into() })
+    }
+}

@@ -1,0 +1,14 @@
+//! The laboratory: scenarios, runs, records, statistics, reports.
+
+pub mod bench;
+pub mod bound;
+mod error;
+pub mod outcome;
+mod records;
+pub mod report;
+pub mod scenario;
+pub mod statistics;
+pub mod summary;
+pub mod workload;
+
+pub use error::Error;

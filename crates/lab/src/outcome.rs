@@ -1,0 +1,165 @@
+//! What came out of a run: every burst in relation to what its path did.
+
+use std::path::PathBuf;
+
+use kirikae_agent::Switch;
+use kirikae_emu::Report;
+use kirikae_path::Direction;
+use serde::{Deserialize, Serialize};
+
+use crate::bench::Measured;
+use crate::bound::{Bound, Lost};
+use crate::scenario::{Contender, Scenario};
+use crate::workload::receiver::Arrival;
+use crate::workload::sender::Sent;
+
+/// A whole run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// One for each scenario, in the order they were given.
+    pub comparisons: Vec<Comparison>,
+    /// Whether a signal ended the run before its schedule did.
+    pub interrupted: bool,
+    /// Where the records are.
+    pub records: PathBuf,
+}
+
+/// All contenders of one scenario.
+#[derive(Debug)]
+pub struct Comparison {
+    /// What was compared.
+    pub scenario: Scenario,
+    /// One for each contender, in the scenario's order.
+    pub performances: Vec<Performance>,
+}
+
+/// One contender of one scenario.
+#[derive(Debug)]
+pub struct Performance {
+    /// Who.
+    pub contender: Contender,
+    /// Every burst that was written, warm-up included.
+    pub bursts: Vec<Burst>,
+    /// Counted bursts that should have arrived and did not; a run that was interrupted has none.
+    pub unfinished: u32,
+    /// The switches of its connection, in order of time.
+    pub switches: Vec<Switch>,
+    /// What its path did.
+    pub report: Report,
+}
+
+/// One burst.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Burst {
+    /// Its number, from 0, warm-up included.
+    pub index: u32,
+    /// Whether it is left out of the statistics.
+    pub warmup: bool,
+    /// Start of its write, CLOCK_MONOTONIC in nanoseconds, see [`Sent::start_ns`].
+    pub start_ns: u64,
+    /// TCP_CONGESTION just before the write.
+    pub algorithm_before: String,
+    /// TCP_CONGESTION when the write had returned.
+    pub algorithm_after: String,
+    /// Switches of the connection until the burst had arrived.
+    pub switches: usize,
+    /// Its arrival, if it did arrive.
+    #[serde(flatten)]
+    pub delivery: Option<Delivery>,
+}
+
+/// The arrival of a burst.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Delivery {
+    /// Start of the write to last byte in order, in seconds.
+    pub latency_s: f64,
+    /// First byte in order to last byte in order, in seconds.
+    pub first_to_last_s: f64,
+    /// The least latency that was possible, in seconds, see [`Bound::seconds`].
+    pub bound_s: f64,
+}
+
+impl Comparison {
+    /// Takes one measurement for each contender of the scenario from `measured`.
+    pub(crate) fn new(
+        scenario: &Scenario,
+        measured: &mut impl Iterator<Item = Measured>,
+        switches: &[Switch],
+        interrupted: bool,
+    ) -> Comparison {
+        let performances = scenario
+            .contenders
+            .iter()
+            .zip(measured)
+            .map(|(&contender, measured)| {
+                let own = |switch: &&Switch| switch.local.port() == measured.port;
+                let switches = switches.iter().filter(own).cloned().collect();
+                Performance::new(scenario, contender, measured, switches, interrupted)
+            })
+            .collect();
+        Comparison { scenario: scenario.clone(), performances }
+    }
+}
+
+impl Performance {
+    fn new(
+        scenario: &Scenario,
+        contender: Contender,
+        measured: Measured,
+        switches: Vec<Switch>,
+        interrupted: bool,
+    ) -> Performance {
+        let workload = &scenario.workload;
+        let bound = Bound::new(&scenario.path);
+        let lost = lost(&measured);
+        let burst = |sent: &Sent| {
+            let arrival = measured.arrivals.get(sent.index as usize);
+            let until = arrival.map_or(u64::MAX, |arrival| arrival.last_ns);
+            Burst {
+                index: sent.index,
+                warmup: sent.index < workload.warmup,
+                start_ns: sent.start_ns,
+                algorithm_before: sent.algorithm_before.clone(),
+                algorithm_after: sent.algorithm_after.clone(),
+                switches: switches.iter().filter(|switch| switch.at_ns <= until).count(),
+                delivery: arrival.map(|arrival| delivery(sent, arrival, &bound, &lost)),
+            }
+        };
+        let bursts: Vec<Burst> = measured.sent.iter().map(burst).collect();
+        let finished = bursts.iter().filter(|burst| !burst.warmup && burst.delivery.is_some());
+        let unfinished = if interrupted { 0 } else { workload.count - finished.count() as u32 };
+        Performance { contender, bursts, unfinished, switches, report: measured.report }
+    }
+
+    /// The arrivals of all bursts that count, with their numbers.
+    pub fn counted(&self) -> impl Iterator<Item = (u32, Delivery)> {
+        let counted = self.bursts.iter().filter(|burst| !burst.warmup);
+        counted.filter_map(|burst| Some((burst.index, burst.delivery?)))
+    }
+}
+
+fn delivery(sent: &Sent, arrival: &Arrival, bound: &Bound, lost: &[Lost]) -> Delivery {
+    let seconds = |from: u64, to: u64| to.saturating_sub(from) as f64 / 1e9;
+    let range = sent.offset..sent.offset + sent.bytes;
+    Delivery {
+        latency_s: seconds(sent.start_ns, arrival.last_ns),
+        first_to_last_s: seconds(arrival.first_ns, arrival.last_ns),
+        bound_s: bound.seconds(range, arrival.last_ns, lost),
+    }
+}
+
+/// What the channel lost of the stream.
+fn lost(measured: &Measured) -> Vec<Lost> {
+    measured
+        .report
+        .drops
+        .iter()
+        .filter(|drop| drop.direction == Direction::Forward && drop.cause.is_channel_loss())
+        .filter_map(|drop| {
+            let segment = drop.segment.filter(|segment| segment.source_port == measured.port)?;
+            let start = u64::from(segment.stream_offset?);
+            let range = start..start + u64::from(segment.payload_bytes);
+            Some(Lost { range, at_ns: drop.monotonic_ns })
+        })
+        .collect()
+}

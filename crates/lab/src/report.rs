@@ -1,0 +1,222 @@
+//! A run as people read it: a table for each scenario, and what stands behind it.
+
+use std::fmt::Write;
+use std::io::IsTerminal;
+
+use comfy_table::{Attribute, Cell, CellAlignment, Color, LineStyle, Table, presets};
+use kirikae_agent::Switch;
+use kirikae_emu::TimingError;
+use kirikae_path::bottleneck;
+
+use crate::outcome::{Comparison, Outcome, Performance};
+use crate::scenario::{Contender, Scenario};
+use crate::statistics::Estimate;
+use crate::summary::{ContenderSummary, ScenarioSummary};
+
+const COLUMNS: [&str; 11] = [
+    "contender",
+    "n",
+    "mean ± 95 %",
+    "p50",
+    "p95",
+    "p99",
+    "< 1 s",
+    "vs cubic",
+    "vs bound",
+    "drops channel/queue",
+    "switches",
+];
+
+const LEGEND: &str = "\
+Latency in seconds, from the start of a burst's write to its last byte in order; mean with Student's
+95 % interval; quantiles interpolated. < 1 s: share of responses (latency + RTT/2) under one second.
+vs cubic: ratio to the mean of stock cubic, paired by burst. vs bound: ratio to the lower bound:
+one-way delay, serialisation, and one RTT for each time that the channel lost the same packet; what
+overflows a queue is the sender's own doing and not in it. Drops are of both directions.
+";
+
+/// Whether standard output is to be coloured: on a terminal, unless NO_COLOR is set.
+pub fn colour_wanted() -> bool {
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    std::io::stdout().is_terminal() && !refused
+}
+
+/// The whole run as text.
+pub fn render(outcome: &Outcome, colour: bool) -> String {
+    let mut text = String::new();
+    for comparison in &outcome.comparisons {
+        let summary = ScenarioSummary::of(comparison);
+        text += &heading(&comparison.scenario);
+        text += &table(&summary, colour);
+        text += &path_notes(comparison);
+        text += &unfinished_notes(&summary);
+        for performance in &comparison.performances {
+            if performance.contender == Contender::Kirikae {
+                text += &choice(performance);
+            }
+        }
+        text.push('\n');
+    }
+    text += LEGEND;
+    if outcome.interrupted {
+        text += "INTERRUPTED: the figures are of the bursts that had arrived until then.\n";
+    }
+    writeln!(text, "Records: {}", outcome.records.display()).expect("writing to a string");
+    text
+}
+
+fn heading(scenario: &Scenario) -> String {
+    let workload = &scenario.workload;
+    let rate = bottleneck(&scenario.path.forward)
+        .map_or("no rate limit".into(), |rate| format!("{} Mbit/s", rate as f64 / 1e6));
+    let warmup = match workload.warmup {
+        0 => "no warm-up".into(),
+        1 => "1 before them for warm-up, which is not counted".into(),
+        n => format!("{n} before them for warm-up, which are not counted"),
+    };
+    format!(
+        "{} ({})\nRTT {:.0} ms, {rate}; {} bytes every {:?}; {} bursts, {warmup}; seed {}\n",
+        scenario.title,
+        scenario.file.display(),
+        scenario.path.base_rtt().as_secs_f64() * 1e3,
+        workload.burst,
+        workload.interval,
+        workload.count,
+        scenario.seed,
+    )
+}
+
+fn table(summary: &ScenarioSummary, colour: bool) -> String {
+    let mut table = Table::new();
+    // Rows need no lines between them.
+    table.load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()));
+    table.set_header(COLUMNS);
+    let best = summary
+        .contenders
+        .iter()
+        .filter_map(|contender| Some(contender.mean_s?.value))
+        .min_by(f64::total_cmp);
+    for contender in &summary.contenders {
+        let best = best.is_some() && contender.mean_s.map(|mean| mean.value) == best;
+        table.add_row(cells(contender).map(|text| {
+            let cell = Cell::new(text);
+            if best { cell.fg(Color::Green).add_attribute(Attribute::Bold) } else { cell }
+        }));
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    if colour {
+        table.enforce_styling()
+    } else {
+        table.force_no_tty()
+    };
+    format!("{table}\n")
+}
+
+fn cells(contender: &ContenderSummary) -> [String; COLUMNS.len()] {
+    let seconds = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.3}"));
+    [
+        contender.contender.to_string(),
+        contender.n.to_string(),
+        estimate(contender.mean_s, 3),
+        seconds(contender.p50_s),
+        seconds(contender.p95_s),
+        seconds(contender.p99_s),
+        contender.under_1_s.map_or("-".into(), |share| format!("{:.1} %", share * 100.0)),
+        estimate(contender.over_cubic, 2),
+        estimate(contender.over_bound, 2),
+        format!("{}/{}", contender.channel_drops, contender.queue_drops),
+        contender.switches.to_string(),
+    ]
+}
+
+fn estimate(estimate: Option<Estimate>, digits: usize) -> String {
+    match estimate {
+        None => "-".into(),
+        Some(Estimate { value, half_width: None }) => format!("{value:.digits$}"),
+        Some(Estimate { value, half_width: Some(half) }) => {
+            format!("{value:.digits$} ± {half:.digits$}")
+        }
+    }
+}
+
+/// How well the emulator kept time, at worst, and where it did not hold the path.
+fn path_notes(comparison: &Comparison) -> String {
+    let errors = || {
+        let reports = comparison.performances.iter().map(|performance| &performance.report);
+        reports.flat_map(|report| [report.forward.timing_error, report.backward.timing_error])
+    };
+    let worst = |of: fn(&TimingError) -> f64| errors().map(|error| of(&error)).fold(0.0, f64::max);
+    let mut text = format!(
+        "Emulated path: packets late by {:.0} us (p50), {:.0} us (p99), {:.0} us at most, in the \
+         worst of the paths\n",
+        worst(|error| error.p50_us),
+        worst(|error| error.p99_us),
+        worst(|error| error.max_us),
+    );
+    for performance in &comparison.performances {
+        if !performance.report.held {
+            let contender = performance.contender;
+            text += &format!(
+                "WARNING: the machine did not keep up with the path of {contender}: its figures \
+                 are of another path than the one described\n"
+            );
+        }
+    }
+    text
+}
+
+fn unfinished_notes(summary: &ScenarioSummary) -> String {
+    let mut text = String::new();
+    for contender in &summary.contenders {
+        let (name, missing) = (contender.contender, contender.unfinished);
+        if missing > 0 {
+            text += &format!(
+                "WARNING: {missing} bursts of {name} had not arrived at the end of the run; its \
+                 mean and quantiles leave them out\n"
+            );
+        }
+    }
+    text
+}
+
+/// One sentence on what the switcher chose, and why.
+fn choice(performance: &Performance) -> String {
+    let counted: Vec<&str> = performance
+        .bursts
+        .iter()
+        .filter(|burst| !burst.warmup)
+        .map(|burst| burst.algorithm_before.as_str())
+        .collect();
+    let share = |name: &str| counted.iter().filter(|used| **used == name).count();
+    let Some(favourite) = counted.iter().copied().max_by_key(|name| share(name)) else {
+        return "kirikae wrote no burst that counts.\n".into();
+    };
+    let (used, of) = (share(favourite), counted.len());
+    let switches = match performance.switches.as_slice() {
+        [] => "it never switched".into(),
+        [only] => format!("it switched once: {}", because(only)),
+        [.., last] => {
+            format!("{} switches, the last: {}", performance.switches.len(), because(last))
+        }
+    };
+    format!("kirikae began {used} of {of} bursts with {favourite}; {switches}.\n")
+}
+
+fn because(switch: &Switch) -> String {
+    let mut predicted = switch.predicted_s.clone();
+    predicted.sort_by(|one, other| one.1.total_cmp(&other.1));
+    let predicted: Vec<String> =
+        predicted.iter().map(|(name, seconds)| format!("{name} {seconds:.3} s")).collect();
+    format!(
+        "{} to {} ({}) at RTT {:.0} ms, {:.2} % isolated and {:.2} % burst loss, predicted {}",
+        switch.from,
+        switch.to,
+        switch.reason,
+        switch.rtt_s * 1e3,
+        switch.isolated_loss * 100.0,
+        switch.burst_loss * 100.0,
+        predicted.join(", "),
+    )
+}

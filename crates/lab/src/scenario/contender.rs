@@ -1,0 +1,51 @@
+//! What a comparison compares.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// Congestion controls that the kernel brings; the first is the baseline of every comparison.
+const STOCK: [&str; 2] = ["cubic", "bbr"];
+
+/// A congestion control, or the switching among them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Contender {
+    /// One of the kernel's own, by name.
+    Stock(&'static str),
+    /// One of `bpf/algorithms/`, by its in-kernel name `kk_...`.
+    Fixed(&'static str),
+    /// The switcher, starting from stock cubic.
+    Kirikae,
+}
+
+impl Contender {
+    /// What every contender is compared with.
+    pub const BASELINE: Contender = Contender::Stock(STOCK[0]);
+
+    /// Every contender there is, stock ones first.
+    pub fn all() -> Vec<Contender> {
+        let stock = STOCK.into_iter().map(Contender::Stock);
+        let fixed = kirikae_agent::algorithm_names().map(Contender::Fixed);
+        stock.chain(fixed).chain([Contender::Kirikae]).collect()
+    }
+
+    /// Its name in scenario files, tables and records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Contender::Stock(name) | Contender::Fixed(name) => name,
+            Contender::Kirikae => "kirikae",
+        }
+    }
+}
+
+impl fmt::Display for Contender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl Serialize for Contender {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}

@@ -1,0 +1,210 @@
+//! A table of the scenario file whose every access refuses, with file, line and key.
+
+use std::ops::{Range, RangeInclusive};
+use std::path::{Path, PathBuf};
+
+use toml::Spanned;
+use toml::de::{DeArray, DeTable, DeValue};
+
+use super::quantity::Quantity;
+use super::refusal::Refusal;
+
+/// The text that the tables were read from.
+pub(super) struct Source {
+    pub file: PathBuf,
+    pub text: String,
+}
+
+impl Source {
+    pub fn read(file: &Path) -> Result<Source, Refusal> {
+        let text = std::fs::read_to_string(file).map_err(|error| Refusal {
+            file: file.to_owned(),
+            line: None,
+            key: None,
+            found: format!("cannot be read ({error})"),
+            allowed: "a scenario file, such as scenarios/shallow.toml".into(),
+        })?;
+        Ok(Source { file: file.to_owned(), text })
+    }
+
+    /// The file's top table.
+    pub fn root(&self) -> Result<Spanned<DeTable<'_>>, Refusal> {
+        DeTable::parse(&self.text).map_err(|error| {
+            let line = error.span().map(|span| self.line(&span));
+            let written = line.and_then(|line| self.text.lines().nth(line - 1));
+            let message = error.message().replace('\n', ", ");
+            Refusal {
+                file: self.file.clone(),
+                line,
+                key: None,
+                found: format!("not TOML ({message}): {}", written.unwrap_or_default().trim()),
+                allowed: "TOML 1.1, see https://toml.io".into(),
+            }
+        })
+    }
+
+    fn line(&self, span: &Range<usize>) -> usize {
+        1 + self.text[..span.start].matches('\n').count()
+    }
+
+    pub fn refuse(
+        &self,
+        span: &Range<usize>,
+        key: impl Into<String>,
+        found: impl Into<String>,
+        allowed: impl Into<String>,
+    ) -> Refusal {
+        Refusal {
+            file: self.file.clone(),
+            line: Some(self.line(span)),
+            key: Some(key.into()),
+            found: found.into(),
+            allowed: allowed.into(),
+        }
+    }
+}
+
+/// A table, its name and where it begins.
+pub(super) struct Section<'a> {
+    source: &'a Source,
+    name: String,
+    span: Range<usize>,
+    table: &'a DeTable<'a>,
+}
+
+impl<'a> Section<'a> {
+    /// The file's top table.
+    pub fn root(source: &'a Source, table: &'a Spanned<DeTable<'a>>) -> Section<'a> {
+        Section { source, name: String::new(), span: 0..0, table: table.get_ref() }
+    }
+
+    /// Refuses keys that are not listed, with the nearest listed one.
+    pub fn allow(&self, keys: &[&str]) -> Result<(), Refusal> {
+        let Some((key, _)) =
+            self.table.iter().find(|(key, _)| !keys.contains(&key.get_ref().as_ref()))
+        else {
+            return Ok(());
+        };
+        let written: &str = key.get_ref();
+        let allowed = format!("{}{}", keys.join(", "), nearest(written, keys));
+        Err(self.source.refuse(&key.span(), self.full(written), "unknown key", allowed))
+    }
+
+    /// A key that must be there.
+    pub fn required(&self, key: &str, allowed: &str) -> Result<Field<'a>, Refusal> {
+        self.optional(key).ok_or_else(|| {
+            self.source.refuse(&self.span, self.full(key), "missing required key", allowed)
+        })
+    }
+
+    /// A key that may be left out.
+    pub fn optional(&self, key: &str) -> Option<Field<'a>> {
+        let value = self.table.get(key)?;
+        Some(Field { source: self.source, name: self.full(key), value })
+    }
+
+    /// A quantity with its unit, which must be there.
+    pub fn quantity<Q: Quantity>(&self, key: &str) -> Result<Q, Refusal> {
+        self.required(key, Q::ALLOWED)?.quantity()
+    }
+
+    /// A number from 0 to 1, which must be there.
+    pub fn probability(&self, key: &str) -> Result<f64, Refusal> {
+        const ALLOWED: &str = "a number from 0 to 1";
+        self.required(key, ALLOWED)?.probability(ALLOWED)
+    }
+
+    /// A table, which must be there.
+    pub fn section(&self, key: &str, allowed: &str) -> Result<Section<'a>, Refusal> {
+        self.required(key, allowed)?.section(allowed)
+    }
+
+    fn full(&self, key: &str) -> String {
+        if self.name.is_empty() { key.into() } else { format!("{}.{key}", self.name) }
+    }
+}
+
+/// A value, its full name and where it stands.
+pub(super) struct Field<'a> {
+    source: &'a Source,
+    name: String,
+    value: &'a Spanned<DeValue<'a>>,
+}
+
+impl<'a> Field<'a> {
+    /// This value refused, with what is allowed in its place.
+    pub fn refuse(&self, allowed: impl Into<String>) -> Refusal {
+        let span = self.value.span();
+        let written = self.source.text[span.clone()].lines().next().unwrap_or_default();
+        self.source.refuse(&span, self.name.as_str(), format!("found {written}"), allowed)
+    }
+
+    pub fn text(&self, allowed: &str) -> Result<&'a str, Refusal> {
+        self.value.get_ref().as_str().ok_or_else(|| self.refuse(allowed))
+    }
+
+    /// One of the listed words, as its place in the list.
+    pub fn choice(&self, words: &[&str]) -> Result<usize, Refusal> {
+        let allowed = words.join(", ");
+        let text = self.text(&allowed)?;
+        words
+            .iter()
+            .position(|word| *word == text)
+            .ok_or_else(|| self.refuse(format!("{allowed}{}", nearest(text, words))))
+    }
+
+    pub fn whole(&self, range: RangeInclusive<u64>) -> Result<u64, Refusal> {
+        let number = self.value.get_ref().as_integer().and_then(|integer| {
+            let digits = integer.as_str().replace('_', "");
+            u64::from_str_radix(&digits, integer.radix()).ok()
+        });
+        number.filter(|number| range.contains(number)).ok_or_else(|| {
+            self.refuse(format!("a whole number from {} to {}", range.start(), range.end()))
+        })
+    }
+
+    fn probability(&self, allowed: &str) -> Result<f64, Refusal> {
+        let written = match self.value.get_ref() {
+            DeValue::Float(float) => float.as_str(),
+            DeValue::Integer(integer) => integer.as_str(),
+            _ => return Err(self.refuse(allowed)),
+        };
+        let number = written.replace('_', "").parse().ok();
+        number.filter(|number| (0.0..=1.0).contains(number)).ok_or_else(|| self.refuse(allowed))
+    }
+
+    pub fn quantity<Q: Quantity>(&self) -> Result<Q, Refusal> {
+        Q::parse(self.text(Q::ALLOWED)?).ok_or_else(|| self.refuse(Q::ALLOWED))
+    }
+
+    pub fn section(&self, allowed: &str) -> Result<Section<'a>, Refusal> {
+        let table = self.value.get_ref().as_table().ok_or_else(|| self.refuse(allowed))?;
+        let (source, name, span) = (self.source, self.name.clone(), self.value.span());
+        Ok(Section { source, name, span, table })
+    }
+
+    /// The values of a list that is not empty.
+    pub fn list(&self, allowed: &str) -> Result<Vec<Field<'a>>, Refusal> {
+        let list: &DeArray<'a> =
+            self.value.get_ref().as_array().ok_or_else(|| self.refuse(allowed))?;
+        if list.is_empty() {
+            return Err(self.refuse(allowed));
+        }
+        let field = |(place, value)| Field {
+            source: self.source,
+            name: format!("{}[{place}]", self.name),
+            value,
+        };
+        Ok(list.iter().enumerate().map(field).collect())
+    }
+}
+
+/// The listed word that was probably meant, as an addition to a message.
+fn nearest(written: &str, words: &[&str]) -> String {
+    words
+        .iter()
+        .map(|word| (strsim::damerau_levenshtein(written, word), word))
+        .filter(|(distance, _)| *distance <= 2)
+        .min()
+        .map_or(String::new(), |(_, word)| format!(" (did you mean {word}?)"))
+}

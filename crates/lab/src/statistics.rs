@@ -1,0 +1,107 @@
+//! Means, quantiles and ratios, with their intervals.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use serde::Serialize;
+
+/// An estimate with its 95 % confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The estimate.
+    pub value: f64,
+    /// Half the width of the interval; none where fewer than two samples give none.
+    pub half_width: Option<f64>,
+}
+
+/// Arithmetic mean with Student's t interval (n - 1 degrees of freedom); none without samples.
+pub fn mean(samples: &[f64]) -> Option<Estimate> {
+    if samples.is_empty() {
+        return None;
+    }
+    let value = samples.iter().sum::<f64>() / samples.len() as f64;
+    let residuals = samples.iter().map(|sample| sample - value);
+    Some(Estimate { value, half_width: standard_error(residuals).map(|(error, t)| error * t) })
+}
+
+/// Ratio of the mean of the first to the mean of the second of each pair, with Student's t
+/// interval of its linearisation: the residuals are first - ratio * second, so that what a pair
+/// has in common (the losses of its burst) drops out. None without pairs.
+pub fn ratio_of_means(pairs: &[(f64, f64)]) -> Option<Estimate> {
+    let first: f64 = pairs.iter().map(|pair| pair.0).sum();
+    let second: f64 = pairs.iter().map(|pair| pair.1).sum();
+    if pairs.is_empty() || second == 0.0 {
+        return None;
+    }
+    let value = first / second;
+    let residuals = pairs.iter().map(|pair| pair.0 - value * pair.1);
+    let scale = second / pairs.len() as f64;
+    Some(Estimate {
+        value,
+        half_width: standard_error(residuals).map(|(error, t)| error * t / scale),
+    })
+}
+
+/// Standard error of the mean of residuals (which have mean 0), and t for 95 %.
+fn standard_error(residuals: impl ExactSizeIterator<Item = f64>) -> Option<(f64, f64)> {
+    let n = residuals.len() as f64;
+    if n < 2.0 {
+        return None;
+    }
+    let squares: f64 = residuals.map(|residual| residual * residual).sum();
+    let student = StudentsT::new(0.0, 1.0, n - 1.0).expect("one degree of freedom or more");
+    Some(((squares / (n - 1.0) / n).sqrt(), student.inverse_cdf(0.975)))
+}
+
+/// Quantile `q` (0 to 1) by linear interpolation between order statistics (Hyndman and Fan's
+/// type 7: rank 1 + (n - 1) q), of samples in ascending order; none without samples.
+pub fn quantile(ascending: &[f64], q: f64) -> Option<f64> {
+    let rank = ascending.len().checked_sub(1)? as f64 * q;
+    let below = ascending[rank.floor() as usize];
+    let above = ascending[rank.ceil() as usize];
+    Some(below + (above - below) * rank.fract())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(found: f64, expected: f64) {
+        assert!((found - expected).abs() < 1e-3, "{found}, not {expected}");
+    }
+
+    #[test]
+    fn mean_and_interval_by_hand() {
+        // Variance 2.5, standard error sqrt(2.5 / 5) = 0.7071, t(4) = 2.7764.
+        let estimate = mean(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
+        near(estimate.value, 3.0);
+        near(estimate.half_width.unwrap(), 1.9632);
+        assert_eq!(mean(&[2.0]), Some(Estimate { value: 2.0, half_width: None }));
+        assert_eq!(mean(&[]), None);
+    }
+
+    #[test]
+    fn ratio_and_interval_by_hand() {
+        // Ratio 6/12; residuals 0, -0.5, 0.5: variance 0.25, standard error sqrt(0.25 / 3)
+        // = 0.28868, over the second mean 4: 0.072169, t(2) = 4.3027.
+        let estimate = ratio_of_means(&[(1.0, 2.0), (1.5, 4.0), (3.5, 6.0)]).unwrap();
+        near(estimate.value, 0.5);
+        near(estimate.half_width.unwrap(), 0.31052);
+    }
+
+    #[test]
+    fn a_common_factor_leaves_no_uncertainty_in_the_ratio() {
+        let estimate = ratio_of_means(&[(1.0, 4.0), (2.0, 8.0), (30.0, 120.0)]).unwrap();
+        near(estimate.value, 0.25);
+        near(estimate.half_width.unwrap(), 0.0);
+    }
+
+    #[test]
+    fn quantiles_by_hand() {
+        let ascending = [10.0, 20.0, 30.0, 40.0];
+        assert_eq!(quantile(&ascending, 0.0), Some(10.0));
+        assert_eq!(quantile(&ascending, 0.5), Some(25.0));
+        assert_eq!(quantile(&ascending, 1.0), Some(40.0));
+        near(quantile(&ascending, 0.95).unwrap(), 38.5);
+        assert_eq!(quantile(&[], 0.5), None);
+    }
+}

@@ -1,0 +1,55 @@
+//! Bursts over one long-lived TCP connection, written and read by real sockets.
+
+pub mod clock;
+pub mod pattern;
+pub mod receiver;
+pub mod schedule;
+pub mod sender;
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// What the application writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Workload {
+    /// Bytes written at once.
+    pub burst: u64,
+    /// Time from the start of one burst to the start of the next; the mean if exponential.
+    pub interval: Duration,
+    /// How the bursts are spaced.
+    pub spacing: Spacing,
+    /// Bursts that are measured.
+    pub count: u32,
+    /// Bursts before them, which are recorded but not counted: they meet a connection that has
+    /// not yet seen its path.
+    pub warmup: u32,
+}
+
+/// How bursts are spaced in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spacing {
+    /// One interval apart.
+    Fixed,
+    /// Exponentially distributed: a Poisson process.
+    Exponential,
+}
+
+impl Workload {
+    /// Bursts written in all, warm-up included.
+    pub fn bursts(&self) -> u32 {
+        self.warmup + self.count
+    }
+
+    /// Bytes written in all.
+    pub fn bytes(&self) -> u64 {
+        self.burst * u64::from(self.bursts())
+    }
+
+    /// Bytes of the stream that burst `index` takes.
+    pub fn range(&self, index: u32) -> std::ops::Range<u64> {
+        let offset = self.burst * u64::from(index);
+        offset..offset + self.burst
+    }
+}

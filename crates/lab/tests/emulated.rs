@@ -1,0 +1,101 @@
+//! A whole comparison on the real kernel, with stock cubic alone. Needs root.
+//!
+//! This program is its own burst sender, as `kirikae` is; hence no test harness.
+
+use std::fs;
+use std::path::Path;
+
+use kirikae_lab::bench::{self, Options};
+use kirikae_lab::report;
+use kirikae_lab::scenario::Scenario;
+use kirikae_lab::summary::Summary;
+use kirikae_lab::workload::sender;
+
+/// The first packets of the stream after the handshake (numbers 0 and 1) include no third burst
+/// yet; the listed ones, lost once each, are somewhere in the first two bursts.
+const SCENARIO: &str = r#"title = "Three lost packets"
+seed = 1
+[workload]
+burst = "64 KiB"
+interval = "800 ms"
+count = 4
+warmup = 0
+[[path.forward]]
+element = "listed-loss"
+packets = [20, 30, 60]
+[[path.forward]]
+element = "rate"
+rate = "20 Mbit/s"
+queue = "200 packets"
+[[path.forward]]
+element = "delay"
+delay = "20 ms"
+[[path.backward]]
+element = "delay"
+delay = "20 ms"
+[bench]
+contenders = ["cubic"]
+"#;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, subcommand, assignment] = arguments.as_slice()
+        && subcommand == sender::SUBCOMMAND
+    {
+        sender::run(assignment).unwrap_or_else(|error| panic!("{error}"));
+        return;
+    }
+    if !nix::unistd::geteuid().is_root() {
+        println!("SKIPPED: a comparison on the real kernel needs root");
+        return;
+    }
+    a_comparison_measures_what_the_path_does();
+    println!("a comparison measures what the path does ... ok");
+}
+
+fn a_comparison_measures_what_the_path_does() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("three-lost.toml");
+    fs::write(&file, SCENARIO).unwrap();
+    let scenario = Scenario::load(&file).unwrap_or_else(|refusal| panic!("{refusal}"));
+    let options = Options { output: directory.path().join("results") };
+    let outcome = bench::run(&[scenario], &options).unwrap_or_else(|error| panic!("{error}"));
+    println!("{}", report::render(&outcome, false));
+
+    assert!(!outcome.interrupted);
+    let [cubic] = &outcome.comparisons[0].performances[..] else { panic!("one contender") };
+    assert_eq!(cubic.unfinished, 0);
+    let bursts: Vec<_> = cubic.counted().collect();
+    assert_eq!(bursts.len(), 4);
+    for (index, burst) in &bursts {
+        // Nothing is faster than the bound, which is 20 ms + 27.2 ms without loss, nor is
+        // anything as slow as a retransmission time-out upon another.
+        assert!(burst.bound_s > 0.047, "burst {index}: {burst:?}");
+        assert!(burst.latency_s >= burst.bound_s, "burst {index}: {burst:?}");
+        assert!(burst.latency_s < 0.8, "burst {index}: {burst:?}");
+        assert!(burst.first_to_last_s < burst.latency_s, "burst {index}: {burst:?}");
+    }
+    assert!(cubic.bursts.iter().all(|burst| burst.algorithm_before == "cubic"));
+    // Packets 20 and 30 fall into the first burst (46 packets of data): repaired after an RTT.
+    let (_, first) = bursts[0];
+    assert!((0.070..0.088).contains(&first.bound_s), "{first:?}");
+
+    let summary = Summary::of(&outcome);
+    let numbers = &summary.scenarios[0].contenders[0];
+    assert_eq!((numbers.n, numbers.channel_drops, numbers.switches), (4, 3, 0));
+    assert_eq!(numbers.under_1_s, Some(1.0));
+    let of_itself = numbers.over_cubic.expect("cubic is there");
+    assert!((of_itself.value - 1.0).abs() < 1e-9);
+    check_records(&outcome.records);
+}
+
+fn check_records(records: &Path) {
+    let read = |name: &str| fs::read_to_string(records.join(name)).unwrap();
+    assert_eq!(read("bursts.jsonl").lines().count(), 4);
+    assert_eq!(read("drops.jsonl").lines().count(), 3);
+    assert_eq!(read("switches.jsonl"), "");
+    let run: serde_json::Value = serde_json::from_str(&read("run.json")).unwrap();
+    assert_eq!(run["comparisons"][0]["scenario"]["workload"]["burst"], 65_536);
+    assert_eq!(run["comparisons"][0]["paths"][0]["contender"], "cubic");
+    assert_eq!(run["kernel"], fs::read_to_string("/proc/sys/kernel/osrelease").unwrap().trim());
+}

@@ -1,0 +1,248 @@
+//! Every way in which a scenario file can be wrong, and the one message that says so.
+
+use std::fs;
+use std::path::Path;
+
+use kirikae_lab::Error;
+use kirikae_lab::scenario::{Contender, Scenario};
+
+const GOOD: &str = r#"title = "A path"
+seed = 1
+[workload]
+burst = "64 KiB"
+interval = "2 s"
+count = 60
+[[path.forward]]
+element = "loss"
+probability = 0.01
+[[path.forward]]
+element = "rate"
+rate = "10 Mbit/s"
+queue = "100 packets"
+[[path.backward]]
+element = "delay"
+delay = "100 ms"
+[bench]
+contenders = ["cubic", "kirikae"]
+"#;
+
+/// The message for a good file in which `good` is replaced by `bad`, without the directory.
+fn refusal(good: &str, bad: &str) -> String {
+    assert_eq!(GOOD.matches(good).count(), 1, "{good:?} names one place");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("x.toml");
+    fs::write(&file, GOOD.replace(good, bad)).unwrap();
+    let refusal = Scenario::load(&file).expect_err(bad);
+    assert_eq!(Error::from(refusal.clone()).exit_status(), 2);
+    let prefix = format!("{}/", directory.path().display());
+    refusal.to_string().strip_prefix(&prefix).expect("the file is named first").to_owned()
+}
+
+#[track_caller]
+fn assert_refused(good: &str, bad: &str, message: &str) {
+    assert_eq!(refusal(good, bad), message);
+}
+
+const SIZES: &str = r#"a size from "1 B" to "1024 MiB" in B, kB, MB, KiB or MiB, such as "64 KiB""#;
+const TIMES: &str = r#"a time from "1 ns" to "60 min" in ns, us, ms, s or min, such as "200 ms""#;
+const RATES: &str = r#"a rate from "1 bit/s" to "100 Gbit/s" in bit/s, kbit/s, Mbit/s or Gbit/s, such as "10 Mbit/s""#;
+const QUEUES: &str = r#"a number of packets or a size, at least 1, such as "100 packets" or "64 KiB" (B, kB, MB, KiB, MiB)"#;
+
+fn contenders() -> String {
+    let names: Vec<&str> = Contender::all().iter().map(|contender| contender.name()).collect();
+    names.join(", ")
+}
+
+#[test]
+fn unknown_keys() {
+    assert_refused(
+        "burst = ",
+        "bust = ",
+        "x.toml:4: workload.bust: unknown key; allowed: burst, interval, spacing, count, warmup \
+         (did you mean burst?)",
+    );
+    assert_refused(
+        "seed = 1",
+        "seed = 1\ncolour = 3",
+        "x.toml:3: colour: unknown key; allowed: title, seed, workload, path, bench",
+    );
+    assert_refused(
+        "probability = 0.01",
+        "probability = 0.01\nrate = \"1 Mbit/s\"",
+        "x.toml:10: path.forward[0].rate: unknown key; allowed: element, probability",
+    );
+    assert_refused(
+        "[[path.backward]]",
+        "[[path.backwards]]",
+        "x.toml:14: path.backwards: unknown key; allowed: forward, backward (did you mean backward?)",
+    );
+}
+
+#[test]
+fn missing_keys() {
+    assert_refused(
+        "count = 60\n",
+        "",
+        "x.toml:3: workload.count: missing required key; allowed: a whole number, such as 60",
+    );
+    assert_refused(
+        "queue = \"100 packets\"\n",
+        "",
+        &format!("x.toml:10: path.forward[1].queue: missing required key; allowed: {QUEUES}"),
+    );
+    assert_refused(
+        "seed = 1\n",
+        "",
+        "x.toml:1: seed: missing required key; allowed: a whole number, such as 1",
+    );
+    assert_refused(
+        "element = \"loss\"\n",
+        "",
+        "x.toml:7: path.forward[0].element: missing required key; allowed: delay, rate, loss, \
+         gilbert-elliott, listed-loss",
+    );
+}
+
+#[test]
+fn wrong_and_missing_units() {
+    for bad in [r#""64""#, r#""64 kiB""#, r#""64KiB""#, "64"] {
+        let message = format!("x.toml:4: workload.burst: found {bad}; allowed: {SIZES}");
+        assert_refused(r#""64 KiB""#, bad, &message);
+    }
+    let message = |bad| format!("x.toml:12: path.forward[1].rate: found {bad}; allowed: {RATES}");
+    for bad in [r#""10 MB/s""#, r#""10 ms""#, "10"] {
+        assert_refused(r#""10 Mbit/s""#, bad, &message(bad));
+    }
+    assert_refused(
+        r#""100 packets""#,
+        r#""100""#,
+        &format!(r#"x.toml:13: path.forward[1].queue: found "100"; allowed: {QUEUES}"#),
+    );
+}
+
+#[test]
+fn impossible_values() {
+    for bad in ["1.5", "-0.1", "nan", "true", r#""1 %""#] {
+        let message = format!(
+            "x.toml:9: path.forward[0].probability: found {bad}; allowed: a number from 0 to 1"
+        );
+        assert_refused("0.01", bad, &message);
+    }
+    for bad in ["0", "-1", "1.5", r#""60""#] {
+        let message = format!(
+            "x.toml:6: workload.count: found {bad}; allowed: a whole number from 1 to 1000000"
+        );
+        assert_refused("60", bad, &message);
+    }
+    assert_refused(
+        r#""10 Mbit/s""#,
+        r#""0 Mbit/s""#,
+        &format!(r#"x.toml:12: path.forward[1].rate: found "0 Mbit/s"; allowed: {RATES}"#),
+    );
+    assert_refused(
+        r#""100 ms""#,
+        r#""-100 ms""#,
+        &format!(r#"x.toml:16: path.backward[0].delay: found "-100 ms"; allowed: {TIMES}"#),
+    );
+    assert_refused(
+        "count = 60",
+        "count = 60\nspacing = \"poisson\"",
+        r#"x.toml:7: workload.spacing: found "poisson"; allowed: fixed, exponential"#,
+    );
+    assert_refused(
+        r#""A path""#,
+        r#""""#,
+        r#"x.toml:1: title: found ""; allowed: a line of text that is not empty"#,
+    );
+    assert_refused(
+        "count = 60",
+        "count = 100000",
+        "x.toml:6: workload.count: found 100000; allowed: so many bursts, warm-up included, that \
+         they have less than 4 GiB together",
+    );
+}
+
+#[test]
+fn unknown_elements_and_contenders() {
+    assert_refused(
+        r#""loss""#,
+        r#""los""#,
+        r#"x.toml:8: path.forward[0].element: found "los"; allowed: delay, rate, loss, gilbert-elliott, listed-loss (did you mean loss?)"#,
+    );
+    let names = contenders();
+    assert_refused(
+        r#"["cubic", "#,
+        r#"["cubik", "#,
+        &format!(
+            r#"x.toml:18: bench.contenders[0]: found "cubik"; allowed: {names} (did you mean cubic?)"#
+        ),
+    );
+    assert_refused(
+        r#"["cubic", "#,
+        r#"["kirikae", "#,
+        r#"x.toml:18: bench.contenders[1]: found "kirikae"; allowed: each contender once"#,
+    );
+    assert_refused(
+        r#"["cubic", "kirikae"]"#,
+        "[]",
+        &format!("x.toml:18: bench.contenders: found []; allowed: {names}"),
+    );
+    assert_refused(
+        r#"["cubic", "kirikae"]"#,
+        "[\"cubic\"]\nperiod = \"200\"",
+        &format!(r#"x.toml:19: bench.period: found "200"; allowed: "round-trip" or {TIMES}"#),
+    );
+}
+
+#[test]
+fn wrong_kinds() {
+    assert_refused(
+        "[workload]",
+        "[[workload]]",
+        "x.toml:3: workload: found [[workload]]; allowed: [workload] with burst, interval, count",
+    );
+    assert_refused(
+        r#""A path""#,
+        "[3]",
+        "x.toml:1: title: found [3]; allowed: a line of text that is not empty",
+    );
+    assert_refused(
+        r#"["cubic", "kirikae"]"#,
+        r#""cubic""#,
+        &format!(r#"x.toml:18: bench.contenders: found "cubic"; allowed: {}"#, contenders()),
+    );
+}
+
+#[test]
+fn files_that_are_not_scenarios() {
+    assert_refused(
+        "seed = 1",
+        "seed = ",
+        "x.toml:2: not TOML (string values must be quoted, expected literal string): seed =; \
+         allowed: TOML 1.1, see https://toml.io",
+    );
+    assert_refused(
+        "[bench]",
+        "[workload]",
+        "x.toml:17: not TOML (duplicate key): [workload]; allowed: TOML 1.1, see https://toml.io",
+    );
+    let refusal = Scenario::load(Path::new("no/such.toml")).unwrap_err();
+    assert_eq!(
+        refusal.to_string(),
+        "no/such.toml: cannot be read (No such file or directory (os error 2)); allowed: a \
+         scenario file, such as scenarios/shallow.toml"
+    );
+}
+
+#[test]
+fn scenarios_that_ship_are_good_and_name_what_they_are() {
+    let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let mut titles = Vec::new();
+    for entry in fs::read_dir(scenarios).unwrap() {
+        let scenario = Scenario::load(&entry.unwrap().path()).unwrap_or_else(|bad| panic!("{bad}"));
+        titles.push(scenario.title);
+    }
+    titles.sort();
+    titles.dedup();
+    assert_eq!(titles.len(), 8);
+}

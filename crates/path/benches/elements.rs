@@ -1,0 +1,47 @@
+//! Packets per second through each element and through a whole direction.
+
+use std::hint::black_box;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use kirikae_path::{Chain, ElementSpec, PathSpec, QueueLimit, Span, Time};
+
+const PACKETS: u64 = 10_000;
+
+fn elements(criterion: &mut Criterion) {
+    let delay = ElementSpec::Delay { delay: Span::from_millis(100) };
+    let rate =
+        ElementSpec::Rate { bits_per_second: 10_000_000_000, limit: QueueLimit::Packets(100) };
+    let loss = ElementSpec::Loss { probability: 0.01 };
+    let gilbert_elliott = ElementSpec::GilbertElliott { p: 0.001, r: 0.25, k: 1.0, h: 0.0 };
+    let listed_loss = ElementSpec::ListedLoss { packets: (0..1000).map(|n| n * 10).collect() };
+    let directions = [
+        ("empty", vec![]),
+        ("delay", vec![delay.clone()]),
+        ("rate", vec![rate.clone()]),
+        ("loss", vec![loss.clone()]),
+        ("gilbert_elliott", vec![gilbert_elliott]),
+        ("listed_loss", vec![listed_loss]),
+        ("loss_rate_delay", vec![loss, rate, delay]),
+    ];
+    let mut group = criterion.benchmark_group("elements");
+    group.throughput(Throughput::Elements(PACKETS));
+    for (name, forward) in directions {
+        let (mut chain, _) = PathSpec { forward, backward: vec![] }.build(1).expect("a valid path");
+        let mut now = Time::ZERO;
+        group.bench_function(name, |bencher| bencher.iter(|| offer(&mut chain, &mut now)));
+    }
+    group.finish();
+}
+
+/// Offers packets a little below the link's rate, telling the time at each arrival only.
+fn offer(chain: &mut Chain<u64>, now: &mut Time) {
+    for payload in 0..PACKETS {
+        *now += Span::from_nanos(1_250);
+        chain.enqueue(*now, 1500, payload, |at, fate| {
+            black_box((at, fate.is_ok()));
+        });
+    }
+}
+
+criterion_group!(benches, elements);
+criterion_main!(benches);

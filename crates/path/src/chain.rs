@@ -1,0 +1,142 @@
+use crate::{Dropped, Element, Outcome, Packet, Time};
+
+/// One direction of a path: its elements in the order in which packets meet them.
+///
+/// Everything inside happens at its exact time, however rarely and irregularly the driver calls:
+/// a driver that comes late delivers late, but drops the same packets, and the lateness does not add
+/// up. Events at the same time happen nearest the exit first, so a queue has room for a packet that
+/// arrives as another leaves; an arrival from outside comes after all that was due by then.
+///
+/// The sink is told the time and the fate of each packet that leaves, in order of time.
+pub struct Chain<P> {
+    elements: Vec<Slot<P>>,
+    now: Time,
+    offered: u64,
+    inside: u64,
+}
+
+struct Slot<P> {
+    element: Box<dyn Element<P> + Send>,
+    /// The element's `next`, kept here so that looking for the earliest touches no element.
+    due: Option<Time>,
+}
+
+impl<P> Chain<P> {
+    /// A direction made of these elements; with none, packets pass untouched.
+    pub fn new(elements: Vec<Box<dyn Element<P> + Send>>) -> Chain<P> {
+        let elements =
+            elements.into_iter().map(|element| Slot { due: element.next(), element }).collect();
+        Chain { elements, now: Time::ZERO, offered: 0, inside: 0 }
+    }
+
+    /// A packet of `bytes` (IP length) enters at `now` and gets the next number. What was due
+    /// until now happens first. Returns the packet's number.
+    ///
+    /// # Panics
+    /// If `now` is earlier than the latest time told.
+    pub fn enqueue(
+        &mut self,
+        now: Time,
+        bytes: u32,
+        payload: P,
+        mut sink: impl FnMut(Time, Result<Packet<P>, Dropped<P>>),
+    ) -> u64 {
+        self.advance(now, &mut sink);
+        let number = self.offered;
+        self.offered += 1;
+        self.inside += 1;
+        self.hand_on(0, Packet { number, bytes, payload }, &mut sink);
+        number
+    }
+
+    /// When [`advance`](Chain::advance) has something to do, or `None` if nothing happens until a
+    /// packet enters.
+    pub fn next(&self) -> Option<Time> {
+        self.earliest().map(|(due, _)| due)
+    }
+
+    /// Lets everything happen that is due until `now` inclusive.
+    ///
+    /// # Panics
+    /// If `now` is earlier than the latest time told.
+    pub fn advance(
+        &mut self,
+        now: Time,
+        mut sink: impl FnMut(Time, Result<Packet<P>, Dropped<P>>),
+    ) {
+        assert!(now >= self.now, "time went back from {} to {now}", self.now);
+        while let Some((due, index)) = self.earliest()
+            && due <= now
+        {
+            assert!(due >= self.now, "an element asked for {due} at {}", self.now);
+            self.now = due;
+            let slot = &mut self.elements[index];
+            let outcome = slot.element.dequeue(due);
+            slot.due = slot.element.next();
+            self.settle(index, outcome, &mut sink);
+        }
+        self.now = now;
+    }
+
+    /// How many packets have entered.
+    pub fn offered(&self) -> u64 {
+        self.offered
+    }
+
+    /// How many packets have entered and neither been delivered nor dropped yet.
+    pub fn inside(&self) -> u64 {
+        self.inside
+    }
+
+    fn earliest(&self) -> Option<(Time, usize)> {
+        let mut earliest = None;
+        for (index, slot) in self.elements.iter().enumerate() {
+            if let Some(due) = slot.due
+                && earliest.is_none_or(|(first, _)| due <= first)
+            {
+                earliest = Some((due, index));
+            }
+        }
+        earliest
+    }
+
+    /// Passes a packet to the element at `index` and on, until one keeps or drops it or it is out.
+    fn hand_on(
+        &mut self,
+        mut index: usize,
+        mut packet: Packet<P>,
+        sink: &mut impl FnMut(Time, Result<Packet<P>, Dropped<P>>),
+    ) {
+        while let Some(slot) = self.elements.get_mut(index) {
+            let outcome = slot.element.enqueue(self.now, packet);
+            slot.due = slot.element.next();
+            match outcome {
+                Outcome::Passed(passed) => packet = passed,
+                Outcome::Held => return,
+                Outcome::Dropped(dropped) => {
+                    self.inside -= 1;
+                    return sink(self.now, Err(dropped));
+                }
+            }
+            index += 1;
+        }
+        self.inside -= 1;
+        sink(self.now, Ok(packet));
+    }
+
+    fn settle(
+        &mut self,
+        index: usize,
+        outcome: Outcome<P>,
+        sink: &mut impl FnMut(Time, Result<Packet<P>, Dropped<P>>),
+    ) {
+        match outcome {
+            Outcome::Held => {}
+            Outcome::Passed(packet) => self.hand_on(index + 1, packet, sink),
+            Outcome::Dropped(dropped) => {
+                self.inside -= 1;
+                sink(self.now, Err(dropped));
+            }
+        }
+    }
+}

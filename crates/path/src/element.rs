@@ -1,0 +1,88 @@
+//! What every element of a path can do, and what can become of a packet in it.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::{Packet, Time};
+
+/// One piece of a path: a state machine that is told the time.
+///
+/// The driver (a [`Chain`](crate::Chain)) calls [`enqueue`](Element::enqueue) when a packet arrives
+/// and [`dequeue`](Element::dequeue) at exactly the times that [`next`](Element::next) asked for, in
+/// order of time. When a packet leaves need not be known when it arrives, and an element may drop
+/// at either end.
+pub trait Element<P> {
+    /// A packet arrives. An element without a memory of packets answers at once; one that keeps
+    /// packets answers [`Outcome::Held`] and asks for a time through `next`.
+    fn enqueue(&mut self, now: Time, packet: Packet<P>) -> Outcome<P>;
+
+    /// When `dequeue` is to be called next. Never earlier than the latest time the element was
+    /// told; `None` while it waits for a packet to arrive.
+    fn next(&self) -> Option<Time> {
+        None
+    }
+
+    /// The time asked for has come. The element yields one packet, passed or dropped, or
+    /// [`Outcome::Held`] if only its own state changed. If it has more to say at the same time,
+    /// `next` keeps asking for that time.
+    fn dequeue(&mut self, _now: Time) -> Outcome<P> {
+        Outcome::Held
+    }
+}
+
+/// What an element did with a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome<P> {
+    /// Nothing leaves the element now.
+    Held,
+    /// The packet leaves for the next element.
+    Passed(Packet<P>),
+    /// The packet is lost here.
+    Dropped(Dropped<P>),
+}
+
+/// A packet that was lost, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dropped<P> {
+    /// The lost packet.
+    pub packet: Packet<P>,
+    /// The element's reason.
+    pub cause: DropCause,
+}
+
+/// Why a packet was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DropCause {
+    /// [`IndependentLoss`](crate::IndependentLoss) drew it.
+    IndependentLoss,
+    /// [`GilbertElliott`](crate::GilbertElliott) drew it.
+    GilbertElliott,
+    /// Its number is on the list of a [`ListedLoss`](crate::ListedLoss).
+    Listed,
+    /// The queue before a [`Rate`](crate::Rate) was full.
+    QueueFull,
+}
+
+impl DropCause {
+    /// Whether the channel lost the packet whatever the sender did, as opposed to a queue that the
+    /// sender (or its competitors) filled.
+    pub fn is_channel_loss(self) -> bool {
+        match self {
+            DropCause::IndependentLoss | DropCause::GilbertElliott | DropCause::Listed => true,
+            DropCause::QueueFull => false,
+        }
+    }
+}
+
+impl fmt::Display for DropCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            DropCause::IndependentLoss => "independent loss",
+            DropCause::GilbertElliott => "Gilbert-Elliott loss",
+            DropCause::Listed => "listed loss",
+            DropCause::QueueFull => "queue full",
+        })
+    }
+}
