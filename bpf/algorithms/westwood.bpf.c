@@ -8,7 +8,9 @@
  * Deliberate differences:
  *  1. The bandwidth sample counts segments delivered (SACKed ones included) times the MSS, which
  *     the kernel keeps, in place of the duplicate-ACK bookkeeping of the paper.
- *  2. Idle time is no part of a sample: the paper's sender always has something to send.
+ *  2. Idle time is no part of a sample: the paper's sender always has something to send. A sample
+ *     begins with the first ACK after it and ends at the latest with the last ACK before the
+ *     next; one shorter than a round trip counts as one, since that is what the burst took.
  *  3. Idle keep (idle_keep.h).
  *
  * Switched in mid-flight: the filter starts with its first sample; a loss before that is answered
@@ -19,7 +21,8 @@
 
 struct westwood {
 	struct idle_keep idle;
-	u64 sample_start_us;
+	u64 sample_start_us; /* 0: begins with the next ACK */
+	u64 latest_ack_us;
 	u32 sample_delivered; /* tp->delivered at its start */
 	u32 filtered;	      /* bandwidth behind the first filter, bytes per millisecond */
 	u32 bandwidth;	      /* bandwidth estimate, bytes per millisecond; 0: none yet */
@@ -29,33 +32,50 @@ ASSERT_FITS_PRIVATE_AREA(struct westwood);
 /* Shortest time over which a bandwidth sample is taken. */
 #define SAMPLE_MIN_US (50 * USEC_PER_MSEC)
 
-static __always_inline void sample_restart(struct westwood *w, const struct tcp_sock *tp)
-{
-	w->sample_start_us = tp->tcp_mstamp;
-	w->sample_delivered = tp->delivered;
-}
-
 /* "b(k) = alpha b(k-1) + (1 - alpha) sample", alpha = 7/8, applied twice as in Linux */
 static __always_inline u32 low_pass(u32 average, u32 sample)
 {
 	return ((u64)average * 7 + sample) >> 3;
 }
 
-/* One sample per round trip: what was delivered in it. */
-static __always_inline void bandwidth_sample(struct westwood *w, const struct tcp_sock *tp)
+/* Takes a sample of what was delivered over the given time. */
+static __always_inline void sample_take(struct westwood *w, const struct tcp_sock *tp, u64 us)
 {
-	u64 us = tp->tcp_mstamp - w->sample_start_us;
 	u64 bytes = (u64)(tp->delivered - w->sample_delivered) * tp->mss_cache;
-	u32 sample;
+	u32 sample = bytes * USEC_PER_MSEC / max(us, 1ULL);
 
-	if (us < max(tp->srtt_us >> 3, SAMPLE_MIN_US))
-		return;
-	sample = bytes * USEC_PER_MSEC / us;
 	if (!w->bandwidth)
 		w->filtered = w->bandwidth = sample;
 	w->filtered = low_pass(w->filtered, sample);
 	w->bandwidth = low_pass(w->bandwidth, w->filtered);
-	sample_restart(w, tp);
+}
+
+static __always_inline u64 sample_min_us(const struct tcp_sock *tp)
+{
+	return max(tp->srtt_us >> 3, SAMPLE_MIN_US);
+}
+
+/* For each ACK: one sample per round trip. */
+static __always_inline void sample_acked(struct westwood *w, const struct tcp_sock *tp)
+{
+	u64 us = tp->tcp_mstamp - w->sample_start_us;
+
+	w->latest_ack_us = tp->tcp_mstamp;
+	if (w->sample_start_us) {
+		if (us < sample_min_us(tp))
+			return;
+		sample_take(w, tp, us);
+	}
+	w->sample_start_us = tp->tcp_mstamp;
+	w->sample_delivered = tp->delivered;
+}
+
+/* Before a transmission with nothing in flight: the sample ended with the last ACK. */
+static __always_inline void sample_end(struct westwood *w, const struct tcp_sock *tp)
+{
+	if (w->sample_start_us && tp->delivered != w->sample_delivered)
+		sample_take(w, tp, max(w->latest_ack_us - w->sample_start_us, sample_min_us(tp)));
+	w->sample_start_us = 0;
 }
 
 /* "ssthresh = (BWE * RTTmin) / seg_size" */
@@ -69,7 +89,6 @@ static __always_inline u32 pipe_segments(const struct westwood *w, const struct 
 CALLBACK(void, westwood_init, struct sock *sk)
 {
 	take_over(sk);
-	sample_restart(inet_csk_ca(sk), tcp_sk(sk));
 }
 
 CALLBACK(void, westwood_cong_avoid, struct sock *sk, u32 ack, u32 acked)
@@ -107,13 +126,13 @@ CALLBACK(void, westwood_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 
 	idle_keep_event(sk, event);
 	if (event == CA_EVENT_TX_START)
-		sample_restart(w, tcp_sk(sk));
+		sample_end(w, tcp_sk(sk));
 }
 
 CALLBACK(void, westwood_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
 	idle_keep_acked(sk);
-	bandwidth_sample(inet_csk_ca(sk), tcp_sk(sk));
+	sample_acked(inet_csk_ca(sk), tcp_sk(sk));
 }
 
 ALGORITHM(westwood) = {

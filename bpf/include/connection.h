@@ -23,9 +23,9 @@ struct loss_runs {
 struct estimator {
 	u64 period_start_us; /* 0: no period yet */
 	u32 period_start_segs;
-	u32 isolated_ppb; /* isolated losses per 10^9 segments sent */
-	u32 burst_ppb;	  /* burst losses per 10^9 segments sent */
-	u64 averaged_sent;     /* moving averages behind the rates, << AVERAGE_SCALE */
+	u32 isolated_ppb;  /* isolated losses per 10^9 segments sent */
+	u32 burst_ppb;	   /* burst losses per 10^9 segments sent */
+	u64 averaged_sent; /* moving averages behind the rates, << AVERAGE_SCALE */
 	u64 averaged_isolated;
 	u64 averaged_bursts;
 };

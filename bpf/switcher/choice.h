@@ -29,8 +29,8 @@ static __always_inline u32 choose(const struct latency_table *t, const struct me
 	/* Step 2: the isolated table of the nearest RTT, at the nearest rate */
 	u32 loss = nearest(&t->loss_ppb, t->losses, m->isolated_ppb) % TABLE_POINTS;
 	/* Step 3: free bandwidth from the burst rate under the algorithm in use */
-	u32 bandwidth = nearest(&t->burst_ppb[rtt][in_use], t->bandwidths, m->burst_ppb) %
-			TABLE_POINTS;
+	u32 bandwidth =
+		nearest(&t->burst_ppb[rtt][in_use], t->bandwidths, m->burst_ppb) % TABLE_POINTS;
 	u32 best = 0;
 	u32 best_us = ~0U;
 

@@ -54,8 +54,7 @@ static __always_inline u32 column_of(const struct latency_table *table, const ch
 }
 
 /* A connection begins. One whose program chose its algorithm itself is left alone. */
-static __always_inline void meet(struct bpf_sock_ops *ctx, struct bpf_sock *sk,
-				 struct tcp_sock *tp)
+static __always_inline void meet(struct bpf_sock_ops *ctx, struct bpf_sock *sk, struct tcp_sock *tp)
 {
 	const struct latency_table *table = latency_table();
 	struct connection *c;
@@ -179,8 +178,7 @@ static __always_inline void acked(struct bpf_sock_ops *ctx, struct tcp_sock *tp,
 	u32 period_us = estimator_period_us(fixed_period_us, tp->srtt_us >> 3);
 
 	loss_runs_dsack(&c->runs, tp->dsack_dups);
-	if (estimator_update(&c->estimator, &c->runs, tp->tcp_mstamp, period_us,
-			     tp->data_segs_out))
+	if (estimator_update(&c->estimator, &c->runs, tp->tcp_mstamp, period_us, tp->data_segs_out))
 		c->flags |= CONNECTION_CHOICE_DUE;
 	/* Never in Recovery or Loss, where a pending undo would be lost, nor on the way there. */
 	if (!(c->flags & CONNECTION_CHOICE_DUE) || ca_state(tcp_to_sock(tp)) != TCP_CA_Open)

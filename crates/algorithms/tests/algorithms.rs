@@ -96,6 +96,18 @@ fn westwood_falls_back_to_what_the_path_carried() {
     assert!((95..=105).contains(&ssthresh), "{ssthresh}");
 }
 
+/// 46 segments a burst and nothing between: the path carried 46 in a round trip.
+#[test]
+fn westwood_leaves_idle_time_out() {
+    let mut socket = avoiding("kk_westwood", 100_000, 60);
+    for _ in 0..40 {
+        burst(&mut socket, 10);
+    }
+    idle(&mut socket, 2_000_000);
+    let ssthresh = socket.ssthresh();
+    assert!((42..=46).contains(&ssthresh), "{ssthresh}");
+}
+
 #[test]
 fn westwood_without_a_sample_halves() {
     assert_eq!(avoiding("kk_westwood", 100_000, 100).ssthresh(), 50);
@@ -235,13 +247,25 @@ fn restored_window_is_paced_at_five_quarters_of_the_delivery_rate() {
         socket.fields.inet_conn.icsk_inet.sk.sk_pacing_rate = kernels;
         assert_eq!(socket.min_tso_segs(), 2);
         assert_eq!(socket.pacing().map(|rate| rate as f64 * 8.0), Some(rate));
-        socket.fields.snd_nxt += 60 * MSS;
+        socket.fields.snd_nxt += socket.fields.snd_cwnd * MSS;
         socket.fields.inet_conn.icsk_inet.sk.sk_pacing_rate = kernels;
         socket.min_tso_segs();
         assert_eq!(socket.pacing(), Some(kernels));
 
         socket.switch_to(algorithm);
         assert_eq!(socket.pacing(), None, "{algorithm:?}: release leaves no pacing behind");
+    }
+}
+
+/// 12.5 Mbit/s over a round trip of 100 ms are 107 segments, whatever a loss left of the window.
+#[test]
+fn restored_window_fills_a_round_trip_at_the_paced_rate() {
+    for algorithm in Algorithm::all() {
+        let mut socket = avoiding(algorithm.name(), 100_000, 60);
+        burst(&mut socket, 10);
+        socket.fields.snd_cwnd = 20;
+        idle(&mut socket, 2_000_000);
+        assert_eq!(socket.fields.snd_cwnd, 107, "{algorithm:?}");
     }
 }
 

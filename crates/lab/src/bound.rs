@@ -42,23 +42,27 @@ impl Bound {
     ///
     /// The whole burst goes out at once, and each packet that the channel lost again one
     /// round-trip time later, as often as it was lost: over all bytes, the largest of one-way
-    /// delay + serialisation up to that byte + round-trip time * times lost. A loss less than a
+    /// delay + serialisation up to that byte + round-trip time * times lost. Where a lost packet
+    /// is repaired, what was lost before it took no time at the bottleneck. A loss less than a
     /// round trip and a one-way delay before the burst's arrival cannot have mattered: it was of a
     /// copy that was not needed.
     pub fn seconds(&self, burst: Range<u64>, arrived_ns: u64, lost: &[Lost]) -> f64 {
         let mattered = arrived_ns.saturating_sub(self.round_trip_ns + self.one_way_ns);
-        let lost: Vec<&Range<u64>> = lost
+        let mut lost: Vec<&Range<u64>> = lost
             .iter()
             .filter(|lost| lost.at_ns <= mattered)
             .map(|lost| &lost.range)
             .filter(|range| range.start < burst.end && burst.start < range.end)
             .collect();
+        lost.sort_by_key(|range| range.start);
         let whole = self.serialisation_ns(burst.end - burst.start);
         let repaired = lost.iter().map(|piece| {
             // How often a byte was lost rises only where a lost piece begins.
             let first = piece.start.max(burst.start);
             let times = lost.iter().filter(|other| other.contains(&first)).count() as u64;
-            self.serialisation_ns(first + 1 - burst.start) + times * self.round_trip_ns
+            let before = burst.start..first;
+            let passed = first + 1 - burst.start - covered(&lost, before);
+            self.serialisation_ns(passed) + times * self.round_trip_ns
         });
         let latest = repaired.chain([whole]).max().expect("there is the whole burst");
         (self.one_way_ns + latest) as f64 / 1e9
@@ -74,6 +78,20 @@ impl Bound {
         let bits = 8 * u128::from(bytes + bytes.div_ceil(MSS) * HEADERS);
         self.bits_per_second.map_or(0, |rate| (bits * 1_000_000_000 / u128::from(rate)) as u64)
     }
+}
+
+/// Bytes of `within` that lie in any of the ranges, which are in order of their start.
+fn covered(ranges: &[&Range<u64>], within: Range<u64>) -> u64 {
+    let mut bytes = 0;
+    let mut at = within.start;
+    for range in ranges {
+        let new = range.start.max(at)..range.end.min(within.end);
+        if !new.is_empty() {
+            bytes += new.end - new.start;
+            at = new.end;
+        }
+    }
+    bytes
 }
 
 #[cfg(test)]
@@ -119,9 +137,15 @@ mod tests {
 
     #[test]
     fn losses_of_different_packets_are_repaired_together() {
-        // The later of the two: 100 ms + 200 ms + (7241 + 6 * 52) bytes.
-        let losses = [lost(1448..2896, 0), lost(7240..8688, 0)];
-        assert_seconds(0..65_536, LATE, &losses, 0.306_042_4);
+        // The later of the two, the earlier having taken no time at the bottleneck:
+        // 100 ms + 200 ms + (5793 + 5 * 52) bytes.
+        let losses = [lost(7240..8688, 0), lost(1448..2896, 0)];
+        assert_seconds(0..65_536, LATE, &losses, 0.304_842_4);
+    }
+
+    #[test]
+    fn what_overlaps_is_covered_once() {
+        assert_eq!(covered(&[&(0..700), &(100..200), &(500..1448), &(2000..9000)], 50..3000), 2398);
     }
 
     #[test]

@@ -16,11 +16,14 @@ pub fn check(scenarios: &[Scenario]) -> Result<(), Error> {
                 .into(),
         ));
     }
-    for contender in scenarios.iter().flat_map(|scenario| &scenario.contenders) {
-        match contender {
-            Contender::Stock(name) => check_stock(name)?,
-            Contender::Fixed(_) | Contender::Kirikae => kirikae_agent::requirements()?,
+    let everyone = || scenarios.iter().flat_map(|scenario| &scenario.contenders);
+    for contender in everyone() {
+        if let Contender::Stock(name) = contender {
+            check_stock(name)?;
         }
+    }
+    if everyone().any(|contender| !matches!(contender, Contender::Stock(_))) {
+        kirikae_agent::requirements()?;
     }
     Ok(())
 }

@@ -46,7 +46,6 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
     let period = common_period(scenarios)?;
     host::check(scenarios)?;
     host::clean()?;
-    let records = Records::create(&options.output, scenarios)?;
     let interruption = Interruption::listen()?;
 
     let mut trials = Vec::new();
@@ -61,6 +60,7 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
     let fixed = everyone().any(|contender| matches!(contender, Contender::Fixed(_)));
     let _algorithms = (fixed && switcher.is_none()).then(Algorithms::register).transpose()?;
 
+    let records = Records::create(&options.output, scenarios)?;
     let cgroup = switcher.as_ref().map(|switcher| switcher.cgroup().to_owned());
     let measured = run_all(trials, scenarios, &cgroup.unwrap_or_default(), &interruption.0)?;
     let switches = switcher.map_or(Ok(Vec::new()), Switcher::finish)?;

@@ -29,7 +29,8 @@ impl Switcher {
             let config = Config {
                 cgroup: cgroup.path().into(),
                 period,
-                table: kirikae_table::shipped().map_err(|error| Error::Failed(error.to_string()))?,
+                table: kirikae_table::shipped()
+                    .map_err(|error| Error::Failed(error.to_string()))?,
                 pinning: Pinning::Unpinned,
             };
             let stop = Arc::clone(&stop);

@@ -1,0 +1,39 @@
+# `make demo` and `make test` are the two commands of README.md; both install what is missing first.
+
+SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
+KIRIKAE := target/release/kirikae
+DEMO := scenarios/long-clean.toml scenarios/long-isolated-1.toml \
+	scenarios/long-bursts.toml scenarios/shallow.toml
+
+.PHONY: demo test bench build format lint deny
+
+# The real kernel over four emulated paths, about three minutes.
+demo: build
+	$(SUDO) $(KIRIKAE) bench $(DEMO)
+
+build:
+	scripts/install-missing build
+	cargo build --release --locked
+
+# Everything that CI checks. Tests that need root say so and pass over what they cannot run.
+test: lint deny
+	cargo test --workspace --locked
+
+lint:
+	scripts/install-missing build test
+	cargo fmt --all --check
+	clang-format --dry-run --Werror $$(git ls-files '*.c' '*.h')
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+# Licences, duplicate versions and sources of what we depend on.
+deny:
+	scripts/install-missing deny
+	cargo deny --offline check licenses bans sources
+
+format:
+	cargo fmt --all
+	clang-format -i $$(git ls-files '*.c' '*.h')
+
+# Speeds, not tests: path elements and the emulator.
+bench: build
+	cargo bench --workspace --locked
