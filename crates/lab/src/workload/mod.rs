@@ -6,9 +6,11 @@ pub mod receiver;
 pub mod schedule;
 pub mod sender;
 
+use std::io;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use socket2::SockRef;
 
 /// What the application writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,4 +54,11 @@ impl Workload {
         let offset = self.burst * u64::from(index);
         offset..offset + self.burst
     }
+}
+
+/// Lets a socket end at once when it is closed, also by a kill. Otherwise it would wait for minutes,
+/// with its namespace and its algorithm, for answers over a path that is gone. When the receiver
+/// closes, everything has been read.
+fn abort_on_close<'s>(socket: impl Into<SockRef<'s>>) -> io::Result<()> {
+    socket.into().set_linger(Some(Duration::ZERO))
 }

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-use super::Workload;
+use super::{Workload, abort_on_close};
 use super::clock::{now_ns, until};
 use super::pattern::Pattern;
 use crate::error::{Error, While};
@@ -48,6 +48,7 @@ impl<S: Fn() -> bool> Receiver<'_, S> {
         let mut arrivals = Vec::new();
         let Some(mut stream) = self.accept()? else { return Ok(arrivals) };
         stream.set_read_timeout(Some(TICK)).during(reading)?;
+        abort_on_close(&stream).during(reading)?;
         let pattern = Pattern::new();
         let mut buffer = vec![0; BUFFER];
         let (mut offset, mut first_ns) = (0, 0);

@@ -3,7 +3,7 @@
 //!
 //! It is `kirikae burst-sender ASSIGNMENT` and prints one [`Sent`] as a JSON line per burst.
 
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddrV4, TcpStream};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use super::clock::{now_ns, sleep_until, until};
 use super::pattern::Pattern;
-use super::{Workload, schedule};
+use super::{Workload, abort_on_close, schedule};
 use crate::error::{Error, While};
 
 /// Name of the hidden subcommand that runs a sender.
@@ -98,6 +98,7 @@ fn connect(assignment: &Assignment) -> Result<Socket, Error> {
             socket.set_tcp_congestion(name.as_bytes())?;
         }
         socket.set_tcp_nodelay(true)?;
+        abort_on_close(&socket)?;
         socket.bind(&assignment.local.into())?;
         socket.connect_timeout(&assignment.remote.into(), until(assignment.deadline_ns))?;
         Ok(socket)
@@ -138,8 +139,12 @@ fn write_bursts(assignment: &Assignment, socket: Socket) -> Result<(), Error> {
     }
     stream.set_read_timeout(Some(time_left(assignment.deadline_ns))).during(waiting)?;
     match stream.read(&mut [0]) {
-        Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error).during(waiting),
-        _ => Ok(()),
+        Ok(_) => Ok(()),
+        // The receiver has closed, or the deadline has come.
+        Err(error) if matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::WouldBlock) => {
+            Ok(())
+        }
+        Err(error) => Err(error).during(waiting),
     }
 }
 
@@ -162,7 +167,7 @@ fn write_all(stream: &mut TcpStream, mut data: &[u8], deadline_ns: u64) -> Resul
         stream.set_write_timeout(Some(time_left(deadline_ns))).during(writing)?;
         match stream.write(data) {
             Ok(written) => data = &data[written..],
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
             Err(error) => return Err(error).during(writing),
         }
     }
