@@ -28,7 +28,7 @@ lint:
 # Licences, duplicate versions and sources of what we depend on.
 deny:
 	scripts/install-missing deny
-	cargo deny --offline check licenses bans sources
+	cargo deny --locked check licenses bans sources
 
 format:
 	cargo fmt --all

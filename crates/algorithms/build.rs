@@ -42,7 +42,9 @@ fn main() {
     bindgen::Builder::default()
         .header_contents("all.h", &declarations)
         .clang_args([format!("-I{}", root.display()), format!("-I{}", include.display())])
-        .allowlist_item("kk_.*|tcp_ca_.*|TCP_.*|TABLE_.*|SK_PACING_.*|sk_pacing|tcp_sock|latency_table")
+        .allowlist_item(
+            "kk_.*|tcp_ca_.*|TCP_.*|TABLE_.*|SK_PACING_.*|sk_pacing|tcp_sock|latency_table",
+        )
         .allowlist_item("CA_EVENT_.*|ack_sample|connection")
         .derive_default(true)
         .generate_comments(false)

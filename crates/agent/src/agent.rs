@@ -72,11 +72,7 @@ impl Agent {
     }
 
     /// Waits up to `timeout` for switches and hands each to `on_switch`.
-    pub fn poll(
-        &self,
-        timeout: Duration,
-        on_switch: &mut dyn FnMut(Switch),
-    ) -> Result<(), Error> {
+    pub fn poll(&self, timeout: Duration, on_switch: &mut dyn FnMut(Switch)) -> Result<(), Error> {
         self.switcher.poll(timeout)?.into_iter().for_each(on_switch);
         Ok(())
     }

@@ -38,11 +38,8 @@ pub(crate) fn restore(connections: &MapHandle) -> Result<Restored, Error> {
     let mut restored = Restored { unreachable: gently.remaining(connections)?, connections: 0 };
     while restored.unreachable > 0 {
         let late = Instant::now() > deadline;
-        restored.connections += if late {
-            Restorer::load(connections, true)?.pass()?
-        } else {
-            gently.pass()?
-        };
+        restored.connections +=
+            if late { Restorer::load(connections, true)?.pass()? } else { gently.pass()? };
         restored.unreachable = gently.remaining(connections)?;
         if late {
             break;
@@ -133,7 +130,8 @@ fn other_network_namespaces() -> Vec<File> {
         .map(|thread| thread.join("ns/net"));
     let identity = |path: &PathBuf| fs::metadata(path).map(|m| (m.dev(), m.ino()));
 
-    let mut met: HashSet<_> = HashSet::from_iter(identity(&PathBuf::from("/proc/thread-self/ns/net")));
+    let mut met: HashSet<_> =
+        HashSet::from_iter(identity(&PathBuf::from("/proc/thread-self/ns/net")));
     entries("/run/netns")
         .into_iter()
         .chain(threads)

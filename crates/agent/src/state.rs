@@ -43,12 +43,11 @@ impl State {
             .create(DIRECTORY)
             .doing(|| format!("creating {DIRECTORY}"))?;
         let file = File::create(LOCK).doing(|| format!("creating {LOCK}"))?;
-        let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| {
-            Error::Failed {
+        let lock =
+            Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| Error::Failed {
                 doing: "taking over this host's connections".into(),
                 cause: "another kirikae agent is running; stop it first (Ctrl-C or SIGTERM)".into(),
-            }
-        })?;
+            })?;
         Ok(State { _lock: lock })
     }
 

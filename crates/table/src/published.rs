@@ -138,11 +138,8 @@ impl Columns {
     }
 
     fn column(&self, name: &str) -> Result<Vec<f64>, Error> {
-        let error = |problem| Error::Column {
-            rtt_ms: self.rtt_ms,
-            column: name.to_owned(),
-            problem,
-        };
+        let error =
+            |problem| Error::Column { rtt_ms: self.rtt_ms, column: name.to_owned(), problem };
         let index = self.header.iter().position(|h| h == name).ok_or(error("is missing"))?;
         if self.rows.len() > POINTS {
             return Err(error("has more rows than the kernel takes"));

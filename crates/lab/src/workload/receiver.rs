@@ -4,9 +4,9 @@ use std::io::{self, Read};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-use super::{Workload, abort_on_close};
 use super::clock::{now_ns, until};
 use super::pattern::Pattern;
+use super::{Workload, abort_on_close};
 use crate::error::{Error, While};
 
 /// How long a read waits before it looks at the deadline and at the wish to stop.

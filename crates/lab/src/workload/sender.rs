@@ -141,7 +141,9 @@ fn write_bursts(assignment: &Assignment, socket: Socket) -> Result<(), Error> {
     match stream.read(&mut [0]) {
         Ok(_) => Ok(()),
         // The receiver has closed, or the deadline has come.
-        Err(error) if matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::WouldBlock) => {
+        Err(error)
+            if matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::WouldBlock) =>
+        {
             Ok(())
         }
         Err(error) => Err(error).during(waiting),

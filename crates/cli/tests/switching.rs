@@ -4,48 +4,21 @@
 //! Needs root; says so and passes over the test where it is missing. One test function, because
 //! the algorithms' names and this process's cgroup are shared by the whole process.
 
+mod common;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
+use common::{OwnCgroup, algorithm, privileged};
 use kirikae_agent::{
-    Agent, Algorithms, Config, Error, Period, Pinning, Restored, Switch, algorithm_names,
-    cgroup_root, requirements, undo,
+    Agent, Algorithms, Config, Period, Pinning, Restored, Switch, algorithm_names, undo,
 };
-use socket2::{SockRef, Socket};
+use socket2::Socket;
 
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
-
-/// This process in a cgroup of its own, so that no other connection of the host is touched.
-struct OwnCgroup {
-    path: PathBuf,
-    before: PathBuf,
-}
-
-impl OwnCgroup {
-    fn enter() -> OwnCgroup {
-        let root = cgroup_root().unwrap();
-        let own = fs::read_to_string("/proc/self/cgroup").unwrap();
-        let before = own.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
-        let path = root.join(format!("kirikae-test-{}", std::process::id()));
-        fs::create_dir(&path).unwrap();
-        join(&path);
-        OwnCgroup { path, before: root.join(before) }
-    }
-}
-
-impl Drop for OwnCgroup {
-    fn drop(&mut self) {
-        join(&self.before);
-        fs::remove_dir(&self.path).unwrap();
-    }
-}
-
-fn join(cgroup: &Path) {
-    fs::write(cgroup.join("cgroup.procs"), std::process::id().to_string()).unwrap();
-}
 
 /// A connection over loopback and its two ends.
 struct Connection {
@@ -77,8 +50,7 @@ impl Connection {
     }
 
     fn algorithm(&self) -> String {
-        let name = SockRef::from(&self.near).tcp_congestion().unwrap();
-        String::from_utf8(name).unwrap().trim_end_matches('\0').to_owned()
+        algorithm(&self.near)
     }
 }
 
@@ -104,8 +76,7 @@ fn registered() -> Vec<&'static str> {
 
 #[test]
 fn connections_are_switched_and_put_back() {
-    if let Err(Error::Missing(why)) = requirements() {
-        eprintln!("skipped: {why}");
+    if !privileged() {
         return;
     }
     let cgroup = OwnCgroup::enter();

@@ -1,0 +1,174 @@
+//! An agent that is killed during a transfer: every byte arrives, the kernel goes on, and
+//! `kirikae undo` leaves the machine as it was. Likewise Ctrl-C.
+//!
+//! One test function: the host has one agent at a time.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+use std::{fs, io};
+
+use common::{OwnCgroup, algorithm, kirikae, privileged};
+use libbpf_rs::query::{LinkInfoIter, MapInfoIter, ProgInfoIter};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// Everything that an agent could leave behind, one line a thing.
+fn host() -> BTreeSet<String> {
+    let programs = ProgInfoIter::default().map(|p| format!("program {} {:?}", p.id, p.name));
+    let links = LinkInfoIter::default().map(|link| format!("link {}", link.id));
+    let maps = MapInfoIter::default().map(|map| format!("map {} {:?}", map.id, map.name));
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    let mounts = mounts.lines().map(|mount| format!("mount {mount}"));
+    let sysctls = fs::read_dir("/proc/sys/net/ipv4").unwrap().filter_map(|entry| {
+        let path = entry.unwrap().path();
+        Some(format!("{}: {}", path.display(), fs::read_to_string(&path).ok()?.trim_end()))
+    });
+    let state = Path::new("/run/kirikae").exists().then(|| "/run/kirikae".to_owned());
+    programs.chain(links).chain(maps).chain(mounts).chain(sysctls).chain(state).collect()
+}
+
+/// Nothing is there that was not there before. (What others leave may go; the kernel frees BPF
+/// objects a moment after their last user has gone.)
+fn assert_as_before(before: &BTreeSet<String>, what: &str) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let left = || host().difference(before).cloned().collect::<Vec<_>>();
+    while !left().is_empty() && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(left(), [""; 0], "{what}");
+}
+
+/// An agent on a cgroup; returns when it switches.
+fn start_agent(cgroup: &Path) -> (Child, impl Iterator<Item = io::Result<String>>) {
+    let mut child = kirikae()
+        .args(["run", "--cgroup"])
+        .arg(cgroup)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut ready = String::new();
+    BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut ready).unwrap();
+    assert!(ready.contains("switching"), "{ready}");
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    (child, lines)
+}
+
+/// What `ss` says of the connection from this local port.
+fn ss(stream: &TcpStream) -> String {
+    let port = stream.local_addr().unwrap().port();
+    let output = Command::new("ss")
+        .args(["-tinH", "sport", "=", &format!(":{port}")])
+        .output()
+        .expect("iproute2 is installed");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+const CHUNK: usize = 50_000;
+const CHUNKS: usize = 60;
+
+fn chunk(number: usize) -> Vec<u8> {
+    (0..CHUNK).map(|i| (i * 31 + number * 7) as u8).collect()
+}
+
+/// A transfer of 3 MB over 3 s; `halfway` is called in the middle. Checks every byte.
+fn transfer(halfway: impl FnOnce(&TcpStream)) -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let mut far = listener.accept().unwrap().0;
+    let reader = thread::spawn(move || {
+        let mut received = vec![0; CHUNK];
+        for number in 0..CHUNKS {
+            far.read_exact(&mut received).unwrap();
+            assert!(received == chunk(number), "chunk {number} arrived changed");
+        }
+        far
+    });
+    let mut halfway = Some(halfway);
+    for number in 0..CHUNKS {
+        if number == CHUNKS / 2
+            && let Some(halfway) = halfway.take()
+        {
+            halfway(&near);
+        }
+        near.write_all(&chunk(number)).unwrap();
+        thread::sleep(Duration::from_millis(50));
+    }
+    (near, reader.join().unwrap())
+}
+
+#[test]
+fn killed_agent_harms_no_connection_and_is_undone() {
+    if !privileged() {
+        return;
+    }
+    let cgroup = OwnCgroup::enter();
+    let before = host();
+    let original = fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").unwrap();
+    let original = original.trim();
+
+    // Killed in the middle of a transfer.
+    let (mut agent, _lines) = start_agent(&cgroup.path);
+    let (near, _far) = transfer(|near| {
+        assert_eq!(algorithm(near), "kk_hybla");
+        assert!(ss(near).contains("kk_hybla"), "{}", ss(near));
+        agent.kill().unwrap();
+        agent.wait().unwrap();
+    });
+    assert_eq!(algorithm(&near), "kk_hybla", "the kernel goes on without the agent");
+    assert!(host().difference(&before).count() > 10, "there is something to undo");
+    let undone = kirikae().arg("undo").output().unwrap();
+    let message = String::from_utf8_lossy(&undone.stderr).into_owned();
+    assert_eq!(undone.status.code(), Some(0), "{message}");
+    assert_eq!(algorithm(&near), original, "{message}");
+    assert!(ss(&near).contains(original) && !ss(&near).contains("kk_"), "{}", ss(&near));
+    assert_as_before(&before, "after undo");
+    let again = kirikae().arg("undo").output().unwrap();
+    assert_eq!(again.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&again.stderr).contains("nothing to undo"));
+
+    // Killed, and followed by another agent, which cleans up before it starts.
+    let (mut agent, _lines) = start_agent(&cgroup.path);
+    agent.kill().unwrap();
+    agent.wait().unwrap();
+    let (agent, lines) = start_agent(&cgroup.path);
+
+    // One agent at a time, and no undo under a living one.
+    for command in ["run", "undo"] {
+        let refused = kirikae().arg(command).output().unwrap();
+        assert_eq!(refused.status.code(), Some(1), "{command}");
+        let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(message.contains("another kirikae agent is running"), "{command}: {message}");
+    }
+
+    // Asked to stop: has printed what it did, puts everything back.
+    stops_on(Signal::SIGTERM, agent, lines, original, &before);
+    let (agent, lines) = start_agent(&cgroup.path);
+    stops_on(Signal::SIGINT, agent, lines, original, &before);
+}
+
+fn stops_on(
+    signal: Signal,
+    mut agent: Child,
+    mut lines: impl Iterator<Item = io::Result<String>>,
+    original: &str,
+    before: &BTreeSet<String>,
+) {
+    let (near, _far) = transfer(|near| assert_eq!(algorithm(near), "kk_hybla"));
+    let line = lines.next().unwrap().unwrap();
+    let port = near.local_addr().unwrap().port().to_string();
+    for part in [&port, original, "kk_hybla", "predicted-latency", "rtt", "isolated", "burst"] {
+        assert!(line.contains(part), "{part} in {line}");
+    }
+    kill(Pid::from_raw(agent.id() as i32), signal).unwrap();
+    assert_eq!(agent.wait().unwrap().code(), Some(0));
+    assert_eq!(algorithm(&near), original);
+    assert_as_before(before, signal.as_str());
+}

@@ -1,0 +1,108 @@
+//! Bad input: one error that names file, line, key and what is allowed; exit status 2; nothing
+//! created. A host that lacks something: exit status 3.
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use common::kirikae;
+
+const SCENARIO: &str = include_str!("../../../scenarios/long-isolated-1.toml");
+const NOBODY: u32 = 65534;
+
+fn temporary(name: &str) -> PathBuf {
+    let directory = std::env::temp_dir().join(format!("kirikae-{name}-{}", std::process::id()));
+    fs::create_dir_all(&directory).unwrap();
+    directory
+}
+
+/// Benches a scenario with one thing replaced; gives what it printed as an error.
+fn refused(name: &str, good: &str, bad: &str) -> String {
+    assert!(SCENARIO.contains(good), "the scenario has {good}");
+    let directory = temporary(name);
+    let file = directory.join("scenario.toml");
+    fs::write(&file, SCENARIO.replacen(good, bad, 1)).unwrap();
+    let results = directory.join("results");
+    let output = kirikae().arg("bench").arg(&file).arg("--output").arg(&results).output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(output.stdout.is_empty());
+    assert!(!results.exists(), "nothing is created");
+    assert!(message.contains(&file.display().to_string()), "names the file: {message}");
+    let line = 1 + SCENARIO[..SCENARIO.find(good).unwrap()].matches('\n').count();
+    assert!(message.contains(&format!(":{line}")), "names line {line}: {message}");
+    fs::remove_dir_all(directory).unwrap();
+    message
+}
+
+#[test]
+fn unknown_key() {
+    let message = refused("unknown-key", "count = 75", "number = 75");
+    assert!(message.contains("number") && message.contains("count"), "{message}");
+}
+
+#[test]
+fn wrong_unit() {
+    let message = refused("wrong-unit", "\"10 Mbit/s\"", "\"10 ms\"");
+    assert!(message.contains("rate") && message.contains("bit/s"), "{message}");
+}
+
+#[test]
+fn impossible_values() {
+    let message = refused("loss", "probability = 0.01", "probability = 1.5");
+    assert!(message.contains("probability") && message.contains('1'), "{message}");
+    let message = refused("rate", "\"10 Mbit/s\"", "\"0 Mbit/s\"");
+    assert!(message.contains("rate"), "{message}");
+    let message = refused("delay", "\"100 ms\"", "\"-100 ms\"");
+    assert!(message.contains("delay"), "{message}");
+}
+
+#[test]
+fn unknown_contender() {
+    let message = refused("contender", "\"kk_hybla\"", "\"kk_hyblo\"");
+    assert!(message.contains("kk_hyblo") && message.contains("kk_hybla"), "{message}");
+}
+
+fn error(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn scenario_file_that_is_not_there() {
+    let output = kirikae().args(["bench", "/nonexistent/scenario.toml"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", error(&output));
+    assert!(error(&output).contains("/nonexistent/scenario.toml"));
+}
+
+#[test]
+fn period_out_of_range() {
+    let output = kirikae().args(["run", "--period", "0ms"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(error(&output).contains("round-trip"), "says what is allowed: {}", error(&output));
+}
+
+/// Drops root for the child, where we have it; elsewhere the test itself is without it.
+#[test]
+fn not_root() {
+    let directory = temporary("not-root");
+    fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
+    let binary = directory.join("kirikae");
+    fs::copy(env!("CARGO_BIN_EXE_kirikae"), &binary).unwrap();
+    let scenario = directory.join("scenario.toml");
+    fs::write(&scenario, SCENARIO).unwrap();
+    for arguments in [vec!["run"], vec!["bench", scenario.to_str().unwrap()]] {
+        let mut command = Command::new(&binary);
+        command.args(&arguments).current_dir("/");
+        if nix::unistd::geteuid().is_root() {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}: {}", error(&output));
+        assert!(error(&output).contains("root"), "{arguments:?}: {}", error(&output));
+    }
+    fs::remove_dir_all(directory).unwrap();
+}
