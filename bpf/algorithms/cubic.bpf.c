@@ -139,11 +139,6 @@ CALLBACK(u32, cubic_ssthresh, struct sock *sk)
 	return max((u32)((u64)cwnd * BETA_TENTHS / 10), 2);
 }
 
-CALLBACK(u32, cubic_undo_cwnd, struct sock *sk)
-{
-	return reno_undo_cwnd(sk);
-}
-
 /* Section 4.8: after a timeout the epoch begins anew, at the window slow start ends with. */
 CALLBACK(void, cubic_set_state, struct sock *sk, u8 new_state)
 {
@@ -172,7 +167,7 @@ ALGORITHM(cubic) = {
 	.release = (void *)idle_keep_release,
 	.cong_avoid = (void *)cubic_cong_avoid,
 	.ssthresh = (void *)cubic_ssthresh,
-	.undo_cwnd = (void *)cubic_undo_cwnd,
+	.undo_cwnd = (void *)reno_undo_cwnd,
 	.set_state = (void *)cubic_set_state,
 	.cwnd_event = (void *)cubic_cwnd_event,
 	.pkts_acked = (void *)cubic_pkts_acked,

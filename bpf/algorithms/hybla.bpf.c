@@ -103,11 +103,6 @@ CALLBACK(u32, hybla_ssthresh, struct sock *sk)
 	return max(tcp_sk(sk)->snd_cwnd >> 1, 2);
 }
 
-CALLBACK(u32, hybla_undo_cwnd, struct sock *sk)
-{
-	return reno_undo_cwnd(sk);
-}
-
 CALLBACK(void, hybla_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
 	idle_keep_event(sk, event);
@@ -123,7 +118,7 @@ ALGORITHM(hybla) = {
 	.release = (void *)idle_keep_release,
 	.cong_avoid = (void *)hybla_cong_avoid,
 	.ssthresh = (void *)hybla_ssthresh,
-	.undo_cwnd = (void *)hybla_undo_cwnd,
+	.undo_cwnd = (void *)reno_undo_cwnd,
 	.cwnd_event = (void *)hybla_cwnd_event,
 	.pkts_acked = (void *)hybla_pkts_acked,
 	.min_tso_segs = (void *)idle_keep_min_tso_segs,

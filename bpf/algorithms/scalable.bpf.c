@@ -31,16 +31,7 @@ CALLBACK(void, scalable_init, struct sock *sk)
 
 CALLBACK(void, scalable_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
-	struct tcp_sock *tp = tcp_sk(sk);
-
-	if (!tcp_is_cwnd_limited(sk))
-		return;
-	if (tcp_in_slow_start(tp)) {
-		acked = reno_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
-	reno_additive_increase(tp, min(tp->snd_cwnd, ACKS_PER_SEGMENT), acked);
+	reno_grow(sk, min(tcp_sk(sk)->snd_cwnd, ACKS_PER_SEGMENT), acked);
 }
 
 /* "cwnd <- cwnd - [0.125 * cwnd]" */
@@ -49,11 +40,6 @@ CALLBACK(u32, scalable_ssthresh, struct sock *sk)
 	u32 cwnd = tcp_sk(sk)->snd_cwnd;
 
 	return max(cwnd - (cwnd >> 3), 2);
-}
-
-CALLBACK(u32, scalable_undo_cwnd, struct sock *sk)
-{
-	return reno_undo_cwnd(sk);
 }
 
 CALLBACK(void, scalable_cwnd_event, struct sock *sk, enum tcp_ca_event event)
@@ -71,7 +57,7 @@ ALGORITHM(scalable) = {
 	.release = (void *)idle_keep_release,
 	.cong_avoid = (void *)scalable_cong_avoid,
 	.ssthresh = (void *)scalable_ssthresh,
-	.undo_cwnd = (void *)scalable_undo_cwnd,
+	.undo_cwnd = (void *)reno_undo_cwnd,
 	.cwnd_event = (void *)scalable_cwnd_event,
 	.pkts_acked = (void *)scalable_pkts_acked,
 	.min_tso_segs = (void *)idle_keep_min_tso_segs,

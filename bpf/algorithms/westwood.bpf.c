@@ -93,16 +93,7 @@ CALLBACK(void, westwood_init, struct sock *sk)
 
 CALLBACK(void, westwood_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
-	struct tcp_sock *tp = tcp_sk(sk);
-
-	if (!tcp_is_cwnd_limited(sk))
-		return;
-	if (tcp_in_slow_start(tp)) {
-		acked = reno_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
-	reno_additive_increase(tp, tp->snd_cwnd, acked);
+	reno_grow(sk, tcp_sk(sk)->snd_cwnd, acked);
 }
 
 CALLBACK(u32, westwood_ssthresh, struct sock *sk)
@@ -113,11 +104,6 @@ CALLBACK(u32, westwood_ssthresh, struct sock *sk)
 	if (!w->bandwidth)
 		return max(tp->snd_cwnd >> 1, 2);
 	return pipe_segments(w, tp);
-}
-
-CALLBACK(u32, westwood_undo_cwnd, struct sock *sk)
-{
-	return reno_undo_cwnd(sk);
 }
 
 CALLBACK(void, westwood_cwnd_event, struct sock *sk, enum tcp_ca_event event)
@@ -140,7 +126,7 @@ ALGORITHM(westwood) = {
 	.release = (void *)idle_keep_release,
 	.cong_avoid = (void *)westwood_cong_avoid,
 	.ssthresh = (void *)westwood_ssthresh,
-	.undo_cwnd = (void *)westwood_undo_cwnd,
+	.undo_cwnd = (void *)reno_undo_cwnd,
 	.cwnd_event = (void *)westwood_cwnd_event,
 	.pkts_acked = (void *)westwood_pkts_acked,
 	.min_tso_segs = (void *)idle_keep_min_tso_segs,

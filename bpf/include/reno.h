@@ -31,8 +31,23 @@ static __always_inline void reno_additive_increase(struct tcp_sock *tp, u32 per,
 	tp->snd_cwnd = min(tp->snd_cwnd + grow, tp->snd_cwnd_clamp);
 }
 
-/* A reduction that proves to have been wrong is taken back in full. */
-static __always_inline u32 reno_undo_cwnd(const struct sock *sk)
+/* Slow start, then additive increase; nothing while the window is not used. */
+static __always_inline void reno_grow(struct sock *sk, u32 per, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!tcp_is_cwnd_limited(sk))
+		return;
+	if (tcp_in_slow_start(tp)) {
+		acked = reno_slow_start(tp, acked);
+		if (!acked)
+			return;
+	}
+	reno_additive_increase(tp, per, acked);
+}
+
+/* For undo_cwnd: a reduction that proves to have been wrong is taken back in full. */
+CALLBACK(u32, reno_undo_cwnd, struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 

@@ -1,5 +1,8 @@
 //! Compiles everything in `bpf/` for the kernel: a new file in `bpf/algorithms/` is found here.
 
+#[path = "../../bpf/algorithms.rs"]
+mod algorithms;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -11,12 +14,7 @@ fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     println!("cargo::rerun-if-changed={}", bpf.display());
 
-    let mut algorithms = fs::read_dir(bpf.join("algorithms"))
-        .expect("bpf/algorithms/ is there")
-        .map(|entry| entry.expect("readable entry").path())
-        .filter_map(|path| Some(path.file_name()?.to_str()?.strip_suffix(".bpf.c")?.to_owned()))
-        .collect::<Vec<_>>();
-    algorithms.sort();
+    let algorithms = algorithms::names(&bpf);
 
     let mut list = String::from("&[\n");
     for name in &algorithms {

@@ -1,5 +1,8 @@
 //! Compiles the C of `bpf/` natively: a new file in `bpf/algorithms/` is found here.
 
+#[path = "../../bpf/algorithms.rs"]
+mod algorithms;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -13,12 +16,7 @@ fn main() {
         println!("cargo::rerun-if-changed={}", path.display());
     }
 
-    let mut algorithms = fs::read_dir(bpf.join("algorithms"))
-        .expect("bpf/algorithms/ is there")
-        .map(|entry| entry.expect("readable entry").path())
-        .filter_map(|path| Some(path.file_name()?.to_str()?.strip_suffix(".bpf.c")?.to_owned()))
-        .collect::<Vec<_>>();
-    algorithms.sort();
+    let algorithms = algorithms::names(&bpf);
 
     cc::Build::new()
         .file(root.join("native.c"))
