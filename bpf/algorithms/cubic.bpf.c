@@ -171,7 +171,6 @@ ALGORITHM(cubic) = {
 	.set_state = (void *)cubic_set_state,
 	.cwnd_event = (void *)cubic_cwnd_event,
 	.pkts_acked = (void *)cubic_pkts_acked,
-	.min_tso_segs = (void *)idle_keep_min_tso_segs,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "kk_cubic",
 };

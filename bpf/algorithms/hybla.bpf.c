@@ -121,7 +121,6 @@ ALGORITHM(hybla) = {
 	.undo_cwnd = (void *)reno_undo_cwnd,
 	.cwnd_event = (void *)hybla_cwnd_event,
 	.pkts_acked = (void *)hybla_pkts_acked,
-	.min_tso_segs = (void *)idle_keep_min_tso_segs,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "kk_hybla",
 };

@@ -60,7 +60,6 @@ ALGORITHM(scalable) = {
 	.undo_cwnd = (void *)reno_undo_cwnd,
 	.cwnd_event = (void *)scalable_cwnd_event,
 	.pkts_acked = (void *)scalable_pkts_acked,
-	.min_tso_segs = (void *)idle_keep_min_tso_segs,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "kk_scalable",
 };

@@ -129,7 +129,6 @@ ALGORITHM(westwood) = {
 	.undo_cwnd = (void *)reno_undo_cwnd,
 	.cwnd_event = (void *)westwood_cwnd_event,
 	.pkts_acked = (void *)westwood_pkts_acked,
-	.min_tso_segs = (void *)idle_keep_min_tso_segs,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "kk_westwood",
 };

@@ -10,9 +10,10 @@
  *
  * A whole window sent at line rate overflows a shallow queue. So it is spread at 5/4 of the
  * delivery rate: fast enough that the bottleneck never waits, and only a fifth of the window
- * queues there. What then protects the queue is the pacing and not the window, so the window is
- * restored to at least what goes out in a round trip at that rate: after the gap the delivery rate
- * is news of the path, and a window that one lost segment halved before it is not.
+ * queues there. The window to go on with is what goes out in a round trip at that rate: after the
+ * gap the delivery rate is news of the path. The old window is not. One lost segment may have
+ * halved it; and where it was larger, it would fill the queue from the first ACK on, when the
+ * kernel takes the pacing rate from the window again.
  *
  * The delivery rate is taken from the spacing of ACKs, not from the kernel's rate sample: that one
  * divides by a whole round trip and so underrates a path by the share of the round trip that a
@@ -32,7 +33,6 @@
 #define RUN_MAX_SEGMENTS 64
 /* A rate is remembered for this many to twice this many transmissions after idle. */
 #define RATE_MEMORY 4
-#define MIN_TSO_SEGMENTS 2
 
 /* First member of every algorithm's private area. */
 struct idle_keep {
@@ -44,7 +44,6 @@ struct idle_keep {
 	u32 latest_delivered; /* and at its latest ACK */
 	u32 cut_ms;	      /* when the window was about to be cut */
 	u32 cwnd;	      /* window before the cut, segments; 0: nothing to restore */
-	u32 paced_end;	      /* sequence number up to which the restored window is paced */
 	u32 starts;	      /* transmissions after idle since `rate` was renewed */
 };
 
@@ -84,16 +83,11 @@ static __always_inline u64 idle_keep_pacing_rate(const struct idle_keep *keep)
 	return keep->rate + keep->rate / 4;
 }
 
-static __always_inline void idle_keep_pace(struct sock *sk, const struct idle_keep *keep)
-{
-	sk->sk_pacing_rate = min(idle_keep_pacing_rate(keep), (u64)sk->sk_max_pacing_rate);
-}
-
-/* The window to go on with: the one before the cut, or what is paced out in a round trip. */
+/* The window to go on with: what is paced out in a round trip; without a rate, the old one. */
 static __always_inline u32 idle_keep_window(const struct idle_keep *keep, const struct tcp_sock *tp)
 {
 	u64 bytes = idle_keep_pacing_rate(keep) * tcp_min_rtt(tp) / USEC_PER_SEC;
-	u64 window = max(bytes / max(tp->mss_cache, 1), (u64)keep->cwnd);
+	u64 window = keep->rate ? bytes / max(tp->mss_cache, 1) : keep->cwnd;
 
 	return min(window, (u64)tp->snd_cwnd_clamp);
 }
@@ -115,10 +109,9 @@ static __always_inline void idle_keep_start(struct sock *sk, struct idle_keep *k
 	keep->cwnd = 0;
 	if (!keep->rate)
 		return;
-	keep->paced_end = tp->snd_nxt + tp->snd_cwnd * tp->mss_cache;
 	if (sk->sk_pacing_status == SK_PACING_NONE)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
-	idle_keep_pace(sk, keep);
+	sk->sk_pacing_rate = min(idle_keep_pacing_rate(keep), (u64)sk->sk_max_pacing_rate);
 }
 
 /* For cwnd_event. */
@@ -166,19 +159,6 @@ static __always_inline void idle_keep_acked(struct sock *sk)
 	}
 	keep->latest_ack_us = tp->tcp_mstamp;
 	keep->latest_delivered = tp->delivered;
-}
-
-/*
- * Asked before each transmission, and after the kernel has set the pacing rate from the window
- * on each ACK: the only place from which the restored window can be kept at its own rate.
- */
-CALLBACK(u32, idle_keep_min_tso_segs, struct sock *sk)
-{
-	const struct idle_keep *keep = idle_keep(sk);
-
-	if (keep->rate && before(tcp_sk(sk)->snd_nxt, keep->paced_end))
-		idle_keep_pace(sk, keep);
-	return MIN_TSO_SEGMENTS;
 }
 
 /* The successor finds pacing as it was before this algorithm turned it on. */

@@ -25,7 +25,6 @@ typedef __u16 u16;
 typedef __u32 u32;
 typedef __u64 u64;
 typedef __s32 s32;
-typedef __s64 s64;
 
 #ifndef __cplusplus
 typedef _Bool bool;
@@ -88,7 +87,6 @@ struct inet_sock {
 
 struct inet_connection_sock {
 	struct inet_sock icsk_inet;
-	const struct tcp_congestion_ops *icsk_ca_ops;
 	__u8 icsk_ca_state : 5; /* enum tcp_ca_state */
 	__u8 icsk_ca_initialized : 1;
 	__u8 icsk_ca_setsockopt : 1; /* TCP_CONGESTION was set on this socket */
@@ -103,19 +101,12 @@ struct tcp_sock {
 	u32 snd_cwnd_clamp;  /* segments */
 	u32 snd_ssthresh;    /* segments */
 	u32 prior_cwnd;	     /* segments, before the last reduction */
-	u32 packets_out;     /* segments sent and not cumulatively ACKed */
-	u32 max_packets_out; /* the most of them in the last window */
-	u32 sacked_out;
-	u32 lost_out;
-	u32 retrans_out;
-	u32 snd_una;
-	u32 snd_nxt;
-	u32 write_seq;	   /* end of what the application has written */
-	u32 srtt_us;	   /* smoothed RTT, microseconds << 3 */
-	u32 delivered;	   /* segments, SACKed ones included */
-	u32 data_segs_out; /* segments sent with data, retransmissions included */
-	u32 dsack_dups;	   /* segments the receiver reported to have had already */
-	u64 tcp_mstamp;	   /* time of the latest packet, microseconds */
+	u32 max_packets_out; /* the most segments in flight in the last window */
+	u32 srtt_us;	     /* smoothed RTT, microseconds << 3 */
+	u32 delivered;	     /* segments, SACKed ones included */
+	u32 data_segs_out;   /* segments sent with data, retransmissions included */
+	u32 dsack_dups;	     /* segments the receiver reported to have had already */
+	u64 tcp_mstamp;	     /* time of the latest packet, microseconds */
 	__u8 is_cwnd_limited : 1;
 	struct minmax rtt_min; /* microseconds, windowed minimum */
 #ifndef __bpf__
@@ -129,8 +120,6 @@ struct ack_sample {
 	u32 in_flight;
 } KERNEL_STRUCT;
 
-struct rate_sample;
-
 /* The callbacks an algorithm may have. ssthresh, undo_cwnd and cong_avoid are compulsory. */
 struct tcp_congestion_ops {
 	u32 (*ssthresh)(struct sock *sk);
@@ -138,7 +127,6 @@ struct tcp_congestion_ops {
 	void (*set_state)(struct sock *sk, u8 new_state);
 	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event event);
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
-	u32 (*min_tso_segs)(struct sock *sk);
 	u32 (*undo_cwnd)(struct sock *sk);
 	void (*init)(struct sock *sk);
 	void (*release)(struct sock *sk);
@@ -192,12 +180,6 @@ static __always_inline void *inet_csk_ca(const struct sock *sk)
 
 #define min(a, b) ((a) < (b) ? (a) : (b))
 #define max(a, b) ((a) > (b) ? (a) : (b))
-
-/* Sequence numbers wrap: a is before b when the signed distance is negative (RFC 9293, 3.4). */
-static __always_inline bool before(u32 a, u32 b)
-{
-	return (s32)(a - b) < 0;
-}
 
 /* Lowest RTT of the kernel's window (microseconds); ~0 without a sample. */
 static __always_inline u32 tcp_min_rtt(const struct tcp_sock *tp)

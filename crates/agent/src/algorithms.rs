@@ -2,7 +2,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use libbpf_rs::{Link, MapCore, ObjectBuilder};
+use libbpf_rs::{ErrorKind, Link, MapCore, ObjectBuilder};
 
 use crate::error::{Doing, Error};
 use crate::host;
@@ -60,10 +60,11 @@ fn register(source: &Source, connections: Option<BorrowedFd>) -> Result<Link, Er
         .maps_mut()
         .find(|map| map.name() == operations)
         .unwrap_or_else(|| panic!("ALGORITHM({operations}) in bpf/algorithms/{operations}.bpf.c"));
-    map.attach_struct_ops().doing(|| {
-        format!(
-            "registering {} (`bpftool struct_ops` shows whether another program has it)",
-            source.name
-        )
-    })
+    match map.attach_struct_ops() {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(Error::Failed {
+            doing: doing(),
+            cause: "the name is taken: another kirikae (run or bench) is using it".into(),
+        }),
+        attached => attached.doing(doing),
+    }
 }

@@ -155,14 +155,6 @@ impl Socket {
         self.call(|sk| unsafe { undo_cwnd(sk) })
     }
 
-    /// `min_tso_segs`, asked before each transmission; the kernel's default is 2.
-    pub fn min_tso_segs(&mut self) -> u32 {
-        match self.algorithm.0.min_tso_segs {
-            Some(min_tso_segs) => self.call(|sk| unsafe { min_tso_segs(sk) }),
-            None => 2,
-        }
-    }
-
     /// Whether the socket paces by itself, and at how many bytes per second.
     pub fn pacing(&self) -> Option<u64> {
         let sock = &self.fields.inet_conn.icsk_inet.sk;

@@ -47,7 +47,9 @@ impl Error {
             Error::Scenario(_) | Error::Incompatible(_) => 2,
             Error::Missing(_)
             | Error::Agent(kirikae_agent::Error::Missing(_))
-            | Error::Emulator(kirikae_emu::Error::Missing(_)) => 3,
+            | Error::Emulator(
+                kirikae_emu::Error::Missing(_) | kirikae_emu::Error::TooFast { .. },
+            ) => 3,
             _ => 1,
         }
     }
