@@ -119,7 +119,11 @@ static __always_inline void report(struct bpf_sock_ops *ctx, const struct connec
 	bpf_ringbuf_submit(event, 0);
 }
 
-/* Step 7: sequence state, cwnd and ssthresh are kept; the new algorithm's init mends the rest. */
+/*
+ * Step 7: sequence state, cwnd and ssthresh are kept; the new algorithm's init mends the rest. A
+ * connection that was in bbr when met never had a ssthresh: its window takes the place where it
+ * has lost something, and where it has not, slow start goes on.
+ */
 static __always_inline bool switch_to(struct bpf_sock_ops *ctx, struct tcp_sock *tp,
 				      struct connection *c, const char *name)
 {
@@ -127,8 +131,8 @@ static __always_inline bool switch_to(struct bpf_sock_ops *ctx, struct tcp_sock 
 
 	if (to_bbr)
 		c->ssthresh_before_bbr = tp->snd_ssthresh;
-	else if (from_bbr && !c->ssthresh_before_bbr)
-		c->ssthresh_before_bbr = tp->snd_cwnd; /* was in bbr when met */
+	else if (from_bbr && !c->ssthresh_before_bbr && c->runs.segments)
+		c->ssthresh_before_bbr = tp->snd_cwnd;
 	if (bpf_setsockopt(ctx, SOL_TCP, TCP_CONGESTION, (void *)name, TCP_CA_NAME_MAX))
 		return false;
 	if (!to_bbr)

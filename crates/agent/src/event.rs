@@ -80,9 +80,16 @@ impl fmt::Display for Reason {
 /// `connection from -> to: reason (rtt, both loss rates; predicted latencies)`
 impl fmt::Display for Switch {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let predicted = self
+            .predicted_s
+            .iter()
+            .map(|(name, latency)| format!("{name} {latency:.3} s"))
+            .collect::<Vec<_>>()
+            .join(", ");
         write!(
             f,
-            "{} > {}  {} -> {}  {}: rtt {:.0} ms, isolated loss {}, burst loss {}; predicted",
+            "{} > {}  {} -> {}  {}: rtt {:.1} ms, isolated loss {}, burst loss {}; \
+             predicted {predicted}",
             self.local,
             self.remote,
             self.from,
@@ -91,11 +98,7 @@ impl fmt::Display for Switch {
             self.rtt_s * 1e3,
             percent(self.isolated_loss),
             percent(self.burst_loss),
-        )?;
-        for (name, latency) in &self.predicted_s {
-            write!(f, " {name} {latency:.3} s")?;
-        }
-        Ok(())
+        )
     }
 }
 

@@ -205,10 +205,8 @@ fn choice(performance: &Performance) -> String {
 }
 
 fn because(switch: &Switch) -> String {
-    let mut predicted = switch.predicted_s.clone();
-    predicted.sort_by(|one, other| one.1.total_cmp(&other.1));
     let predicted: Vec<String> =
-        predicted.iter().map(|(name, seconds)| format!("{name} {seconds:.3} s")).collect();
+        switch.predicted_s.iter().map(|(name, seconds)| format!("{name} {seconds:.3} s")).collect();
     format!(
         "{} to {} ({}) at RTT {:.0} ms, {:.2} % isolated and {:.2} % burst loss, predicted {}",
         switch.from,
