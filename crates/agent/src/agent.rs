@@ -48,26 +48,23 @@ impl Agent {
     /// that was killed left behind is undone first.
     pub fn start(config: &Config) -> Result<Agent, Error> {
         host::requirements()?;
-        let state = match config.pinning {
-            Pinning::Pinned => {
-                if State::exists() {
-                    undo()?;
-                }
-                let state = State::acquire()?;
-                state.mount_pins()?;
-                Some(state)
-            }
-            Pinning::Unpinned => None,
-        };
-        let switcher = Switcher::load(&config.table, config.period)?;
-        let started = Attached::attach(&switcher, config, state.as_ref());
-        match (started, state) {
-            (Ok(attached), state) => Ok(Agent { switcher, attached, state }),
-            (Err(error), Some(state)) => {
-                take_away(state)?;
-                Err(error)
-            }
-            (Err(error), None) => Err(error),
+        if config.pinning == Pinning::Unpinned {
+            let (switcher, attached) = install(config, None)?;
+            return Ok(Agent { switcher, attached, state: None });
+        }
+        if State::exists() {
+            undo()?;
+        }
+        let state = State::acquire()?;
+        match install(config, Some(&state)) {
+            Ok((switcher, attached)) => Ok(Agent { switcher, attached, state: Some(state) }),
+            Err(error) => match take_away(state) {
+                Ok(_) => Err(error),
+                Err(second) => Err(Error::Failed {
+                    doing: format!("{error}; then, taking away what was there already"),
+                    cause: format!("{second}; `kirikae undo` may help"),
+                }),
+            },
         }
     }
 
@@ -90,6 +87,16 @@ impl Agent {
         }
         Ok(restored)
     }
+}
+
+/// Brings everything into the kernel; what is pinned when it fails is the caller's to take away.
+fn install(config: &Config, state: Option<&State>) -> Result<(Switcher, Attached), Error> {
+    if let Some(state) = state {
+        state.mount_pins()?;
+    }
+    let switcher = Switcher::load(&config.table, config.period)?;
+    let attached = Attached::attach(&switcher, config, state)?;
+    Ok((switcher, attached))
 }
 
 /// Undoes what a killed agent left behind; None where there is nothing. Refuses while an agent is
