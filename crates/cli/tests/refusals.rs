@@ -85,6 +85,15 @@ fn period_out_of_range() {
     assert!(error(&output).contains("round-trip"), "says what is allowed: {}", error(&output));
 }
 
+#[test]
+fn cgroup_that_is_none() {
+    for directory in ["/nonexistent", "/tmp"] {
+        let output = kirikae().args(["run", "--cgroup", directory]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(error(&output).contains("cgroup v2"), "says what is allowed: {}", error(&output));
+    }
+}
+
 /// Drops root for the child, where we have it; elsewhere the test itself is without it.
 #[test]
 fn not_root() {

@@ -25,7 +25,7 @@ const POLL: Duration = Duration::from_millis(200);
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The cgroup (version 2) whose connections are switched [default: the root, so all]
-    #[arg(long, value_name = "DIRECTORY")]
+    #[arg(long, value_name = "DIRECTORY", value_parser = cgroup)]
     cgroup: Option<PathBuf>,
     /// Measuring and switching period: `round-trip` (at least 50 ms) or a time such as `200ms`
     #[arg(long, value_name = "PERIOD", default_value = "round-trip", value_parser = period)]
@@ -33,6 +33,16 @@ pub struct Arguments {
     /// Print each switch as a line of JSON
     #[arg(long)]
     json: bool,
+}
+
+fn cgroup(text: &str) -> Result<PathBuf, String> {
+    let directory = PathBuf::from(text);
+    // Only version 2 has this file.
+    if directory.join("cgroup.controllers").exists() {
+        return Ok(directory);
+    }
+    Err("allowed: a directory of the cgroup v2 hierarchy, such as /sys/fs/cgroup/system.slice"
+        .into())
 }
 
 fn period(text: &str) -> Result<Period, String> {
