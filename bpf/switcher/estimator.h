@@ -49,7 +49,7 @@ static __always_inline bool estimator_update(struct estimator *e, struct loss_ru
 
 	if (e->period_start_us && now_us - e->period_start_us < period_us)
 		return false;
-	/* Nothing sent is no news; the period after an idle gap starts with its first ACK. */
+	/* Nothing sent is no news. The first ACK after an idle gap ends the period over it. */
 	if (e->period_start_us && sent) {
 		e->averaged_sent = moving_average(e->averaged_sent, sent);
 		e->averaged_isolated = moving_average(e->averaged_isolated, runs->isolated);

@@ -63,7 +63,9 @@ fn register(source: &Source, connections: Option<BorrowedFd>) -> Result<Link, Er
     match map.attach_struct_ops() {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(Error::Failed {
             doing: doing(),
-            cause: "the name is taken: another kirikae (run or bench) is using it".into(),
+            cause: "the name is taken: another kirikae (run or bench) is using it, or \
+                    one was killed and `kirikae undo` has not been run"
+                .into(),
         }),
         attached => attached.doing(doing),
     }

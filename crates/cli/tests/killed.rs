@@ -152,6 +152,8 @@ fn killed_agent_harms_no_connection_and_is_undone() {
     stops_on(Signal::SIGTERM, agent, lines, original, &before);
     let (agent, lines) = start_agent(&cgroup.path);
     stops_on(Signal::SIGINT, agent, lines, original, &before);
+    let (agent, lines) = start_agent(&cgroup.path);
+    stops_on(Signal::SIGHUP, agent, lines, original, &before);
 }
 
 fn stops_on(

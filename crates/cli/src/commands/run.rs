@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use kirikae_agent::{Agent, Config, Period, Pinning, Switch};
 use nix::time::{ClockId, clock_gettime};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 const POLL: Duration = Duration::from_millis(200);
 
@@ -62,7 +62,8 @@ fn period(text: &str) -> Result<Period, String> {
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     kirikae_agent::requirements()?;
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
+    // SIGHUP: a lost ssh session must not leave the kernel switching with nobody told.
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
     let cgroup = match &arguments.cgroup {
@@ -78,12 +79,13 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     eprintln!("kirikae: switching new connections of cgroup {}; Ctrl-C ends it", cgroup.display());
 
     let mut printed = Ok(());
-    while printed.is_ok() && !stop.load(Ordering::Relaxed) {
-        agent.poll(POLL, &mut |switch| {
+    let mut polled = Ok(());
+    while printed.is_ok() && polled.is_ok() && !stop.load(Ordering::Relaxed) {
+        polled = agent.poll(POLL, &mut |switch| {
             if printed.is_ok() {
                 printed = print(&switch, arguments.json);
             }
-        })?;
+        });
     }
 
     let lost = agent.events_lost();
@@ -91,6 +93,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         eprintln!("kirikae: {lost} switches were made and not reported: too many at once");
     }
     super::undo::report(agent.stop()?);
+    polled?;
     printed?;
     Ok(ExitCode::SUCCESS)
 }
