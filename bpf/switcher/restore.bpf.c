@@ -18,6 +18,7 @@ SEC("iter/tcp")
 int restore(struct bpf_iter__tcp *ctx)
 {
 	char by_way_of[TCP_CA_NAME_MAX] = "kk_cubic";
+	char in_use[TCP_CA_NAME_MAX] = {};
 	struct sock_common *skc = ctx->sk_common;
 	struct tcp_sock *tp;
 	struct connection *c;
@@ -30,7 +31,10 @@ int restore(struct bpf_iter__tcp *ctx)
 	c = bpf_sk_storage_get(&connections, tp, 0, 0);
 	if (!c)
 		return 0;
-	if (!(c->flags & CONNECTION_LEFT_ALONE) && !same_name(c->current, c->original)) {
+	if (bpf_getsockopt(tp, SOL_TCP, TCP_CONGESTION, in_use, sizeof(in_use)))
+		return 0;
+	/* Where another is in use, the program has taken it since, and keeps it. */
+	if (same_name(in_use, c->current) && !same_name(c->current, c->original)) {
 		if (ca_state(tcp_to_sock(tp)) >= TCP_CA_Recovery && !in_recovery_too)
 			return 0;
 		/* The init and release of ours undo what bbr leaves behind. */

@@ -16,7 +16,7 @@ use common::{OwnCgroup, algorithm, privileged};
 use kirikae_agent::{
     Agent, Algorithms, Config, Period, Pinning, Restored, Switch, algorithm_names, undo,
 };
-use socket2::Socket;
+use socket2::{SockRef, Socket};
 
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
@@ -110,9 +110,14 @@ fn connections_are_switched_and_put_back() {
     assert_eq!(first.predicted_s[0].0, "kk_hybla", "smallest first: {first}");
     assert!(first.isolated_loss == 0.0 && first.burst_loss == 0.0, "{first}");
 
+    let mut later = Connection::open(None);
+    later.talk();
+    SockRef::from(&later.near).set_tcp_congestion(b"reno").unwrap();
+
     let restored = agent.stop().unwrap();
     assert!(restored.connections >= 1 && restored.unreachable == 0, "{restored:?}");
     assert_eq!(switched.algorithm(), original);
+    assert_eq!(later.algorithm(), "reno", "its program chose it after the switch");
     assert_eq!(registered(), [""; 0]);
     switched.talk();
 
