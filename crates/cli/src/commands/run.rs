@@ -19,7 +19,7 @@ const POLL: Duration = Duration::from_millis(200);
 /// prints one line for each switch of a connection. Connections that open from then on are
 /// switched; programs that choose their congestion control themselves are left alone.
 ///
-/// Ctrl-C and SIGTERM put every connection back on the algorithm it had and leave nothing behind.
+/// Ctrl-C, SIGTERM and SIGHUP put every connection back on what it had and leave nothing behind.
 /// If the agent is killed, the kernel goes on alone; `kirikae undo` or the next `kirikae run`
 /// puts everything back.
 #[derive(clap::Args)]
