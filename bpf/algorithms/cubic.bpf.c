@@ -6,9 +6,11 @@
  *
  * Deliberate differences:
  *  1. No HyStart++ (section 4.10): slow start is Reno's.
- *  2. Time is counted in milliseconds and windows in 1/1024 segment.
+ *  2. Time is counted in milliseconds and windows in 1/1024 segment (W_est in 2^-20).
  *  3. Time in which nothing was in flight is no part of the epoch (section 5.8 says why).
- *  4. Idle keep (idle_keep.h).
+ *  4. When a reduction proves to have been wrong, only the window is restored, not W_max and the
+ *     epoch (section 4.9: "SHOULD").
+ *  5. Idle keep (idle_keep.h).
  *
  * Switched in mid-flight: a first epoch begins at the window found, as after an idle start: W_max
  * is that window and K is 0.
@@ -20,10 +22,10 @@ struct cubic {
 	struct idle_keep idle;
 	u64 epoch_start_us; /* 0: the epoch begins with the next ACK */
 	u64 latest_ack_us;
-	u32 w_max;	/* segments */
-	u32 k_ms;	/* K */
-	u32 w_est_1024; /* W_est */
-	u32 w_prior;	/* cwnd_prior: the window before the latest reduction, segments */
+	u64 w_est_20; /* W_est, segments << 20 */
+	u32 w_max;    /* segments; 0: none */
+	u32 k_ms;     /* K */
+	u32 w_prior;  /* cwnd_prior: the window before the latest reduction, segments */
 };
 ASSERT_FITS_PRIVATE_AREA(struct cubic);
 
@@ -54,7 +56,7 @@ static __always_inline u32 cube_root(u64 a)
 static __always_inline void epoch_begin(struct cubic *c, const struct tcp_sock *tp)
 {
 	c->epoch_start_us = tp->tcp_mstamp;
-	c->w_est_1024 = tp->snd_cwnd << 10;
+	c->w_est_20 = (u64)tp->snd_cwnd << 20;
 	c->k_ms = 0;
 	if (c->w_max > tp->snd_cwnd)
 		c->k_ms = cube_root(((u64)(c->w_max - tp->snd_cwnd) << 10) * MS3_PER_1024TH);
@@ -79,9 +81,9 @@ static __always_inline u64 w_cubic_1024(const struct cubic *c, u64 t_ms)
 /* "W_est = W_est + alpha_cubic * (segments_acked / cwnd)" */
 static __always_inline void w_est_grow(struct cubic *c, const struct tcp_sock *tp, u32 acked)
 {
-	u32 alpha = c->w_est_1024 >> 10 >= c->w_prior ? 1024 : ALPHA_1024;
+	u64 alpha = c->w_est_20 >> 20 >= c->w_prior ? 1024 : ALPHA_1024;
 
-	c->w_est_1024 += (u64)alpha * acked / max(tp->snd_cwnd, 1);
+	c->w_est_20 += (alpha << 10) * acked / max(tp->snd_cwnd, 1);
 }
 
 /* The window to be reached one round trip from now, in 1/1024 segment (sections 4.3 to 4.5). */
@@ -92,14 +94,14 @@ static __always_inline u64 target_1024(const struct cubic *c, const struct tcp_s
 	u64 target = w_cubic_1024(c, (t_us + (tp->srtt_us >> 3)) / USEC_PER_MSEC);
 
 	/* "cwnd SHOULD be set to W_est" where Reno would be ahead (section 4.3) */
-	target = max(target, (u64)c->w_est_1024);
+	target = max(target, c->w_est_20 >> 10);
 	/* "1.5 * cwnd if W_cubic(t + RTT) > 1.5 * cwnd" */
 	return min(target, cwnd + cwnd / 2);
 }
 
 CALLBACK(void, cubic_init, struct sock *sk)
 {
-	take_over(sk);
+	idle_keep_init(sk);
 }
 
 CALLBACK(void, cubic_cong_avoid, struct sock *sk, u32 ack, u32 acked)
@@ -109,13 +111,9 @@ CALLBACK(void, cubic_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	u64 cwnd, target;
 
 	c->latest_ack_us = tp->tcp_mstamp;
-	if (!tcp_is_cwnd_limited(sk))
+	acked = reno_before_avoidance(sk, acked);
+	if (!acked)
 		return;
-	if (tcp_in_slow_start(tp)) {
-		acked = reno_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
 	if (!c->epoch_start_us)
 		epoch_begin(c, tp);
 	w_est_grow(c, tp, acked);
@@ -139,13 +137,15 @@ CALLBACK(u32, cubic_ssthresh, struct sock *sk)
 	return max((u32)((u64)cwnd * BETA_TENTHS / 10), 2);
 }
 
-/* Section 4.8: after a timeout the epoch begins anew, at the window slow start ends with. */
+/* Section 4.8: "K is set to 0, and W_max is set to" the window that slow start ends with. */
 CALLBACK(void, cubic_set_state, struct sock *sk, u8 new_state)
 {
 	struct cubic *c = inet_csk_ca(sk);
 
-	if (new_state == TCP_CA_Loss)
-		c->epoch_start_us = 0;
+	if (new_state != TCP_CA_Loss)
+		return;
+	c->epoch_start_us = 0;
+	c->w_max = 0;
 }
 
 CALLBACK(void, cubic_cwnd_event, struct sock *sk, enum tcp_ca_event event)
@@ -159,7 +159,7 @@ CALLBACK(void, cubic_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 
 CALLBACK(void, cubic_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
-	idle_keep_acked(sk);
+	idle_keep_acked(sk, sample);
 }
 
 ALGORITHM(cubic) = {

@@ -69,7 +69,7 @@ static __always_inline void hybla_grow(struct tcp_sock *tp, struct hybla *hybla,
 
 CALLBACK(void, hybla_init, struct sock *sk)
 {
-	take_over(sk);
+	idle_keep_init(sk);
 }
 
 CALLBACK(void, hybla_cong_avoid, struct sock *sk, u32 ack, u32 acked)
@@ -110,7 +110,7 @@ CALLBACK(void, hybla_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 
 CALLBACK(void, hybla_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
-	idle_keep_acked(sk);
+	idle_keep_acked(sk, sample);
 }
 
 ALGORITHM(hybla) = {

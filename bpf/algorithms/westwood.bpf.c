@@ -88,7 +88,7 @@ static __always_inline u32 pipe_segments(const struct westwood *w, const struct 
 
 CALLBACK(void, westwood_init, struct sock *sk)
 {
-	take_over(sk);
+	idle_keep_init(sk);
 }
 
 CALLBACK(void, westwood_cong_avoid, struct sock *sk, u32 ack, u32 acked)
@@ -117,7 +117,7 @@ CALLBACK(void, westwood_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 
 CALLBACK(void, westwood_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
-	idle_keep_acked(sk);
+	idle_keep_acked(sk, sample);
 	sample_acked(inet_csk_ca(sk), tcp_sk(sk));
 }
 

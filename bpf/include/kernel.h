@@ -25,6 +25,7 @@ typedef __u16 u16;
 typedef __u32 u32;
 typedef __u64 u64;
 typedef __s32 s32;
+typedef __s64 s64;
 
 #ifndef __cplusplus
 typedef _Bool bool;
@@ -117,7 +118,7 @@ struct tcp_sock {
 struct ack_sample {
 	u32 pkts_acked; /* segments cumulatively ACKed */
 	s32 rtt_us;	/* negative: no sample */
-	u32 in_flight;
+	u32 in_flight;	/* bytes delivered since the latest of them was sent */
 } KERNEL_STRUCT;
 
 /* The callbacks an algorithm may have. ssthresh, undo_cwnd and cong_avoid are compulsory. */

@@ -127,11 +127,13 @@ impl Socket {
         }
     }
 
-    /// `pkts_acked`: segments cumulatively ACKed and the RTT sample in microseconds, if any.
-    pub fn pkts_acked(&mut self, segments: u32, rtt_us: Option<u32>) {
+    /// `pkts_acked`: segments cumulatively ACKed, the RTT sample in microseconds, if any, and the
+    /// segments delivered since the latest of them was sent.
+    pub fn pkts_acked(&mut self, segments: u32, rtt_us: Option<u32>, delivered: u32) {
         if let Some(pkts_acked) = self.algorithm.0.pkts_acked {
             let rtt_us = rtt_us.map_or(-1, |us| i32::try_from(us).unwrap_or(i32::MAX));
-            let sample = c::ack_sample { pkts_acked: segments, rtt_us, in_flight: 0 };
+            let in_flight = delivered.saturating_mul(self.fields.mss_cache);
+            let sample = c::ack_sample { pkts_acked: segments, rtt_us, in_flight };
             self.call(|sk| unsafe { pkts_acked(sk, &sample) });
         }
     }
