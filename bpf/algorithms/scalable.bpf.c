@@ -63,3 +63,6 @@ ALGORITHM(scalable) = {
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "kk_scalable",
 };
+
+ABOUT(scalable, "Kelly: Scalable TCP. ACM CCR 33(2), 2003",
+      "large windows; gives up little for a loss");
