@@ -8,7 +8,7 @@ mod common;
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use common::{OwnCgroup, algorithm, privileged};
 use kirikae_agent::{
     Agent, Algorithms, Config, Period, Pinning, Restored, Switch, algorithm_names, undo,
 };
-use socket2::{SockRef, Socket};
+use socket2::{Domain, SockRef, Socket, Type};
 
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
@@ -28,12 +28,18 @@ struct Connection {
 
 impl Connection {
     fn open(algorithm: Option<&str>) -> Connection {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let near = Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+        Connection::open_to(Ipv4Addr::LOCALHOST.into(), algorithm)
+    }
+
+    /// To an address of this host; one of IPv4 in IPv6 has an IPv4 listener.
+    fn open_to(host: IpAddr, algorithm: Option<&str>) -> Connection {
+        let listener = TcpListener::bind((host.to_canonical(), 0)).unwrap();
+        let remote = SocketAddr::new(host, listener.local_addr().unwrap().port());
+        let near = Socket::new(Domain::for_address(remote), Type::STREAM, None).unwrap();
         if let Some(name) = algorithm {
             near.set_tcp_congestion(name.as_bytes()).unwrap();
         }
-        near.connect(&listener.local_addr().unwrap().into()).unwrap();
+        near.connect(&remote.into()).unwrap();
         Connection { near: near.into(), far: listener.accept().unwrap().0 }
     }
 
@@ -114,8 +120,31 @@ fn connections_are_switched_and_put_back() {
     later.talk();
     SockRef::from(&later.near).set_tcp_congestion(b"reno").unwrap();
 
+    // Over IPv6, and over IPv4 with a socket of IPv6: reported as what the packets have.
+    let hosts = ["::1", "::ffff:127.0.0.1"].map(|host| host.parse().unwrap());
+    let mut others = hosts.map(|host| Connection::open_to(host, None));
+    others.iter_mut().for_each(Connection::talk);
+    let reported = switches(&agent);
+    for Connection { near, .. } in &others {
+        let on_the_wire = |address: SocketAddr| (address.ip().to_canonical(), address.port());
+        let local = on_the_wire(near.local_addr().unwrap());
+        let switch = reported.iter().find(|s| (s.local.ip(), s.local.port()) == local).unwrap();
+        let remote = on_the_wire(near.peer_addr().unwrap());
+        assert_eq!((switch.remote.ip(), switch.remote.port()), remote);
+        assert_eq!(algorithm(near), "kk_hybla");
+    }
+
+    // Reset by its peer and still held open: nothing that must be put back or waited for.
+    let mut reset = Connection::open(None);
+    reset.talk();
+    SockRef::from(&reset.far).set_linger(Some(Duration::ZERO)).unwrap();
+    drop(reset.far);
+    assert!(reset.near.read(&mut [0]).is_err());
+
     let restored = agent.stop().unwrap();
-    assert!(restored.connections >= 1 && restored.unreachable == 0, "{restored:?}");
+    assert!(restored.connections >= 3 && restored.remaining == 0, "{restored:?}");
+    assert!(others.iter().all(|connection| connection.algorithm() == original));
+    assert_eq!(algorithm(&reset.near), "kk_hybla");
     assert_eq!(switched.algorithm(), original);
     assert_eq!(later.algorithm(), "reno", "its program chose it after the switch");
     assert_eq!(registered(), [""; 0]);
@@ -127,8 +156,8 @@ fn connections_are_switched_and_put_back() {
     let mut orphan = Connection::open(None);
     orphan.talk();
     assert_eq!(orphan.algorithm(), "kk_hybla", "switched without an agent");
-    let Restored { connections, unreachable } = undo().unwrap().unwrap();
-    assert!(connections >= 1 && unreachable == 0);
+    let Restored { connections, remaining } = undo().unwrap().unwrap();
+    assert!(connections >= 1 && remaining == 0);
     assert_eq!(orphan.algorithm(), original);
     assert_eq!(registered(), [""; 0]);
     assert!(!Path::new("/run/kirikae").exists());
