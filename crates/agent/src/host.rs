@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Doing, Error};
+use crate::libbpf;
 
 /// Links of struct_ops, with which an algorithm leaves the kernel when the agent does, came then.
 const LINUX_MIN: (u32, u32) = (6, 4);
@@ -32,6 +33,8 @@ pub fn requirements() -> Result<(), Error> {
              Debian 12's have)"
         )));
     }
+    // Everything that calls libbpf asks this first.
+    libbpf::listen();
     cgroup_root().map(drop)
 }
 

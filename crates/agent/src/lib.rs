@@ -5,6 +5,7 @@ mod algorithms;
 mod error;
 mod event;
 mod host;
+mod libbpf;
 mod restore;
 mod state;
 mod switcher;
