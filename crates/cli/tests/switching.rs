@@ -10,15 +10,21 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
+use std::process::Command;
+use std::thread;
 use std::time::Duration;
 
-use common::{OwnCgroup, algorithm, privileged};
+use common::{OwnCgroup, algorithm, privileged, ss};
 use kirikae_agent::{
     Agent, Algorithms, Config, Period, Pinning, Restored, Switch, algorithm_names, undo,
 };
-use socket2::{Domain, SockRef, Socket, Type};
+use nix::sched::{CloneFlags, unshare};
+use socket2::{Domain, SockFilter, SockRef, Socket, Type};
 
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+
+/// Classic BPF, `ret #0`: the socket gets nothing.
+const DROP: SockFilter = SockFilter::new(6, 0, 0, 0);
 
 /// A connection over loopback and its two ends.
 struct Connection {
@@ -51,8 +57,31 @@ impl Connection {
             self.near.write_all(&chunk).unwrap();
             self.far.read_exact(&mut received).unwrap();
             assert_eq!(received, chunk);
-            std::thread::sleep(Duration::from_millis(10));
+            thread::sleep(Duration::from_millis(10));
         }
+    }
+
+    /// Loses what is sent until the retransmission timeout; returns the ssthresh that this sets.
+    fn time_out(&mut self) -> u64 {
+        let far = SockRef::from(&self.far);
+        far.attach_filter(&[DROP]).unwrap();
+        self.near.write_all(b"lost").unwrap();
+        let ssthresh = loop {
+            match self.ssthresh() {
+                Some(ssthresh) => break ssthresh,
+                None => thread::sleep(Duration::from_millis(10)),
+            }
+        };
+        far.detach_filter().unwrap();
+        self.far.read_exact(&mut [0; 4]).unwrap();
+        ssthresh
+    }
+
+    /// None: infinite, which `ss` leaves out.
+    fn ssthresh(&self) -> Option<u64> {
+        let text = ss(&self.near);
+        let number = text.split_whitespace().find_map(|word| word.strip_prefix("ssthresh:"))?;
+        Some(number.parse().unwrap())
     }
 
     fn algorithm(&self) -> String {
@@ -161,4 +190,37 @@ fn connections_are_switched_and_put_back() {
     assert_eq!(orphan.algorithm(), original);
     assert_eq!(registered(), [""; 0]);
     assert!(!Path::new("/run/kirikae").exists());
+
+    // In a network namespace of its own, because the host's default may be bbr.
+    thread::scope(|scope| {
+        scope.spawn(|| into_bbr_and_back(&cgroup.path));
+    });
+}
+
+/// bbr sets ssthresh to infinite, which its successor must not inherit.
+fn into_bbr_and_back(cgroup: &Path) {
+    let asked = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    if asked.set_tcp_congestion(b"bbr").is_err() {
+        eprintln!("skipped: this kernel has no bbr");
+        return;
+    }
+    unshare(CloneFlags::CLONE_NEWNET).unwrap();
+    assert!(Command::new("ip").args(["link", "set", "lo", "up"]).status().unwrap().success());
+    fs::write("/proc/sys/net/ipv4/tcp_congestion_control", "reno").unwrap();
+
+    let mut config = config(cgroup, Pinning::Unpinned);
+    config.table.algorithms = 1;
+    config.table.name[0] = *b"bbr\0\0\0\0\0\0\0\0\0\0\0\0\0";
+    let agent = Agent::start(&config).unwrap();
+    let mut connection = Connection::open(None);
+    let ssthresh = connection.time_out();
+    connection.talk();
+    assert_eq!(connection.algorithm(), "bbr");
+    assert_eq!(connection.ssthresh(), None);
+
+    let restored = agent.stop().unwrap();
+    assert!(restored.connections >= 1 && restored.remaining == 0, "{restored:?}");
+    assert_eq!(connection.algorithm(), "reno");
+    assert_eq!(connection.ssthresh(), Some(ssthresh));
+    connection.talk();
 }
