@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use libbpf_rs::btf::{Btf, types::Struct};
+
 use crate::error::{Doing, Error};
+use crate::libbpf;
 
 /// Links of struct_ops, with which an algorithm leaves the kernel when the agent does, came then.
 const LINUX_MIN: (u32, u32) = (6, 4);
@@ -32,7 +35,23 @@ pub fn requirements() -> Result<(), Error> {
              Debian 12's have)"
         )));
     }
+    // Everything that calls libbpf asks this first.
+    libbpf::listen();
+    if has_member("tcp_congestion_ops", "cwnd_event_tx_start")? {
+        return Err(Error::Missing(format!(
+            "Linux {release} is too new: from 7.1 on it tells an algorithm of the first \
+             transmission after idle in another way (cwnd_event_tx_start), which ours do not \
+             listen to yet. Boot a kernel before 7.1"
+        )));
+    }
     cgroup_root().map(drop)
+}
+
+/// Whether a struct of the running kernel has a member of this name.
+fn has_member(structure: &str, member: &str) -> Result<bool, Error> {
+    let btf = Btf::from_vmlinux().doing(|| format!("reading {BTF}"))?;
+    let Some(structure) = btf.type_by_name::<Struct>(structure) else { return Ok(false) };
+    Ok(structure.iter().any(|m| m.name.is_some_and(|name| name == member)))
 }
 
 /// Release of the running kernel, for instance `6.12.9-amd64`.
@@ -77,6 +96,16 @@ mod tests {
         assert_eq!(parse_release("6.1.0-28-amd64"), Some((6, 1)));
         assert_eq!(parse_release("unknown"), None);
         assert!((6, 1) < LINUX_MIN && (6, 12) > LINUX_MIN && (7, 0) > LINUX_MIN);
+    }
+
+    #[test]
+    fn members_are_found_in_the_running_kernel() {
+        if !Path::new(BTF).exists() {
+            eprintln!("skipped: {BTF} is not there");
+            return;
+        }
+        assert!(has_member("tcp_congestion_ops", "cwnd_event").unwrap());
+        assert!(!has_member("tcp_congestion_ops", "cwnd").unwrap());
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod error;
 mod event;
 mod host;
 mod kernel_algorithms;
+mod libbpf;
 mod restore;
 mod state;
 mod switcher;
