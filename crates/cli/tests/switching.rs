@@ -132,10 +132,14 @@ fn connections_are_switched_and_put_back() {
     let agent = Agent::start(&config(&cgroup.path, Pinning::Unpinned)).unwrap();
     let mut switched = Connection::open(None);
     let mut chosen = Connection::open(Some("reno"));
+    let mut kept = Connection::open(None);
+    SockRef::from(&kept.near).set_tcp_congestion(original.as_bytes()).unwrap();
     switched.talk();
     chosen.talk();
+    kept.talk();
     assert_eq!(switched.algorithm(), "kk_hybla", "the published choice without loss");
     assert_eq!(chosen.algorithm(), "reno", "its program chose it");
+    assert_eq!(kept.algorithm(), original, "its program chose what it had");
 
     let reported = switches(&agent);
     let local = switched.near.local_addr().unwrap();
