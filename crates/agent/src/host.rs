@@ -6,24 +6,36 @@ use std::path::{Path, PathBuf};
 use crate::error::{Doing, Error};
 
 /// Links of struct_ops, with which an algorithm leaves the kernel when the agent does, came then.
-const LINUX_MIN: (u32, u32) = (6, 4);
+const LINKS_OF_STRUCT_OPS: (u32, u32) = (6, 4);
+/// The oldest kernel on which the algorithms were seen to load and carry traffic.
+const ALGORITHMS: (u32, u32) = (6, 1);
 const BTF: &str = "/sys/kernel/btf/vmlinux";
 
 /// Refuses, naming what is missing and what to do, where live switching cannot run.
 pub fn requirements() -> Result<(), Error> {
+    can_load_bpf()?;
+    at_least(
+        LINKS_OF_STRUCT_OPS,
+        "links of struct_ops, which take an algorithm out of the kernel when the agent ends",
+    )?;
+    cgroup_root().map(drop)
+}
+
+/// The same for the algorithms alone, without the switcher.
+pub(crate) fn can_register() -> Result<(), Error> {
+    can_load_bpf()?;
+    at_least(ALGORITHMS, "the algorithms, which set the pacing rate,")
+}
+
+pub(crate) fn has_links_of_struct_ops() -> Result<bool, Error> {
+    Ok(version(&kernel_release()?) >= Some(LINKS_OF_STRUCT_OPS))
+}
+
+fn can_load_bpf() -> Result<(), Error> {
     if !nix::unistd::geteuid().is_root() {
         return Err(Error::Missing(
             "this needs root, to load BPF programs and attach them: run it with sudo".into(),
         ));
-    }
-    let release = kernel_release()?;
-    if parse_release(&release).is_none_or(|version| version < LINUX_MIN) {
-        let (major, minor) = LINUX_MIN;
-        return Err(Error::Missing(format!(
-            "Linux {release} is too old: links of struct_ops, which take an algorithm out of the \
-             kernel when the agent ends, need {major}.{minor} or later. Install a newer kernel \
-             (Debian: linux-image-amd64 from backports)"
-        )));
     }
     if !Path::new(BTF).exists() {
         return Err(Error::Missing(format!(
@@ -32,7 +44,19 @@ pub fn requirements() -> Result<(), Error> {
              Debian 12's have)"
         )));
     }
-    cgroup_root().map(drop)
+    Ok(())
+}
+
+fn at_least(oldest: (u32, u32), what_for: &str) -> Result<(), Error> {
+    let release = kernel_release()?;
+    if version(&release) >= Some(oldest) {
+        return Ok(());
+    }
+    let (major, minor) = oldest;
+    Err(Error::Missing(format!(
+        "Linux {release} is too old: {what_for} need {major}.{minor} or later. Install a newer \
+         kernel (Debian: linux-image-amd64 from backports)"
+    )))
 }
 
 /// Release of the running kernel, for instance `6.12.9-amd64`.
@@ -62,7 +86,7 @@ fn cgroup2_mount(mounts: &str) -> Option<PathBuf> {
     })
 }
 
-fn parse_release(release: &str) -> Option<(u32, u32)> {
+fn version(release: &str) -> Option<(u32, u32)> {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit());
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
@@ -73,10 +97,10 @@ mod tests {
 
     #[test]
     fn release_gives_major_and_minor() {
-        assert_eq!(parse_release("6.12.9-amd64"), Some((6, 12)));
-        assert_eq!(parse_release("6.1.0-28-amd64"), Some((6, 1)));
-        assert_eq!(parse_release("unknown"), None);
-        assert!((6, 1) < LINUX_MIN && (6, 12) > LINUX_MIN && (7, 0) > LINUX_MIN);
+        assert_eq!(version("6.12.9-amd64"), Some((6, 12)));
+        assert_eq!(version("6.1.0-28-amd64"), Some((6, 1)));
+        assert_eq!(version("unknown"), None);
+        assert!((6, 12) > LINKS_OF_STRUCT_OPS && (7, 0) > LINKS_OF_STRUCT_OPS);
     }
 
     #[test]
