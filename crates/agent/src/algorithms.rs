@@ -2,7 +2,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use libbpf_rs::{ErrorKind, Link, MapCore, ObjectBuilder};
+use libbpf_rs::{ErrorKind, Link, MapCore, Object, ObjectBuilder};
 
 use crate::error::{Doing, Error};
 use crate::host;
@@ -25,37 +25,59 @@ pub fn algorithm_names() -> impl Iterator<Item = &'static str> {
 
 /// The algorithms registered in the kernel, as long as this value lives. Connections that use one
 /// keep it beyond that, until they end or take another.
+///
+/// Before Linux 6.4, which has no links of struct_ops, a process that is killed leaves them
+/// registered until the next boot.
 #[derive(Debug)]
 pub struct Algorithms {
     pub(crate) links: Vec<(&'static str, Link)>,
+    /// What an old kernel's registrations are taken out through: dropped after `links`.
+    _objects: Vec<Object>,
 }
 
 impl Algorithms {
     /// Registers every algorithm under its in-kernel name.
     pub fn register() -> Result<Algorithms, Error> {
-        host::requirements()?;
+        host::can_register()?;
         Algorithms::register_with(None)
     }
 
     pub(crate) fn register_with(connections: Option<BorrowedFd>) -> Result<Algorithms, Error> {
-        let links = SOURCES
-            .iter()
-            .map(|source| Ok((source.name, register(source, connections)?)))
-            .collect::<Result<_, Error>>()?;
-        Ok(Algorithms { links })
+        let with_links = host::has_links_of_struct_ops()?;
+        // In this order an error on the way drops the links first, too.
+        let (mut objects, mut links) = (Vec::new(), Vec::new());
+        for source in SOURCES {
+            let (link, object) = register(source, connections, with_links)?;
+            if !with_links {
+                objects.push(object);
+            }
+            links.push((source.name, link));
+        }
+        Ok(Algorithms { links, _objects: objects })
     }
 }
 
-fn register(source: &Source, connections: Option<BorrowedFd>) -> Result<Link, Error> {
+fn register(
+    source: &Source,
+    connections: Option<BorrowedFd>,
+    with_links: bool,
+) -> Result<(Link, Object), Error> {
     let doing = || format!("registering {}", source.name);
+    let operations = source.name.trim_start_matches("kk_");
     let mut object = ObjectBuilder::default().open_memory(source.object).doing(doing)?;
-    if let Some(fd) = connections {
-        for mut map in object.maps_mut().filter(|map| map.name() == CONNECTIONS) {
+    for mut map in object.maps_mut() {
+        if let Some(fd) = connections
+            && map.name() == CONNECTIONS
+        {
             map.reuse_fd(fd).doing(doing)?;
+        }
+        // Its only flag, BPF_F_LINK, asks for what an old kernel does not have; without it the
+        // map's one element is the registration, and libbpf's link deletes that element.
+        if !with_links && map.name() == operations {
+            map.set_map_flags(0).doing(doing)?;
         }
     }
     let mut object = object.load().doing(doing)?;
-    let operations = source.name.trim_start_matches("kk_");
     let mut map = object
         .maps_mut()
         .find(|map| map.name() == operations)
@@ -67,6 +89,6 @@ fn register(source: &Source, connections: Option<BorrowedFd>) -> Result<Link, Er
                     one was killed and `kirikae undo` has not been run"
                 .into(),
         }),
-        attached => attached.doing(doing),
+        attached => Ok((attached.doing(doing)?, object)),
     }
 }

@@ -9,24 +9,36 @@ use crate::error::{Doing, Error};
 use crate::libbpf;
 
 /// Links of struct_ops, with which an algorithm leaves the kernel when the agent does, came then.
-const LINUX_MIN: (u32, u32) = (6, 4);
+const LINKS_OF_STRUCT_OPS: (u32, u32) = (6, 4);
+/// The oldest kernel on which the algorithms were seen to load and carry traffic.
+const ALGORITHMS: (u32, u32) = (6, 1);
 const BTF: &str = "/sys/kernel/btf/vmlinux";
 
 /// Refuses, naming what is missing and what to do, where live switching cannot run.
 pub fn requirements() -> Result<(), Error> {
+    can_load_bpf()?;
+    at_least(
+        LINKS_OF_STRUCT_OPS,
+        "links of struct_ops, which take an algorithm out of the kernel when the agent ends",
+    )?;
+    cgroup_root().map(drop)
+}
+
+/// The same for the algorithms alone, without the switcher.
+pub(crate) fn can_register() -> Result<(), Error> {
+    can_load_bpf()?;
+    at_least(ALGORITHMS, "the algorithms, which set the pacing rate,")
+}
+
+pub(crate) fn has_links_of_struct_ops() -> Result<bool, Error> {
+    Ok(version(&kernel_release()?) >= Some(LINKS_OF_STRUCT_OPS))
+}
+
+fn can_load_bpf() -> Result<(), Error> {
     if !nix::unistd::geteuid().is_root() {
         return Err(Error::Missing(
             "this needs root, to load BPF programs and attach them: run it with sudo".into(),
         ));
-    }
-    let release = kernel_release()?;
-    if parse_release(&release).is_none_or(|version| version < LINUX_MIN) {
-        let (major, minor) = LINUX_MIN;
-        return Err(Error::Missing(format!(
-            "Linux {release} is too old: links of struct_ops, which take an algorithm out of the \
-             kernel when the agent ends, need {major}.{minor} or later. Install a newer kernel \
-             (Debian: linux-image-amd64 from backports)"
-        )));
     }
     if !Path::new(BTF).exists() {
         return Err(Error::Missing(format!(
@@ -39,12 +51,25 @@ pub fn requirements() -> Result<(), Error> {
     libbpf::listen();
     if has_member("tcp_congestion_ops", "cwnd_event_tx_start")? {
         return Err(Error::Missing(format!(
-            "Linux {release} is too new: from 7.1 on it tells an algorithm of the first \
-             transmission after idle in another way (cwnd_event_tx_start), which ours do not \
-             listen to yet. Boot a kernel before 7.1"
+            "Linux {} is too new: from 7.1 on it tells an algorithm of the first transmission \
+             after idle in another way (cwnd_event_tx_start), which ours do not listen to yet. \
+             Boot a kernel before 7.1",
+            kernel_release()?
         )));
     }
-    cgroup_root().map(drop)
+    Ok(())
+}
+
+fn at_least(oldest: (u32, u32), what_for: &str) -> Result<(), Error> {
+    let release = kernel_release()?;
+    if version(&release) >= Some(oldest) {
+        return Ok(());
+    }
+    let (major, minor) = oldest;
+    Err(Error::Missing(format!(
+        "Linux {release} is too old: {what_for} need {major}.{minor} or later. Install a newer \
+         kernel (Debian: linux-image-amd64 from backports)"
+    )))
 }
 
 /// Whether a struct of the running kernel has a member of this name.
@@ -81,7 +106,7 @@ fn cgroup2_mount(mounts: &str) -> Option<PathBuf> {
     })
 }
 
-fn parse_release(release: &str) -> Option<(u32, u32)> {
+fn version(release: &str) -> Option<(u32, u32)> {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit());
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
@@ -92,10 +117,10 @@ mod tests {
 
     #[test]
     fn release_gives_major_and_minor() {
-        assert_eq!(parse_release("6.12.9-amd64"), Some((6, 12)));
-        assert_eq!(parse_release("6.1.0-28-amd64"), Some((6, 1)));
-        assert_eq!(parse_release("unknown"), None);
-        assert!((6, 1) < LINUX_MIN && (6, 12) > LINUX_MIN && (7, 0) > LINUX_MIN);
+        assert_eq!(version("6.12.9-amd64"), Some((6, 12)));
+        assert_eq!(version("6.1.0-28-amd64"), Some((6, 1)));
+        assert_eq!(version("unknown"), None);
+        assert!((6, 12) > LINKS_OF_STRUCT_OPS && (7, 0) > LINKS_OF_STRUCT_OPS);
     }
 
     #[test]
