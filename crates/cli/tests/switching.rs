@@ -16,8 +16,9 @@ use std::time::Duration;
 
 use common::{OwnCgroup, algorithm, privileged, ss};
 use kirikae_agent::{
-    Agent, Algorithms, Config, Period, Pinning, Restored, Switch, algorithm_names, undo,
+    Agent, Algorithms, Config, Period, Pinning, Restored, Switch, candidates, undo,
 };
+use kirikae_algorithms::Algorithm;
 use nix::sched::{CloneFlags, unshare};
 use socket2::{Domain, SockFilter, SockRef, Socket, Type};
 
@@ -93,6 +94,7 @@ fn config(cgroup: &Path, pinning: Pinning) -> Config {
     Config {
         cgroup: cgroup.to_owned(),
         period: Period::RoundTrip,
+        algorithms: candidates().collect(),
         table: kirikae_table::shipped().unwrap(),
         pinning,
     }
@@ -102,6 +104,10 @@ fn switches(agent: &Agent) -> Vec<Switch> {
     let mut switches = Vec::new();
     agent.poll(Duration::from_millis(100), &mut |switch| switches.push(switch)).unwrap();
     switches
+}
+
+fn algorithm_names() -> impl Iterator<Item = &'static str> {
+    Algorithm::all().map(|algorithm| algorithm.name())
 }
 
 fn registered() -> Vec<&'static str> {
@@ -117,7 +123,7 @@ fn connections_are_switched_and_put_back() {
     let cgroup = OwnCgroup::enter();
 
     // The algorithms alone: there while the value lives, gone afterwards.
-    let algorithms = Algorithms::register().unwrap();
+    let algorithms = Algorithms::register(&Algorithm::all().collect::<Vec<_>>()).unwrap();
     assert_eq!(registered(), algorithm_names().collect::<Vec<_>>());
     for name in algorithm_names() {
         let mut connection = Connection::open(Some(name));
@@ -126,6 +132,15 @@ fn connections_are_switched_and_put_back() {
     }
     drop(algorithms);
     assert_eq!(registered(), [""; 0]);
+
+    // A parameter that was set: what cubic keeps of the initial window of 10 after a loss.
+    for (beta_1000, ssthresh) in [(500, 5), (900, 9)] {
+        let cubic = Algorithm::named("kk_cubic").unwrap().with("beta_1000", beta_1000).unwrap();
+        let algorithms = Algorithms::register(&[cubic]).unwrap();
+        assert_eq!(registered(), ["kk_cubic"]);
+        assert_eq!(Connection::open(Some("kk_cubic")).time_out(), ssthresh);
+        drop(algorithms);
+    }
 
     // The agent: switches, reports, leaves alone, restores.
     let original = Connection::open(None).algorithm();
