@@ -43,7 +43,7 @@ fn main() {
         .allowlist_item(
             "kk_.*|tcp_ca_.*|TCP_.*|TABLE_.*|SK_PACING_.*|sk_pacing|tcp_sock|latency_table",
         )
-        .allowlist_item("CA_EVENT_.*|ack_sample|connection")
+        .allowlist_item("CA_EVENT_.*|ack_sample|rate_sample|connection|LARGE_STATE_.*")
         .derive_default(true)
         .generate_comments(false)
         .layout_tests(false)

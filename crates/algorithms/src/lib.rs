@@ -5,5 +5,5 @@ mod c;
 mod socket;
 mod switcher;
 
-pub use socket::{Algorithm, CaEvent, CaState, Socket};
+pub use socket::{Algorithm, CaEvent, CaState, LargeState, RateSample, Socket};
 pub use switcher::{Choice, Estimator, LossRuns, Measured, choose, period_us};
