@@ -159,7 +159,8 @@ impl Path {
     /// Segments sent before the one now ACKed, three at least, and not arrived are lost.
     fn losses(&mut self, acked: u64) -> u32 {
         let mut losses = 0;
-        while let Some(lost) = self.lost.pop_front_if(|lost| lost.number + 3 <= acked) {
+        while self.lost.front().is_some_and(|lost| lost.number + 3 <= acked) {
+            let Some(lost) = self.lost.pop_front() else { break };
             losses += 1;
             // What was sent before recovery and lost has to be sent again and ACKed in it.
             match &mut self.recovery {
