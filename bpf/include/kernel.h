@@ -82,6 +82,7 @@ struct sock {
 	u32 sk_pacing_status;		  /* enum sk_pacing */
 	unsigned long sk_pacing_rate;	  /* bytes per second */
 	unsigned long sk_max_pacing_rate; /* bytes per second; ~0: SO_MAX_PACING_RATE not set */
+	u8 sk_pacing_shift;		  /* one train is at most the pacing rate >> this */
 } KERNEL_STRUCT;
 
 struct inet_sock {
@@ -98,23 +99,34 @@ struct inet_connection_sock {
 
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
-	u32 mss_cache;	     /* bytes */
-	u32 snd_cwnd;	     /* segments */
-	u32 snd_cwnd_cnt;    /* ACKed segments not yet turned into growth */
-	u32 snd_cwnd_clamp;  /* segments */
-	u32 snd_ssthresh;    /* segments */
-	u32 prior_cwnd;	     /* segments, before the last reduction */
-	u32 max_packets_out; /* the most segments in flight in the last window */
-	u32 srtt_us;	     /* smoothed RTT, microseconds << 3 */
-	u32 delivered;	     /* segments, SACKed ones included */
-	u32 data_segs_out;   /* segments sent with data, retransmissions included */
-	u32 dsack_dups;	     /* segments the receiver reported to have had already */
-	u64 tcp_mstamp;	     /* time of the latest packet, microseconds */
+	u32 mss_cache;	      /* bytes */
+	u32 snd_cwnd;	      /* segments */
+	u32 snd_cwnd_cnt;     /* ACKed segments not yet turned into growth */
+	u32 snd_cwnd_clamp;   /* segments */
+	u32 snd_ssthresh;     /* segments */
+	u32 prior_cwnd;	      /* segments, before the last reduction */
+	u32 max_packets_out;  /* the most segments in flight in the last window */
+	u32 srtt_us;	      /* smoothed RTT, microseconds << 3 */
+	u32 delivered;	      /* segments, SACKed ones included */
+	u32 data_segs_out;    /* segments sent with data, retransmissions included */
+	u32 dsack_dups;	      /* segments the receiver reported to have had already */
+	u64 tcp_mstamp;	      /* time of the latest packet, microseconds */
+	u32 packets_out;      /* segments sent and not cumulatively ACKed */
+	u32 sacked_out;	      /* those of them that are SACKed, */
+	u32 lost_out;	      /* that are held for lost, */
+	u32 retrans_out;      /* that are sent again */
+	u32 lost;	      /* segments ever held for lost */
+	u32 app_limited;      /* samples are until `delivered` reaches it; 0: they are not */
+	u64 delivered_mstamp; /* when `delivered` last grew, microseconds */
+	u64 tcp_clock_cache;  /* now, nanoseconds */
+	u64 tcp_wstamp_ns;    /* when pacing lets the next segment go */
 	__u8 is_cwnd_limited : 1;
 	struct minmax rtt_min; /* microseconds, windowed minimum */
 #ifndef __bpf__
 	struct connection *connection; /* what sk_storage holds in the kernel, or NULL */
 	u32 parameters[PARAMETERS_MAX];
+	void *large_state; /* likewise; see large_state.h */
+	u64 random;	   /* state of random_u32() */
 #endif
 } KERNEL_STRUCT;
 
@@ -122,6 +134,19 @@ struct ack_sample {
 	u32 pkts_acked; /* segments cumulatively ACKed */
 	s32 rtt_us;	/* negative: no sample */
 	u32 in_flight;	/* bytes delivered since the latest of them was sent */
+} KERNEL_STRUCT;
+
+/* What one ACK told of the rate of delivery. */
+struct rate_sample {
+	u32 prior_delivered; /* tp->delivered when the newest segment ACKed was sent */
+	s32 delivered;	     /* segments delivered since; negative: no sample */
+	long interval_us;    /* in this time; 0 or negative: no sample */
+	long rtt_us;	     /* of the newest segment ACKed; negative: no sample */
+	int losses;	     /* segments newly held for lost */
+	u32 acked_sacked;    /* segments newly ACKed and SACKed */
+	u32 prior_in_flight; /* segments in flight before this ACK */
+	bool is_app_limited; /* the sample began when there was nothing more to send */
+	bool is_ack_delayed; /* the receiver held the ACK back */
 } KERNEL_STRUCT;
 
 #ifndef __bpf__
@@ -143,22 +168,49 @@ struct about {
 };
 #endif
 
-/* The callbacks an algorithm may have. ssthresh, undo_cwnd and cong_avoid are compulsory. */
+/*
+ * The callbacks an algorithm may have. ssthresh, undo_cwnd and one of cong_avoid and cong_control
+ * are compulsory. With cong_control the window and the pacing rate are the algorithm's alone, in
+ * every state.
+ */
 struct tcp_congestion_ops {
 	u32 (*ssthresh)(struct sock *sk);
 	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
+	void (*cong_control)(struct sock *sk, const struct rate_sample *rs);
 	void (*set_state)(struct sock *sk, u8 new_state);
 	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event event);
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	u32 (*undo_cwnd)(struct sock *sk);
+	u32 (*sndbuf_expand)(struct sock *sk);
 	void (*init)(struct sock *sk);
 	void (*release)(struct sock *sk);
 	char name[TCP_CA_NAME_MAX];
 	u32 flags;
 };
 
+#ifdef __bpf__
+extern int LINUX_KERNEL_VERSION __kconfig;
+
 /*
- * CALLBACK(type, name, arguments) opens a callback, ALGORITHM(variable) its registration.
+ * cong_control has the rate sample as its second argument before Linux 6.10, as its fourth from
+ * then on. The version is a constant for the verifier, which drops the other branch unseen; the
+ * compiler must not make one load of the two.
+ */
+static __always_inline const struct rate_sample *rate_sample_argument(unsigned long long *ctx)
+{
+	const struct rate_sample *rs;
+
+	if (LINUX_KERNEL_VERSION >= (6 << 16 | 10 << 8))
+		asm volatile("%0 = *(u64 *)(%1 + 24)" : "=r"(rs) : "r"(ctx));
+	else
+		asm volatile("%0 = *(u64 *)(%1 + 8)" : "=r"(rs) : "r"(ctx));
+	return rs;
+}
+#endif
+
+/*
+ * CALLBACK(type, name, arguments) opens a callback, CONG_CONTROL(name, sk, rs) the one of that
+ * name, ALGORITHM(variable) the registration.
  * A callback is named in the registration as a void pointer, because for BPF it takes a context.
  *
  * ABOUT(variable, source, what it is good at) tells people what the kernel need not know;
@@ -166,6 +218,13 @@ struct tcp_congestion_ops {
  */
 #ifdef __bpf__
 #define CALLBACK(type, name, args...) SEC("struct_ops") type BPF_PROG(name, ##args)
+#define CONG_CONTROL(name, sk, rs) \
+	static __always_inline void name##_of(struct sock *sk, const struct rate_sample *rs); \
+	SEC("struct_ops") void name(unsigned long long *ctx) \
+	{ \
+		name##_of((struct sock *)ctx[0], rate_sample_argument(ctx)); \
+	} \
+	static __always_inline void name##_of(struct sock *sk, const struct rate_sample *rs)
 #define ALGORITHM(variable) \
 	char _license[] SEC("license") = "Dual BSD/GPL"; \
 	SEC(".struct_ops.link") struct tcp_congestion_ops variable
@@ -179,6 +238,7 @@ struct tcp_congestion_ops {
 #define cwnd_limited_flag(tp) BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited)
 #else
 #define CALLBACK(type, name, args...) static type name(args)
+#define CONG_CONTROL(name, sk, rs) static void name(struct sock *sk, const struct rate_sample *rs)
 #define ALGORITHM(variable) \
 	extern const struct tcp_congestion_ops kk_##variable; \
 	const struct tcp_congestion_ops kk_##variable
@@ -242,6 +302,26 @@ static __always_inline bool tcp_is_cwnd_limited(const struct sock *sk)
 	if (cwnd_limited_flag(tp))
 		return true;
 	return tcp_in_slow_start(tp) && tp->snd_cwnd < 2 * tp->max_packets_out;
+}
+
+/* Segments that are on their way: neither ACKed nor held for lost. */
+static __always_inline u32 tcp_packets_in_flight(const struct tcp_sock *tp)
+{
+	return tp->packets_out - tp->sacked_out - tp->lost_out + tp->retrans_out;
+}
+
+/* Natively a sequence that begins with the socket's own seed (splitmix64). */
+static __always_inline u32 random_u32(struct sock *sk)
+{
+#ifdef __bpf__
+	return bpf_get_prandom_u32();
+#else
+	u64 z = tcp_sk(sk)->random += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return (z ^ (z >> 31)) >> 32;
+#endif
 }
 
 #endif

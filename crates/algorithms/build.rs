@@ -48,7 +48,8 @@ fn main() {
         .allowlist_item(
             "kk_.*|tcp_ca_.*|TCP_.*|TABLE_.*|SK_PACING_.*|sk_pacing|tcp_sock|latency_table",
         )
-        .allowlist_item("CA_EVENT_.*|PARAMETERS_MAX|ack_sample|connection|about|parameter")
+        .allowlist_item("CA_EVENT_.*|ack_sample|rate_sample|connection|about|parameter")
+        .allowlist_item("LARGE_STATE_.*|PARAMETERS_MAX")
         .derive_default(true)
         .generate_comments(false)
         .layout_tests(false)

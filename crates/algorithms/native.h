@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What Rust sees of bpf/; the algorithms' registrations are appended by build.rs. */
 #include "connection.h"
+#include "large_state.h"
 #include "../switcher/choice.h"
 #include "../switcher/estimator.h"
 

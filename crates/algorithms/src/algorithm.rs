@@ -96,6 +96,11 @@ impl Algorithm {
         text(self.ops().name.as_ptr())
     }
 
+    /// Whether the window and the pacing rate are its alone (`cong_control`), as with bbr.
+    pub fn controls_alone(self) -> bool {
+        self.ops().cong_control.is_some()
+    }
+
     /// The paper or RFC it is written from.
     pub fn source(self) -> &'static str {
         text(self.about().source)

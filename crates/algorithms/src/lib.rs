@@ -7,5 +7,5 @@ mod socket;
 mod switcher;
 
 pub use algorithm::{Algorithm, Parameter, ParameterError};
-pub use socket::{CaEvent, CaState, Socket};
+pub use socket::{CaEvent, CaState, LargeState, RateSample, Socket};
 pub use switcher::{Choice, Estimator, LossRuns, Measured, choose, period_us};

@@ -3,6 +3,9 @@
 use crate::Algorithm;
 use crate::c;
 
+/// What one ACK told of the rate of delivery.
+pub type RateSample = c::rate_sample;
+
 /// `enum tcp_ca_state`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
@@ -27,12 +30,17 @@ pub enum CaEvent {
     Loss,
 }
 
+/// Bytes that an algorithm may use as it likes.
+pub type LargeState = [u64; c::LARGE_STATE_BYTES as usize / size_of::<u64>()];
+
 /// A socket: the fields of `bpf/include/kernel.h`, and the algorithm in use.
 pub struct Socket {
     /// The fields. Pointers among them are set before each call and may hold anything.
     pub fields: Box<c::tcp_sock>,
     /// What the switcher remembers of the connection.
     pub connection: Box<c::connection>,
+    /// What an algorithm keeps beyond the private area; none where memory is short.
+    pub large_state: Option<Box<LargeState>>,
     algorithm: Algorithm,
 }
 
@@ -47,7 +55,9 @@ impl Socket {
         fields.rtt_min.s[0].v = u32::MAX;
         let sock = &mut fields.inet_conn.icsk_inet.sk;
         sock.sk_max_pacing_rate = std::ffi::c_ulong::MAX;
-        let mut socket = Socket { fields, connection: Box::default(), algorithm };
+        sock.sk_pacing_shift = 10;
+        let large_state = Some(Box::new([0; _]));
+        let mut socket = Socket { fields, connection: Box::default(), large_state, algorithm };
         socket.init();
         socket
     }
@@ -106,6 +116,30 @@ impl Socket {
         }
     }
 
+    /// `cong_control`
+    pub fn cong_control(&mut self, sample: &RateSample) {
+        if let Some(cong_control) = self.algorithm.ops().cong_control {
+            self.call(|sk| unsafe { cong_control(sk, sample) });
+        }
+    }
+
+    /// The end of an ACK: `cong_control`, or else `cong_avoid` where the state lets a window grow.
+    pub fn ack(&mut self, ack: u32, acked: u32, sample: &RateSample) {
+        if self.algorithm.controls_alone() {
+            self.cong_control(sample);
+        } else if self.fields.inet_conn.icsk_ca_state() <= CaState::Disorder as u8 {
+            self.cong_avoid(ack, acked);
+        }
+    }
+
+    /// `sndbuf_expand`: windows that the send buffer is to hold.
+    pub fn sndbuf_expand(&mut self) -> u32 {
+        match self.algorithm.ops().sndbuf_expand {
+            Some(sndbuf_expand) => self.call(|sk| unsafe { sndbuf_expand(sk) }),
+            None => 2,
+        }
+    }
+
     /// `ssthresh`: the slow start threshold after a loss.
     pub fn ssthresh(&mut self) -> u32 {
         let ssthresh = self.algorithm.ops().ssthresh.expect("compulsory");
@@ -132,10 +166,15 @@ impl Socket {
     }
 
     /// SAFETY of every call: the C code gets a socket that lives through the call and that no one
-    /// else uses; it follows no pointer in it but `connection`, which is set here, and keeps none.
+    /// else uses; it follows no pointer in it but `connection` and `large_state`, which are set
+    /// here, and keeps none.
     fn call<T>(&mut self, callback: impl FnOnce(*mut c::sock) -> T) -> T {
         self.fields.connection = &raw mut *self.connection;
         self.fields.parameters = *self.algorithm.values();
+        self.fields.large_state = match &mut self.large_state {
+            Some(bytes) => (&raw mut **bytes).cast(),
+            None => std::ptr::null_mut(),
+        };
         callback((&raw mut *self.fields).cast())
     }
 }

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * BBR's model of a path, as far as its versions share it: units, rounds, the windowed maximum, the
+ * pacing rate, what is to be in flight, the aggregation of ACKs, and coming and going.
+ *
+ * Source: draft-cardwell-iccrg-bbr-congestion-control-00 and draft-ietf-ccwg-bbr. What each of
+ * these says otherwise is in its own algorithm file.
+ *
+ * Idle keep is not for these: the kernel cuts no window of an algorithm with cong_control, and
+ * the model itself lasts over idle time.
+ */
+#ifndef KIRIKAE_PATH_MODEL_H
+#define KIRIKAE_PATH_MODEL_H
+
+#include "switching.h"
+
+/* Bandwidths are segments per microsecond << BW_SCALE, from 60 segments in 1000 s on. */
+#define BW_SCALE 24
+#define BW_ONE (1ULL << BW_SCALE)
+/* Gains are in 1/256. */
+#define GAIN_ONE 256
+/* No minimum RTT is known. */
+#define RTT_UNKNOWN (~0U)
+/* "InitialCwnd", segments; RFC 6928 */
+#define INITIAL_CWND 10
+/* "BBRMinPipeCwnd = 4 * SMSS" */
+#define MIN_PIPE_CWND 4
+/* Largest train that Linux hands down: 64 KB less the headers, and so many segments. */
+#define TRAIN_MAX_BYTES (65535U - 320)
+#define TRAIN_MAX_SEGMENTS 127
+
+static __always_inline u32 time_ms(const struct tcp_sock *tp)
+{
+	return tp->tcp_mstamp / USEC_PER_MSEC;
+}
+
+/* Whether a counter that wraps, or a time, has come to `b`. */
+static __always_inline bool reached(u32 a, u32 b)
+{
+	return (s32)(a - b) >= 0;
+}
+
+static __always_inline bool has_rate(const struct rate_sample *rs)
+{
+	return rs->delivered >= 0 && rs->interval_us > 0;
+}
+
+/* "rs.delivery_rate = rs.delivered / rs.interval" */
+static __always_inline u32 delivery_rate(const struct rate_sample *rs)
+{
+	return (u64)rs->delivered * BW_ONE / (u64)rs->interval_us;
+}
+
+/* Packet-timed round trips. */
+struct rounds {
+	u32 count;
+	u32 next_delivered; /* BBR.next_round_delivered */
+};
+
+static __always_inline void round_begin(struct rounds *rounds, const struct tcp_sock *tp)
+{
+	rounds->next_delivered = tp->delivered;
+}
+
+/* "if (packet.delivered >= BBR.next_round_delivered)": returns whether a round has begun. */
+static __always_inline bool round_update(struct rounds *rounds, const struct tcp_sock *tp,
+					 const struct rate_sample *rs)
+{
+	if (!reached(rs->prior_delivered, rounds->next_delivered))
+		return false;
+	round_begin(rounds, tp);
+	rounds->count++;
+	return true;
+}
+
+/*
+ * The maximum over a window of rounds, after Kathleen Nichols: the largest value of the window and
+ * the largest ones after it, renewed at the quarters of the window, so that the next is at hand
+ * when the largest gets too old.
+ */
+struct max_filter {
+	u32 value[3]; /* descending */
+	u32 round[3]; /* ascending */
+};
+
+static __always_inline void max_filter_put(struct max_filter *f, int from, u32 round, u32 value)
+{
+	for (int i = from; i < 3; i++) {
+		f->value[i] = value;
+		f->round[i] = round;
+	}
+}
+
+static __always_inline void max_filter_shift(struct max_filter *f, u32 round, u32 value)
+{
+	f->value[0] = f->value[1];
+	f->round[0] = f->round[1];
+	f->value[1] = f->value[2];
+	f->round[1] = f->round[2];
+	max_filter_put(f, 2, round, value);
+}
+
+static __always_inline void max_filter_update(struct max_filter *f, u32 window, u32 round,
+					      u32 value)
+{
+	u32 age;
+
+	if (value >= f->value[0] || round - f->round[2] > window) {
+		max_filter_put(f, 0, round, value);
+		return;
+	}
+	if (value >= f->value[1])
+		max_filter_put(f, 1, round, value);
+	else if (value >= f->value[2])
+		max_filter_put(f, 2, round, value);
+
+	age = round - f->round[0];
+	if (age > window) {
+		max_filter_shift(f, round, value);
+		if (round - f->round[0] > window)
+			max_filter_shift(f, round, value);
+	} else if (f->round[1] == f->round[0] && age > window / 4) {
+		max_filter_put(f, 1, round, value);
+	} else if (f->round[2] == f->round[1] && age > window / 2) {
+		max_filter_put(f, 2, round, value);
+	}
+}
+
+/* "pacing_gain * bw * (100 - BBRPacingMarginPercent) / 100", bytes per second; margin 1 % */
+static __always_inline u64 pacing_rate(const struct sock *sk, u64 bw, u32 gain)
+{
+	u64 rate = bw * tcp_sk(sk)->mss_cache * gain / GAIN_ONE;
+
+	rate = rate * (USEC_PER_SEC / 100 * 99) >> BW_SCALE;
+	return min(rate, (u64)sk->sk_max_pacing_rate);
+}
+
+/*
+ * "nominal_bandwidth = InitialCwnd / (SRTT ? SRTT : 1ms)", with the window found in mid-flight.
+ * Returns whether an RTT was known.
+ */
+static __always_inline bool pace_at_first(struct sock *sk, u32 gain)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 srtt_us = tp->srtt_us ? max(tp->srtt_us >> 3, 1U) : USEC_PER_MSEC;
+
+	sk->sk_pacing_rate = pacing_rate(sk, tp->snd_cwnd * BW_ONE / srtt_us, gain);
+	return tp->srtt_us;
+}
+
+/* "BBR.send_quantum": the segments that leave as one train, at least `at_least`. */
+static __always_inline u32 send_quantum(const struct sock *sk, u32 at_least)
+{
+	u64 bytes = min((u64)sk->sk_pacing_rate >> (sk->sk_pacing_shift & 63), TRAIN_MAX_BYTES);
+	u32 segments = bytes / max(tcp_sk(sk)->mss_cache, 1);
+
+	return min(max(segments, at_least), TRAIN_MAX_SEGMENTS);
+}
+
+/* "gain * estimated_bdp", segments, rounded up */
+static __always_inline u32 bdp_multiple(u32 bw, u32 rtt_us, u32 gain)
+{
+	if (rtt_us == RTT_UNKNOWN)
+		return INITIAL_CWND; /* "no valid RTT samples yet" */
+	return ((u64)bw * rtt_us * gain / GAIN_ONE + BW_ONE - 1) >> BW_SCALE;
+}
+
+/* Segments that a bandwidth delivers in some time. */
+static __always_inline u32 delivers(u32 bw, u64 us)
+{
+	return (u64)bw * us >> BW_SCALE;
+}
+
+/* An interval in which ACKs arrive no slower than the bandwidth. */
+struct ack_interval {
+	u32 start_us;
+	u32 acked; /* segments */
+};
+
+static __always_inline void ack_interval_begin(struct ack_interval *interval, u64 now_us)
+{
+	interval->start_us = now_us;
+	interval->acked = 0;
+}
+
+/* "extra = (extra_acked_delivered - expected_delivered)", at most the window */
+static __always_inline u32 excess_acked(struct ack_interval *interval, const struct tcp_sock *tp,
+					u32 bw, u32 acked)
+{
+	u32 expected = delivers(bw, (u32)tp->delivered_mstamp - interval->start_us);
+
+	/* "Reset interval if ACK rate is below expected rate" */
+	if (interval->acked <= expected) {
+		ack_interval_begin(interval, tp->delivered_mstamp);
+		expected = 0;
+	}
+	interval->acked += acked;
+	return min(interval->acked - expected, tp->snd_cwnd);
+}
+
+/* "C.app_limited = (BW.delivered + packets_in_flight) ? : 1" */
+static __always_inline void mark_app_limited(struct tcp_sock *tp)
+{
+	tp->app_limited = max(tp->delivered + tcp_packets_in_flight(tp), 1U);
+}
+
+/*
+ * For init: mends what the predecessor left, turns pacing on and puts ssthresh out of the way.
+ * Returns the ssthresh found.
+ */
+static __always_inline u32 model_take_over(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 ssthresh;
+
+	take_over(sk);
+	if (sk->sk_pacing_status == SK_PACING_NONE)
+		sk->sk_pacing_status = SK_PACING_NEEDED;
+	ssthresh = tp->snd_ssthresh;
+	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
+	return ssthresh;
+}
+
+/*
+ * For release: the successor finds pacing off and the ssthresh of before. Where there was none the
+ * window takes its place, if the pipe was seen to be full; if not, slow start goes on.
+ */
+static __always_inline void model_release(struct sock *sk, u32 ssthresh_found, bool filled_pipe)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (pacing_is_ours(sk))
+		sk->sk_pacing_status = SK_PACING_NONE;
+	tp->snd_ssthresh = ssthresh_found;
+	if (ssthresh_found >= TCP_INFINITE_SSTHRESH && filled_pipe)
+		tp->snd_ssthresh = max(tp->snd_cwnd, 2U);
+}
+
+/* Three windows of buffer: while one is in flight and one is repaired, a third can be written. */
+CALLBACK(u32, model_sndbuf_expand, struct sock *sk)
+{
+	return 3;
+}
+
+#endif
