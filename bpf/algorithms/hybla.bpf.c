@@ -101,7 +101,7 @@ CALLBACK(void, hybla_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 
 CALLBACK(u32, hybla_ssthresh, struct sock *sk)
 {
-	return max(tcp_sk(sk)->snd_cwnd >> 1, 2);
+	return reno_half(tcp_sk(sk));
 }
 
 CALLBACK(void, hybla_cwnd_event, struct sock *sk, enum tcp_ca_event event)

@@ -101,7 +101,7 @@ CALLBACK(u32, westwood_ssthresh, struct sock *sk)
 	const struct tcp_sock *tp = tcp_sk(sk);
 
 	if (!w->bandwidth)
-		return max(tp->snd_cwnd >> 1, 2);
+		return reno_half(tp);
 	return pipe_segments(w, tp);
 }
 

@@ -22,10 +22,11 @@ static __always_inline u32 reno_slow_start(struct tcp_sock *tp, u32 acked)
 /* One segment more for every `per` segments ACKed: per = cwnd is Reno's one per round trip. */
 static __always_inline void reno_additive_increase(struct tcp_sock *tp, u32 per, u32 acked)
 {
-	u32 count = tp->snd_cwnd_cnt + acked;
-	u32 grow;
+	u32 count, grow;
 
 	per = max(per, 1);
+	/* What was counted while growth was slower is worth one segment, not several at once. */
+	count = min(tp->snd_cwnd_cnt, per) + acked;
 	grow = count / per;
 	tp->snd_cwnd_cnt = count - grow * per;
 	tp->snd_cwnd = min(tp->snd_cwnd + grow, tp->snd_cwnd_clamp);
@@ -50,6 +51,12 @@ static __always_inline void reno_grow(struct sock *sk, u32 per, u32 acked)
 	acked = reno_before_avoidance(sk, acked);
 	if (acked)
 		reno_additive_increase(tcp_sk(sk), per, acked);
+}
+
+/* "ssthresh = max (FlightSize / 2, 2*SMSS)", of the window as in Linux. */
+static __always_inline u32 reno_half(const struct tcp_sock *tp)
+{
+	return max(tp->snd_cwnd >> 1, 2);
 }
 
 /* For undo_cwnd: a reduction that proves to have been wrong is taken back in full. */
