@@ -450,7 +450,7 @@ static __always_inline void set_cwnd(struct sock *sk, struct bbr *b, const struc
 		if (b->filled_pipe)
 			tp->snd_cwnd = min(tp->snd_cwnd + rs->acked_sacked, target);
 		/* "else if (cwnd < BBR.target_cwnd || BBR.delivered < InitialCwnd)" */
-		else if (tp->snd_cwnd < target || tp->delivered < INITIAL_CWND)
+		else if (tp->snd_cwnd < target || tp->delivered < TCP_INIT_CWND)
 			tp->snd_cwnd += rs->acked_sacked;
 		tp->snd_cwnd = max(tp->snd_cwnd, MIN_PIPE_CWND);
 	}

@@ -795,7 +795,7 @@ static __always_inline void set_cwnd(struct sock *sk, struct bbr3 *b, const stru
 	if (b->full_bw_reached)
 		tp->snd_cwnd = min(tp->snd_cwnd + rs->acked_sacked, max_inflight);
 	/* "else if (C.cwnd < BBR.max_inflight || C.delivered < C.InitialCwnd)" */
-	else if (tp->snd_cwnd < max_inflight || tp->delivered < INITIAL_CWND)
+	else if (tp->snd_cwnd < max_inflight || tp->delivered < TCP_INIT_CWND)
 		tp->snd_cwnd += rs->acked_sacked;
 	tp->snd_cwnd = max(tp->snd_cwnd, MIN_PIPE_CWND);
 	/* "BoundCwndForProbeRTT()" */

@@ -17,7 +17,8 @@ struct loss_runs {
 	u32 spurious;	/* of these, the ones that were not lost after all */
 	s32 isolated;	/* segments lost in runs of at most 2, in this period ... */
 	s32 bursts;	/* ... and runs of at least 3; below 0 where earlier ones were not lost */
-	u32 dsack_dups; /* the socket's counter when last looked at */
+	u32 dsack_dups; /* the socket's counters when last looked at */
+	u32 bytes_retrans;
 };
 
 /* Smoothed rates; see bpf/switcher/estimator.h. */
@@ -42,6 +43,8 @@ struct idle_keep {
 	u32 pipe;	      /* the most segments delivered in a round trip that are remembered */
 	u32 latest_pipe;      /* the most since `pipe` was last renewed */
 	u32 starts;	      /* transmissions after idle since both were renewed */
+	u32 start_kb;	      /* tp->bytes_sent >> 10 at the latest of them */
+	u32 start_segs;	      /* and tp->data_segs_out */
 	u32 cwnd;	      /* window before the kernel's cut, segments; 0: nothing to restore */
 };
 

@@ -15,7 +15,9 @@
  * halved it; and where it was larger, it would fill the queue from the first ACK on, when the
  * kernel takes the pacing rate from the window again. But it is never more than the old window or
  * twice what was delivered in a round trip, beyond which nothing has been validated (RFC 7661,
- * section 4). Where no rate is known, there is nothing to pace by, and the cut stays.
+ * section 4). Where no rate is known, there is nothing to pace by, and the cut stays. So it does
+ * where the rate does not even fill the initial window in a round trip: that may have been the
+ * speed of the application, a keystroke at a time, and there is nothing to be gained.
  *
  * The delivery rate is taken from the spacing of ACKs, not from the kernel's rate sample: that one
  * divides by a whole round trip and so underrates a path by the share of the round trip that a
@@ -39,6 +41,10 @@
  * sixteenth of a round trip loses next to nothing by it.
  */
 #define RUN_MIN_FRACTION 16
+/* Below this share of the MSS segments are no measure: a path carries more short ones in a second.
+ */
+#define SEGMENT_MIN_NUMERATOR 3
+#define SEGMENT_MIN_DENOMINATOR 4
 /* A rate is remembered for this many to twice this many transmissions after idle. */
 #define RATE_MEMORY 4
 
@@ -48,13 +54,22 @@ static __always_inline struct idle_keep *idle_keep(const struct sock *sk)
 	return inet_csk_ca(sk);
 }
 
+/* Whether what was sent since the latest transmission after idle were mostly short segments. */
+static __always_inline bool idle_keep_short(const struct idle_keep *keep, const struct tcp_sock *tp)
+{
+	u64 kb = (u32)(tp->bytes_sent >> 10) - keep->start_kb;
+	u64 full = (u64)(tp->data_segs_out - keep->start_segs) * tp->mss_cache;
+
+	return kb << 10 < full * SEGMENT_MIN_NUMERATOR / SEGMENT_MIN_DENOMINATOR;
+}
+
 /* A run of deliveries is over: its rate counts if it was long enough. */
 static __always_inline void idle_keep_run_end(struct idle_keep *keep, const struct tcp_sock *tp)
 {
 	u32 segments = keep->latest_delivered - keep->run_start;
 	u64 us = keep->latest_ack_us - keep->run_start_us;
 
-	if (keep->run_start_us && segments >= RUN_MIN_SEGMENTS) {
+	if (keep->run_start_us && segments >= RUN_MIN_SEGMENTS && !idle_keep_short(keep, tp)) {
 		u64 bytes = (u64)segments * tp->mss_cache;
 		u64 rate;
 
@@ -87,27 +102,43 @@ static __always_inline u64 idle_keep_pacing_rate(const struct idle_keep *keep)
 	return (u64)keep->rate + keep->rate / 4;
 }
 
-/* The window to go on with: what is paced out in a round trip, as far as it has been validated. */
+/* What is paced out in a round trip, segments. */
 static __always_inline u32 idle_keep_window(const struct idle_keep *keep, const struct tcp_sock *tp)
 {
 	u64 bytes = idle_keep_pacing_rate(keep) * tcp_min_rtt(tp) / USEC_PER_MSEC;
-	u64 window = bytes / max(tp->mss_cache, 1);
 
-	window = min(window, (u64)max(keep->cwnd, 2 * keep->pipe));
-	return min(window, (u64)tp->snd_cwnd_clamp);
+	return min(bytes / max(tp->mss_cache, 1), (u64)tp->snd_cwnd_clamp);
+}
+
+/* The largest window that what was carried before the gap stands for, segments. */
+static __always_inline u32 idle_keep_validated(const struct idle_keep *keep)
+{
+	return max(keep->cwnd, 2 * keep->pipe);
+}
+
+/* What the time since the latest transmission after idle has told of the path. */
+static __always_inline void idle_keep_learn(struct idle_keep *keep, const struct tcp_sock *tp)
+{
+	idle_keep_run_end(keep, tp);
+	if (idle_keep_short(keep, tp))
+		keep->latest_pipe = 0;
+	idle_keep_age(keep);
+	keep->start_kb = tp->bytes_sent >> 10;
+	keep->start_segs = tp->data_segs_out;
 }
 
 /* Nothing was in flight and something is about to be: restore the window, pace it. */
 static __always_inline void idle_keep_start(struct sock *sk, struct idle_keep *keep)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
+	u32 window;
 
-	idle_keep_run_end(keep, tp);
-	idle_keep_age(keep);
-	if (!keep->rate)
+	idle_keep_learn(keep, tp);
+	window = idle_keep_window(keep, tp);
+	if (window <= TCP_INIT_CWND)
 		return;
 	if (keep->cwnd && tp->tcp_mstamp - keep->latest_ack_us < KEEP_AT_MOST_US)
-		tp->snd_cwnd = max(tp->snd_cwnd, idle_keep_window(keep, tp));
+		tp->snd_cwnd = max(tp->snd_cwnd, min(window, idle_keep_validated(keep)));
 	if (sk->sk_pacing_status == SK_PACING_NONE)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 	sk->sk_pacing_rate = min(idle_keep_pacing_rate(keep) * (USEC_PER_SEC / USEC_PER_MSEC),
@@ -166,14 +197,20 @@ static __always_inline void idle_keep_acked(struct sock *sk, const struct ack_sa
 	}
 }
 
-/* To be called by init: what a predecessor knew of the path goes on being known. */
+/*
+ * To be called by init: what a predecessor knew of the path goes on being known, and what it may be
+ * sending right now goes on being paced.
+ */
 static __always_inline void idle_keep_init(struct sock *sk)
 {
 	const struct connection *connection = connection_of(sk);
 
 	take_over(sk);
-	if (connection)
-		*idle_keep(sk) = connection->idle;
+	if (!connection)
+		return;
+	*idle_keep(sk) = connection->idle;
+	if (connection->idle.rate && sk->sk_pacing_status == SK_PACING_NONE)
+		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 
 /* The successor finds that knowledge, and pacing as it was before this algorithm turned it on. */

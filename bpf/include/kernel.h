@@ -64,6 +64,7 @@ enum sk_pacing { SK_PACING_NONE, SK_PACING_NEEDED, SK_PACING_FQ };
 #define TCP_INFINITE_SSTHRESH 0x7fffffff
 #define TCP_CONG_NON_RESTRICTED 1
 #define TCP_CA_NAME_MAX 16
+#define TCP_INIT_CWND 10 /* segments, RFC 6928 */
 #define USEC_PER_SEC 1000000U
 #define USEC_PER_MSEC 1000U
 
@@ -109,6 +110,8 @@ struct tcp_sock {
 	u32 max_packets_out;  /* the most segments in flight in the last window */
 	u32 srtt_us;	      /* smoothed RTT, microseconds << 3 */
 	u32 delivered;	      /* segments, SACKed ones included */
+	u64 bytes_sent;	      /* payload, retransmissions included */
+	u64 bytes_retrans;    /* payload of retransmissions */
 	u32 data_segs_out;    /* segments sent with data, retransmissions included */
 	u32 dsack_dups;	      /* segments the receiver reported to have had already */
 	u64 tcp_mstamp;	      /* time of the latest packet, microseconds */

@@ -21,8 +21,6 @@
 #define GAIN_ONE 256
 /* No minimum RTT is known. */
 #define RTT_UNKNOWN (~0U)
-/* "InitialCwnd", segments; RFC 6928 */
-#define INITIAL_CWND 10
 /* "BBRMinPipeCwnd = 4 * SMSS" */
 #define MIN_PIPE_CWND 4
 /* Largest train that Linux hands down: 64 KB less the headers, and so many segments. */
@@ -161,7 +159,7 @@ static __always_inline u32 send_quantum(const struct sock *sk, u32 at_least)
 static __always_inline u32 bdp_multiple(u32 bw, u32 rtt_us, u32 gain)
 {
 	if (rtt_us == RTT_UNKNOWN)
-		return INITIAL_CWND; /* "no valid RTT samples yet" */
+		return TCP_INIT_CWND; /* "no valid RTT samples yet" */
 	return ((u64)bw * rtt_us * gain / GAIN_ONE + BW_ONE - 1) >> BW_SCALE;
 }
 

@@ -2,10 +2,11 @@
 /*
  * Taking over a connection in mid-flight.
  *
- * A switch keeps cwnd and ssthresh, zeroes the private area and calls init. Two things the kernel
- * leaves as bbr had them, and this mends them: ssthresh, which bbr sets to infinite, so that its
- * successor would go on in slow start without end; and pacing, which bbr turns on and nothing
- * turns off.
+ * A switch keeps cwnd and ssthresh, zeroes the private area and calls init. Three things the kernel
+ * leaves as the predecessor had them, and this mends them: ssthresh, which bbr sets to infinite, so
+ * that its successor would go on in slow start without end; pacing, which bbr turns on and nothing
+ * turns off; and the count of ACKed segments not yet turned into growth, which cubic lets grow to
+ * many times the window and a successor would spend at one ACK.
  */
 #ifndef KIRIKAE_SWITCHING_H
 #define KIRIKAE_SWITCHING_H
@@ -27,6 +28,7 @@ static __always_inline void take_over(struct sock *sk)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct connection *connection;
 
+	tp->snd_cwnd_cnt = 0;
 	if (pacing_is_ours(sk))
 		sk->sk_pacing_status = SK_PACING_NONE;
 	if (tp->snd_ssthresh < TCP_INFINITE_SSTHRESH)

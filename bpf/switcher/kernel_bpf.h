@@ -55,6 +55,7 @@ struct bpf_iter__tcp {
 struct bpf_iter__bpf_sk_storage_map {
 	struct bpf_iter_meta *meta;
 	struct sock *sk;
+	void *value;
 } KERNEL_STRUCT;
 
 /* Names are padded with zeros to TCP_CA_NAME_MAX. */

@@ -17,9 +17,9 @@
 
 #define BURST_RUN_SEGMENTS 3
 
-/* `segments` of `mss` bytes from `seq` on are sent again. */
+/* `segments` with `bytes` from `seq` on are sent again. */
 static __always_inline void loss_runs_retransmit(struct loss_runs *runs, u32 seq, u32 segments,
-						 u32 mss)
+						 u32 bytes)
 {
 	u32 before_it = 0;
 
@@ -28,7 +28,7 @@ static __always_inline void loss_runs_retransmit(struct loss_runs *runs, u32 seq
 	else
 		runs->spurious = 0;
 	runs->segments = before_it + segments;
-	runs->end_seq = seq + segments * mss;
+	runs->end_seq = seq + bytes;
 
 	if (runs->segments < BURST_RUN_SEGMENTS) {
 		runs->isolated += segments;
@@ -43,7 +43,8 @@ static __always_inline void loss_runs_retransmit(struct loss_runs *runs, u32 seq
  * The receiver had segments already (DSACK, RFC 2883): they were sent again without being lost.
  * The report comes a round trip later, so that what it takes back may have been counted in an
  * earlier period. A burst loss is taken back when all of its segments turn out to have been there,
- * as after a timeout that was none; what goes beyond the latest run were isolated losses.
+ * as after a timeout that was none; what goes beyond the latest run were isolated losses. (Segments
+ * that the network doubles are reported likewise, and cannot be told apart here.)
  */
 static __always_inline void loss_runs_dsack(struct loss_runs *runs, u32 dsack_dups)
 {

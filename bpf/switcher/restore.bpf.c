@@ -59,12 +59,26 @@ int restore(struct bpf_iter__tcp *ctx)
  * A closed socket that its program still holds is in no table that iter/tcp walks, and sends
  * nothing. (Should the program connect it again, it begins with the algorithm it was left.)
  */
+static __always_inline bool is_closed(const struct sock *sk)
+{
+	return ((const struct sock_common *)sk)->skc_state == TCP_CLOSE;
+}
+
 SEC("iter/bpf_sk_storage_map")
 int remaining(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
-	struct sock_common *skc = (struct sock_common *)ctx->sk;
+	if (ctx->sk && !is_closed(ctx->sk))
+		BPF_SEQ_PRINTF(ctx->meta->seq, "1\n");
+	return 0;
+}
 
-	if (skc && skc->skc_state != TCP_CLOSE)
+/* Closed sockets that had been switched. */
+SEC("iter/bpf_sk_storage_map")
+int closed(struct bpf_iter__bpf_sk_storage_map *ctx)
+{
+	const struct connection *c = ctx->value;
+
+	if (ctx->sk && c && is_closed(ctx->sk) && !same_name(c->current, c->original))
 		BPF_SEQ_PRINTF(ctx->meta->seq, "1\n");
 	return 0;
 }

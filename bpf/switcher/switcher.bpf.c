@@ -211,6 +211,17 @@ static __always_inline void acked(struct bpf_sock_ops *ctx, struct tcp_sock *tp,
 	decide(ctx, tp, c);
 }
 
+/* Segments were sent again, or, where args[2] is an error, could not be. */
+static __always_inline void retransmitted(struct bpf_sock_ops *ctx, struct tcp_sock *tp,
+					  struct connection *c)
+{
+	u32 bytes = (u32)tp->bytes_retrans - c->runs.bytes_retrans;
+
+	c->runs.bytes_retrans = tp->bytes_retrans;
+	if (!ctx->args[2])
+		loss_runs_retransmit(&c->runs, ctx->args[0], ctx->args[1], bytes);
+}
+
 SEC("sockops")
 int switcher(struct bpf_sock_ops *ctx)
 {
@@ -233,7 +244,7 @@ int switcher(struct bpf_sock_ops *ctx)
 		return 1;
 	if (ctx->op == BPF_SOCK_OPS_RTT_CB)
 		acked(ctx, tp, c);
-	else if (ctx->op == BPF_SOCK_OPS_RETRANS_CB && !ctx->args[2])
-		loss_runs_retransmit(&c->runs, ctx->args[0], ctx->args[1], tp->mss_cache);
+	else if (ctx->op == BPF_SOCK_OPS_RETRANS_CB)
+		retransmitted(ctx, tp, c);
 	return 1;
 }

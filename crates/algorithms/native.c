@@ -2,9 +2,9 @@
 /* The switcher's plain C as functions that Rust can call. */
 #include "native.h"
 
-void kk_loss_runs_retransmit(struct loss_runs *runs, u32 seq, u32 segments, u32 mss)
+void kk_loss_runs_retransmit(struct loss_runs *runs, u32 seq, u32 segments, u32 bytes)
 {
-	loss_runs_retransmit(runs, seq, segments, mss);
+	loss_runs_retransmit(runs, seq, segments, bytes);
 }
 
 void kk_loss_runs_dsack(struct loss_runs *runs, u32 dsack_dups)

@@ -5,7 +5,7 @@
 #include "../switcher/choice.h"
 #include "../switcher/estimator.h"
 
-void kk_loss_runs_retransmit(struct loss_runs *runs, u32 seq, u32 segments, u32 mss);
+void kk_loss_runs_retransmit(struct loss_runs *runs, u32 seq, u32 segments, u32 bytes);
 void kk_loss_runs_dsack(struct loss_runs *runs, u32 dsack_dups);
 u32 kk_estimator_period_us(u32 fixed_us, u32 srtt_us);
 bool kk_estimator_update(struct estimator *e, struct loss_runs *runs, u64 now_us, u32 period_us,

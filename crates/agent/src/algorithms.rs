@@ -43,7 +43,7 @@ pub struct Algorithms {
 impl Algorithms {
     /// Registers algorithms under their in-kernel names, with the values of their parameters.
     pub fn register(algorithms: &[Algorithm]) -> Result<Algorithms, Error> {
-        host::can_register()?;
+        host::algorithm_requirements()?;
         Algorithms::register_with(algorithms, None)
     }
 

@@ -18,6 +18,7 @@ const BTF: &str = "/sys/kernel/btf/vmlinux";
 pub fn requirements() -> Result<(), Error> {
     can_load_bpf()?;
     at_least(
+        &kernel_release()?,
         LINKS_OF_STRUCT_OPS,
         "links of struct_ops, which take an algorithm out of the kernel when the agent ends",
     )?;
@@ -25,9 +26,9 @@ pub fn requirements() -> Result<(), Error> {
 }
 
 /// The same for the algorithms alone, without the switcher.
-pub(crate) fn can_register() -> Result<(), Error> {
+pub fn algorithm_requirements() -> Result<(), Error> {
     can_load_bpf()?;
-    at_least(ALGORITHMS, "the algorithms, which set the pacing rate,")
+    at_least(&kernel_release()?, ALGORITHMS, "the algorithms, which set the pacing rate,")
 }
 
 pub(crate) fn has_links_of_struct_ops() -> Result<bool, Error> {
@@ -40,13 +41,7 @@ fn can_load_bpf() -> Result<(), Error> {
             "this needs root, to load BPF programs and attach them: run it with sudo".into(),
         ));
     }
-    if !Path::new(BTF).exists() {
-        return Err(Error::Missing(format!(
-            "{BTF} is not there: this kernel was built without CONFIG_DEBUG_INFO_BTF, which BPF \
-             programs that fit any kernel need. Install a distribution kernel that has it (all of \
-             Debian 12's have)"
-        )));
-    }
+    describes_itself(Path::new(BTF))?;
     // Everything that calls libbpf asks this first.
     libbpf::listen();
     if has_member("tcp_congestion_ops", "cwnd_event_tx_start")? {
@@ -60,9 +55,20 @@ fn can_load_bpf() -> Result<(), Error> {
     Ok(())
 }
 
-fn at_least(oldest: (u32, u32), what_for: &str) -> Result<(), Error> {
-    let release = kernel_release()?;
-    if version(&release) >= Some(oldest) {
+fn describes_itself(btf: &Path) -> Result<(), Error> {
+    if btf.exists() {
+        return Ok(());
+    }
+    Err(Error::Missing(format!(
+        "{} is not there: this kernel was built without CONFIG_DEBUG_INFO_BTF, which BPF programs \
+         that fit any kernel need. Install a distribution kernel that has it (all of Debian 12's \
+         have)",
+        btf.display()
+    )))
+}
+
+fn at_least(release: &str, oldest: (u32, u32), what_for: &str) -> Result<(), Error> {
+    if version(release) >= Some(oldest) {
         return Ok(());
     }
     let (major, minor) = oldest;
@@ -124,11 +130,31 @@ mod tests {
         assert!(version("7.0.1") > Some(LINKS_OF_STRUCT_OPS));
     }
 
+    fn refusal(result: Result<(), Error>) -> String {
+        match result {
+            Err(Error::Missing(what)) => what,
+            other => panic!("not refused: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_old_kernel_is_refused() {
+        at_least("6.4.0", (6, 4), "links").unwrap();
+        let what = refusal(at_least("6.1.0-28-amd64", (6, 4), "links"));
+        assert!(what.contains("6.1.0-28-amd64") && what.contains("6.4 or later"), "{what}");
+        assert!(what.contains("Install"), "says what to do: {what}");
+    }
+
+    #[test]
+    fn a_kernel_without_btf_is_refused() {
+        let what = refusal(describes_itself(Path::new("/nonexistent/vmlinux")));
+        assert!(what.contains("CONFIG_DEBUG_INFO_BTF") && what.contains("Install"), "{what}");
+    }
+
     #[test]
     fn members_are_found_in_the_running_kernel() {
         if !Path::new(BTF).exists() {
-            eprintln!("skipped: {BTF} is not there");
-            return;
+            return; // and requirements() refuses
         }
         assert!(has_member("tcp_congestion_ops", "cwnd_event").unwrap());
         assert!(!has_member("tcp_congestion_ops", "cwnd").unwrap());

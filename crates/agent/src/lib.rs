@@ -15,7 +15,7 @@ pub use agent::{Agent, Config, Pinning, undo};
 pub use algorithms::{Algorithms, candidates};
 pub use error::Error;
 pub use event::{Reason, Switch};
-pub use host::{cgroup_root, kernel_release, requirements};
+pub use host::{algorithm_requirements, cgroup_root, kernel_release, requirements};
 pub use kernel_algorithms::KernelAlgorithms;
 pub use restore::Restored;
 pub use switcher::Period;

@@ -29,18 +29,22 @@ pub struct Restored {
     /// Not put back, because no process and no name leads to their network namespace, or the
     /// kernel no longer has the algorithm they had; they keep the one they have until they end.
     pub remaining: usize,
+    /// Closed sockets that their programs still hold, and that keep the algorithm they had last,
+    /// and its programs in the kernel, until these close them.
+    pub closed: usize,
 }
 
 /// Restores every connection of `connections`; the switcher must have been detached before.
 pub(crate) fn restore(connections: &MapHandle) -> Result<Restored, Error> {
     let gently = Restorer::load(connections, false)?;
     let deadline = Instant::now() + WAIT_FOR_RECOVERY;
-    let mut restored = Restored { remaining: gently.remaining(connections)?, connections: 0 };
+    let mut restored =
+        Restored { remaining: gently.count("remaining", connections)?, ..Restored::default() };
     while restored.remaining > 0 {
         let late = Instant::now() > deadline;
         restored.connections +=
             if late { Restorer::load(connections, true)?.pass()? } else { gently.pass()? };
-        restored.remaining = gently.remaining(connections)?;
+        restored.remaining = gently.count("remaining", connections)?;
         if late {
             break;
         }
@@ -48,6 +52,7 @@ pub(crate) fn restore(connections: &MapHandle) -> Result<Restored, Error> {
             thread::sleep(BETWEEN_PASSES);
         }
     }
+    restored.closed = gently.count("closed", connections)?;
     Ok(restored)
 }
 
@@ -91,10 +96,10 @@ impl Restorer {
         Ok(restored)
     }
 
-    /// Connections still remembered, in whatever network namespace.
-    fn remaining(&self, connections: &MapHandle) -> Result<usize, Error> {
+    /// How many of those still remembered, in whatever network namespace, a program picks.
+    fn count(&self, program: &str, connections: &MapHandle) -> Result<usize, Error> {
         let of_map = IterOpts::Map(MapIterOpts::from_fd(connections.as_fd()));
-        let link = self.attach("remaining", of_map)?;
+        let link = self.attach(program, of_map)?;
         read_lines(&link).doing(|| "counting connections".to_owned())
     }
 

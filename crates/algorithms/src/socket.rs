@@ -37,8 +37,8 @@ pub type LargeState = [u64; c::LARGE_STATE_BYTES as usize / size_of::<u64>()];
 pub struct Socket {
     /// The fields. Pointers among them are set before each call and may hold anything.
     pub fields: Box<c::tcp_sock>,
-    /// What the switcher remembers of the connection.
-    pub connection: Box<c::connection>,
+    /// What the switcher remembers of the connection; none where it has not met it.
+    pub connection: Option<Box<c::connection>>,
     /// What an algorithm keeps beyond the private area; none where memory is short.
     pub large_state: Option<Box<LargeState>>,
     algorithm: Algorithm,
@@ -57,7 +57,8 @@ impl Socket {
         sock.sk_max_pacing_rate = std::ffi::c_ulong::MAX;
         sock.sk_pacing_shift = 10;
         let large_state = Some(Box::new([0; _]));
-        let mut socket = Socket { fields, connection: Box::default(), large_state, algorithm };
+        let mut socket =
+            Socket { fields, connection: Some(Box::default()), large_state, algorithm };
         socket.init();
         socket
     }
@@ -169,7 +170,10 @@ impl Socket {
     /// else uses; it follows no pointer in it but `connection` and `large_state`, which are set
     /// here, and keeps none.
     fn call<T>(&mut self, callback: impl FnOnce(*mut c::sock) -> T) -> T {
-        self.fields.connection = &raw mut *self.connection;
+        self.fields.connection = match &mut self.connection {
+            Some(connection) => &raw mut **connection,
+            None => std::ptr::null_mut(),
+        };
         self.fields.parameters = *self.algorithm.values();
         self.fields.large_state = match &mut self.large_state {
             Some(bytes) => (&raw mut **bytes).cast(),

@@ -7,10 +7,10 @@ use crate::c;
 pub struct LossRuns(c::loss_runs);
 
 impl LossRuns {
-    /// `segments` of `mss` bytes from sequence number `seq` on are sent again.
-    pub fn retransmit(&mut self, seq: u32, segments: u32, mss: u32) {
+    /// `segments` with `bytes` from sequence number `seq` on are sent again.
+    pub fn retransmit(&mut self, seq: u32, segments: u32, bytes: u32) {
         // SAFETY: both structs are plain data that the C code only uses during the call.
-        unsafe { c::kk_loss_runs_retransmit(&mut self.0, seq, segments, mss) }
+        unsafe { c::kk_loss_runs_retransmit(&mut self.0, seq, segments, bytes) }
     }
 
     /// The socket's count of segments that the receiver reported to have had already.

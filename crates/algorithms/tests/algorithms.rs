@@ -202,7 +202,7 @@ fn what_bbr_leaves_behind_is_mended() {
     for algorithm in Algorithm::all() {
         let mut socket = avoiding("kk_cubic", 100_000, 60);
         socket.fields.snd_ssthresh = 0x7fff_ffff;
-        socket.connection.ssthresh_before_bbr = 40;
+        socket.connection.as_mut().unwrap().ssthresh_before_bbr = 40;
         socket.set_pacing(true);
         socket.switch_to(algorithm);
         if algorithm.controls_alone() {
@@ -249,10 +249,17 @@ fn a_window_is_kept_for_five_minutes_at_most() {
 
 /// A burst of 46 segments whose ACKs come back at `mbps`.
 fn burst(socket: &mut Socket, mbps: u64) {
+    burst_of(socket, MSS, mbps);
+}
+
+/// The same with so many bytes in each segment.
+fn burst_of(socket: &mut Socket, bytes: u32, mbps: u64) {
     idle(socket, 2_000_000);
+    socket.fields.bytes_sent += 46 * u64::from(bytes);
+    socket.fields.data_segs_out += 46;
     socket.fields.tcp_mstamp += 100_000;
     for pair in 1..=23 {
-        socket.fields.tcp_mstamp += 2 * u64::from(MSS) * 8 / mbps;
+        socket.fields.tcp_mstamp += 2 * u64::from(bytes) * 8 / mbps;
         socket.fields.delivered += 2;
         socket.pkts_acked(2, Some(100_000), 2 * pair);
     }
@@ -265,6 +272,8 @@ fn acks_that_come_in_one_go_do_not_blow_the_window_up() {
     for algorithm in window_algorithms() {
         let mut socket = avoiding(algorithm.name(), 100_000, 30);
         idle(&mut socket, 2_000_000);
+        socket.fields.bytes_sent += 30 * u64::from(MSS);
+        socket.fields.data_segs_out += 30;
         socket.fields.tcp_mstamp += 100_000;
         for acked in 1..=30 {
             socket.fields.tcp_mstamp += u64::from(acked == 30);
@@ -290,6 +299,10 @@ fn restored_window_is_paced_at_five_quarters_of_the_delivery_rate() {
         assert!((rate / 12.5e6 - 1.0).abs() < 0.01, "{algorithm:?}: {rate} bit/s");
 
         socket.switch_to(algorithm);
+        assert!(socket.pacing().is_some(), "{algorithm:?}: what is being sent stays paced");
+
+        socket.connection = None;
+        socket.switch_to(algorithm);
         assert_eq!(socket.pacing(), None, "{algorithm:?}: release leaves no pacing behind");
     }
 }
@@ -306,6 +319,53 @@ fn restored_window_is_what_is_paced_out_and_validated() {
             idle(&mut socket, 2_000_000);
             assert_eq!(socket.fields.snd_cwnd, after, "{algorithm:?} from {before}");
         }
+    }
+}
+
+/// 100 bytes in a segment and 10 Mbit/s are 15 times as many segments in a second.
+#[test]
+fn short_segments_are_no_measure() {
+    for algorithm in window_algorithms() {
+        let mut socket = avoiding(algorithm.name(), 100_000, 60);
+        burst(&mut socket, 10);
+        burst_of(&mut socket, 100, 10);
+        socket.fields.snd_cwnd = 20;
+        idle(&mut socket, 2_000_000);
+        assert_eq!(socket.fields.snd_cwnd, 92, "{algorithm:?}");
+        let rate = socket.pacing().expect("paced") as f64 * 8.0;
+        assert!((rate / 12.5e6 - 1.0).abs() < 0.01, "{algorithm:?}: {rate} bit/s");
+    }
+}
+
+/// A keystroke every 125 ms, echoed by segments of full size: that is not what the path carries,
+/// and what is written after a pause must not be held back to it.
+#[test]
+fn the_speed_of_a_typist_is_not_paced_by() {
+    for algorithm in window_algorithms() {
+        let mut socket = avoiding(algorithm.name(), 200_000, 60);
+        idle(&mut socket, 2_000_000);
+        for _ in 0..100 {
+            socket.fields.bytes_sent += u64::from(MSS);
+            socket.fields.data_segs_out += 1;
+            socket.fields.tcp_mstamp += 125_000;
+            socket.fields.delivered += 1;
+            socket.pkts_acked(1, Some(200_000), 2);
+        }
+        idle(&mut socket, 2_000_000);
+        assert_eq!(socket.fields.snd_cwnd, 10, "{algorithm:?}: as the kernel cuts it");
+        assert_eq!(socket.pacing(), None, "{algorithm:?}: sent at once, as by the kernel's own");
+    }
+}
+
+/// cubic on its plateau counts thousands of ACKs towards the next segment.
+#[test]
+fn what_a_predecessor_counted_is_not_spent() {
+    for algorithm in window_algorithms() {
+        let mut socket = avoiding("kk_cubic", 100_000, 1000);
+        socket.fields.snd_cwnd_cnt = 10_000;
+        socket.switch_to(algorithm);
+        ack(&mut socket, 1, 100_000);
+        assert!(socket.fields.snd_cwnd <= 1001, "{algorithm:?}: {}", socket.fields.snd_cwnd);
     }
 }
 

@@ -29,15 +29,27 @@ fn up_to_two_in_a_row_are_isolated_three_are_a_burst() {
 #[test]
 fn a_run_is_one_however_many_segments_are_sent_at_a_time() {
     let mut runs = LossRuns::default();
-    runs.retransmit(0, 2, MSS);
-    runs.retransmit(2 * MSS, 5, MSS);
+    runs.retransmit(0, 2, 2 * MSS);
+    runs.retransmit(2 * MSS, 5, 5 * MSS);
     assert_eq!((runs.isolated(), runs.bursts()), (0, 1));
+}
+
+/// Messages of 200 bytes, each sent at once: six in a row are a burst, every other one is not.
+#[test]
+fn short_segments_make_runs_too() {
+    let (mut in_a_row, mut every_other) = (LossRuns::default(), LossRuns::default());
+    for i in 0..6 {
+        in_a_row.retransmit(200 * i, 1, 200);
+        every_other.retransmit(400 * i, 1, 200);
+    }
+    assert_eq!((in_a_row.isolated(), in_a_row.bursts()), (0, 1));
+    assert_eq!((every_other.isolated(), every_other.bursts()), (6, 0));
 }
 
 #[test]
 fn a_run_goes_on_over_the_wrap_of_sequence_numbers() {
     let mut runs = LossRuns::default();
-    runs.retransmit(u32::MAX - 2 * MSS + 1, 2, MSS);
+    runs.retransmit(u32::MAX - 2 * MSS + 1, 2, 2 * MSS);
     runs.retransmit(0, 1, MSS);
     assert_eq!((runs.isolated(), runs.bursts()), (0, 1));
 }

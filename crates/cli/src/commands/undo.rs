@@ -22,13 +22,20 @@ pub fn run(_: &Arguments) -> anyhow::Result<ExitCode> {
 
 /// Says what became of the connections.
 pub fn report(restored: Restored) {
-    eprintln!("kirikae: {} connections put back, everything removed", restored.connections);
-    if restored.remaining > 0 {
+    let Restored { connections, remaining, closed } = restored;
+    let everything = if remaining + closed == 0 { ", everything removed" } else { "" };
+    eprintln!("kirikae: {connections} connections put back{everything}");
+    if remaining > 0 {
         eprintln!(
-            "kirikae: {} connections could not be put back, because no process or name leads to \
-             their network namespace or the kernel no longer has the algorithm they had; they \
-             keep the one they have until they end",
-            restored.remaining
+            "kirikae: {remaining} connections could not be put back, because no process or name \
+             leads to their network namespace or the kernel no longer has the algorithm they had; \
+             they keep the one they have until they end"
+        );
+    }
+    if closed > 0 {
+        eprintln!(
+            "kirikae: {closed} closed sockets that their programs still hold keep their algorithm \
+             in the kernel until these close them"
         );
     }
 }

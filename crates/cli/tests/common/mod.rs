@@ -1,6 +1,7 @@
 //! What the tests of the command line share.
 
 use std::fs;
+use std::io::Write;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,13 +14,20 @@ pub fn kirikae() -> Command {
     Command::new(env!("CARGO_BIN_EXE_kirikae"))
 }
 
+/// Says something although the test passes, of which cargo shows no output.
+#[allow(dead_code)]
+pub fn say(text: &str) {
+    // Not eprintln!, which the test harness catches.
+    std::io::stderr().write_all(format!("{text}\n").as_bytes()).unwrap();
+}
+
 /// Whether the host has what live switching needs; says what is missing where a test is skipped.
 #[allow(dead_code)]
 pub fn privileged() -> bool {
     match kirikae_agent::requirements() {
         Ok(()) => true,
         Err(why) => {
-            eprintln!("skipped: {why}");
+            say(&format!("skipped: {why}"));
             false
         }
     }

@@ -22,8 +22,10 @@ pub fn check(scenarios: &[Scenario]) -> Result<(), Error> {
             check_stock(name)?;
         }
     }
-    if everyone().any(|contender| !matches!(contender, Contender::Stock(_))) {
+    if everyone().any(|contender| *contender == Contender::Kirikae) {
         kirikae_agent::requirements()?;
+    } else if everyone().any(|contender| matches!(contender, Contender::Fixed(_))) {
+        kirikae_agent::algorithm_requirements()?;
     }
     Ok(())
 }
