@@ -10,7 +10,8 @@
  *  2. Idle keep (idle_keep.h).
  *
  * As in the RFC and in Linux, and unlike in the other algorithms here, growth in congestion
- * avoidance counts ACKs and not the segments they cover.
+ * avoidance counts ACKs and not the segments they cover: where every second segment is ACKed, it is
+ * half as fast as Reno's below 38 segments.
  *
  * There is no clock in it, so idle time does not count. Switched in mid-flight in congestion
  * avoidance: a(w) and b(w) are those of the window found. In slow start: as a new connection.
@@ -126,4 +127,4 @@ ALGORITHM(highspeed) = {
 	.name = "kk_highspeed",
 };
 
-ABOUT(highspeed, "RFC 3649", "very large windows; like Reno below 38 segments");
+ABOUT(highspeed, "RFC 3649", "very large windows; no faster than Reno below 38 segments");

@@ -60,13 +60,13 @@ static __always_inline void window_shrink(struct tcp_sock *tp, u32 cwnd)
 	tp->snd_ssthresh = min(tp->snd_ssthresh, cwnd);
 }
 
-/* Once per round trip. */
+/* Once per round trip, when there are samples, and BaseRTT is the lowest of them or lower. */
 static __always_inline void window_adjust(const struct vegas *v, struct sock *sk, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	u64 cwnd = tp->snd_cwnd;
-	u64 base_rtt = max(v->base_rtt_us, 1);
-	u64 rtt = max(v->rtt_us, base_rtt);
+	u64 base_rtt = v->base_rtt_us;
+	u64 rtt = v->rtt_us;
 	/* "Diff = Expected - Actual", "Expected = WindowSize/BaseRTT", what was sent in RTT */
 	u64 diff = cwnd * (rtt - base_rtt) / base_rtt;
 

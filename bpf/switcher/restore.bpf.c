@@ -67,7 +67,9 @@ static __always_inline bool is_closed(const struct sock *sk)
 SEC("iter/bpf_sk_storage_map")
 int remaining(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
-	if (ctx->sk && !is_closed(ctx->sk))
+	const struct sock *sk = ctx->sk;
+
+	if (sk && !is_closed(sk))
 		BPF_SEQ_PRINTF(ctx->meta->seq, "1\n");
 	return 0;
 }
@@ -77,8 +79,11 @@ SEC("iter/bpf_sk_storage_map")
 int closed(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
 	const struct connection *c = ctx->value;
+	const struct sock *sk = ctx->sk;
 
-	if (ctx->sk && c && is_closed(ctx->sk) && !same_name(c->current, c->original))
+	if (!c || !sk)
+		return 0;
+	if (is_closed(sk) && !same_name(c->current, c->original))
 		BPF_SEQ_PRINTF(ctx->meta->seq, "1\n");
 	return 0;
 }

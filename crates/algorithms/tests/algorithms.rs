@@ -26,10 +26,15 @@ fn slow_start_doubles_and_stops_at_ssthresh() {
 #[test]
 fn a_window_that_is_not_used_does_not_grow() {
     for algorithm in window_algorithms() {
-        let mut socket = avoiding(algorithm.name(), 200_000, 40);
-        socket.fields.set_is_cwnd_limited(0);
-        round_trip(&mut socket);
-        assert_eq!(socket.fields.snd_cwnd, 40, "{algorithm:?}");
+        for ssthresh in [20, 1000] {
+            let mut socket = avoiding(algorithm.name(), 200_000, 40);
+            socket.fields.snd_ssthresh = ssthresh;
+            socket.fields.set_is_cwnd_limited(0);
+            for _ in 0..3 {
+                round_trip(&mut socket);
+            }
+            assert_eq!(socket.fields.snd_cwnd, 40, "{algorithm:?} with ssthresh {ssthresh}");
+        }
     }
 }
 
@@ -492,7 +497,7 @@ fn take(socket: &mut Socket, step: &Step, algorithms: &[Algorithm]) {
         Step::Set { cwnd, ssthresh, limited } => {
             socket.fields.snd_cwnd = cwnd.min(socket.fields.snd_cwnd_clamp);
             socket.fields.snd_ssthresh = ssthresh.max(2);
-            socket.fields.set_is_cwnd_limited(u8::from(limited).into());
+            socket.fields.set_is_cwnd_limited(limited.into());
         }
         Step::SwitchTo { algorithm } => socket.switch_to(*algorithm.get(algorithms)),
     }

@@ -166,13 +166,91 @@ fn an_outlier_is_no_rtt_max_and_an_old_one_fades() {
     assert_eq!(before, 800);
 }
 
-/// Idle time is no part of the throughput: 20 bursts with pauses are as fast as without.
+/// "alpha <- 2 (1 - beta) alpha": with beta = 0.8, 2/5 of what it is with 0.5.
 #[test]
-fn throughput_leaves_idle_time_out() {
+fn alpha_is_by_what_was_given_up() {
+    let mut socket = socket_of(without_scaling(), 100_000);
+    socket.fields.snd_ssthresh = 5;
+    let backoffs = [(); 3].map(|()| epoch(&mut socket, 110, 500));
+    assert_eq!(backoffs, [500, 500, 800]);
+    assert_eq!(acked_for_one(&mut socket), 1000 * 5 / 2);
+}
+
+/// An RTT of 8 ms tells too little of the queue.
+#[test]
+fn backoff_is_half_at_a_short_round_trip() {
+    let mut socket = avoiding("kk_htcp", 8_000, 500);
+    for _ in 0..4 {
+        for _ in 0..20 {
+            socket.fields.snd_cwnd = 500;
+            round_trip_of(&mut socket, 9_000, 2);
+        }
+        socket.fields.snd_cwnd = 1000;
+        loss(&mut socket);
+        assert_eq!(socket.fields.snd_cwnd, 500);
+    }
+}
+
+/// B(k) is the highest throughput between two congestions: a slow end of one is no change.
+#[test]
+fn throughput_is_the_highest() {
     let mut socket = avoiding("kk_htcp", 100_000, 500);
     for n in 0..4 {
-        let backoff = epoch(&mut socket, 150, 500);
-        assert_eq!(backoff > 600, n >= 2);
-        idle(&mut socket, 5_000_000);
+        for round in 0..30 {
+            socket.fields.snd_cwnd = if round < 20 || n < 3 { 500 } else { 250 };
+            round_trip_of(&mut socket, 100_000, 2);
+        }
+        socket.fields.snd_cwnd = 1000;
+        loss(&mut socket);
+    }
+    assert_eq!(socket.fields.snd_cwnd, 800);
+}
+
+/// The ACK that closes a hole is of what had arrived before: no throughput.
+#[test]
+fn throughput_is_not_taken_in_recovery() {
+    let mut socket = avoiding("kk_htcp", 100_000, 500);
+    for _ in 0..3 {
+        epoch(&mut socket, 110, 500);
+    }
+    for _ in 0..20 {
+        socket.fields.snd_cwnd = 500;
+        round_trip_of(&mut socket, 100_000, 2);
+    }
+    socket.fields.prior_cwnd = socket.fields.snd_cwnd;
+    socket.set_state(CaState::Recovery);
+    ack(&mut socket, 5000, 100_000);
+    socket.set_state(CaState::Open);
+    for _ in 0..3 {
+        socket.fields.snd_cwnd = 500;
+        round_trip_of(&mut socket, 100_000, 2);
+    }
+    assert_eq!(epoch(&mut socket, 110, 500), 800);
+}
+
+/// Neither time in which nothing was in flight nor recovery is part of a throughput sample.
+#[test]
+fn throughput_leaves_idle_time_and_recovery_out() {
+    for recovering in [false, true] {
+        let mut socket = avoiding("kk_htcp", 100_000, 500);
+        for _ in 0..3 {
+            epoch(&mut socket, 110, 500);
+        }
+        socket.fields.snd_cwnd = 500;
+        round_trip_of(&mut socket, 100_000, 2);
+        if recovering {
+            socket.fields.prior_cwnd = 1000;
+            socket.set_state(CaState::Recovery);
+            ack(&mut socket, 1, 100_000);
+            socket.fields.tcp_mstamp += 5_000_000;
+            socket.set_state(CaState::Open);
+        } else {
+            idle(&mut socket, 5_000_000);
+        }
+        socket.fields.snd_cwnd = 500;
+        round_trip_of(&mut socket, 100_000, 2);
+        socket.fields.snd_cwnd = 1000;
+        loss(&mut socket);
+        assert_eq!(socket.fields.snd_cwnd, 800, "recovering: {recovering}");
     }
 }

@@ -116,7 +116,10 @@ fn not_root() {
     let directory = temporary("not-root");
     fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
     let binary = directory.join("kirikae");
-    fs::copy(env!("CARGO_BIN_EXE_kirikae"), &binary).unwrap();
+    // Not fs::copy: a child that another test forks at that moment would hold the file open for
+    // writing, and it could not be run.
+    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_kirikae")).arg(&binary).status();
+    assert!(copied.unwrap().success());
     let scenario = directory.join("scenario.toml");
     fs::write(&scenario, SCENARIO).unwrap();
     for arguments in [vec!["run"], vec!["bench", scenario.to_str().unwrap()]] {
