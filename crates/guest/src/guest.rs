@@ -28,7 +28,7 @@ pub struct Guest<'a> {
 
 /// The guest's time advances with its instructions, one nanosecond each, and jumps to the next
 /// timer where it has nothing to do: seconds of waiting for packets cost nothing, and how busy the
-/// host is changes nothing. With no other clock and nothing random, every run is the same.
+/// host is changes nothing. With no other clock and little that is random, runs are much the same.
 const TIME: [&str; 6] = [
     "-icount",
     "shift=0,sleep=off",

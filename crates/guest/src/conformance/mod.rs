@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::ValueEnum;
 use kirikae_agent::{Algorithms, algorithm_names};
 
@@ -41,7 +41,7 @@ struct TrialArguments {
     /// Fewer round trips, for CI
     #[arg(long)]
     short: bool,
-    /// Compare each module with itself instead, for what the measurement itself adds
+    /// Compare each module with itself instead: what the measurement itself adds
     #[arg(long)]
     control: bool,
 }
@@ -61,7 +61,13 @@ const TIMEOUT: Duration = Duration::from_secs(900);
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut trials = arguments.trials.clone();
-    trials.algorithms = names(&trials.algorithms)?;
+    if trials.algorithms.is_empty() {
+        trials.algorithms = ours();
+    }
+    let unknown = trials.algorithms.iter().find(|name| !trials.control && !ours().contains(name));
+    if let Some(unknown) = unknown {
+        bail!("no algorithm {unknown}; there are {}", ours().join(", "));
+    }
     let kernel = Kernel::of_series(KERNEL)?;
     // A guest for each path, side by side.
     let pairs = thread::scope(|scope| {
@@ -103,13 +109,9 @@ fn pairs(kernel: &Kernel, route: Route, trials: &TrialArguments) -> anyhow::Resu
     Ok(pairs)
 }
 
-fn names(asked: &[String]) -> anyhow::Result<Vec<String>> {
-    let all: Vec<_> =
-        algorithm_names().map(|name| name.trim_start_matches("kk_").to_owned()).collect();
-    if let Some(unknown) = asked.iter().find(|name| !all.contains(name)) {
-        anyhow::bail!("no algorithm {unknown}; there are {}", all.join(", "));
-    }
-    Ok(if asked.is_empty() { all } else { asked.to_vec() })
+/// Our algorithms, without kk_.
+fn ours() -> Vec<String> {
+    algorithm_names().map(|name| name.trim_start_matches("kk_").to_owned()).collect()
 }
 
 /// Runs the trials and prints each pair as a line of JSON.
