@@ -14,7 +14,10 @@
  *
  * Switched in mid-flight: the window is kept. (The textbook initialisation sets it to 2.)
  */
+#define PARAMETERS(P) \
+	P(rtt0_us, 25000, 1000, 1000000, "RTT of the connection to be as fast as, microseconds")
 #include "idle_keep.h"
+#include "parameters.h"
 #include "reno.h"
 
 struct hybla {
@@ -23,8 +26,6 @@ struct hybla {
 };
 ASSERT_FITS_PRIVATE_AREA(struct hybla);
 
-/* RTT0, the round trip of the connection to be as fast as (microseconds). */
-#define RTT0_US (25 * USEC_PER_MSEC)
 #define RHO_MAX 16
 
 /* 2^(n/8) in 1/128, n = 0..7 */
@@ -51,9 +52,9 @@ static __always_inline u32 power_of_eighths(u32 eighths)
 }
 
 /* "rho = RTT / RTT0", at least 1; in eighths. */
-static __always_inline u32 rho_8th(const struct tcp_sock *tp)
+static __always_inline u32 rho_8th(const struct sock *sk)
 {
-	u64 rho = (u64)tcp_min_rtt(tp) * 8 / RTT0_US;
+	u64 rho = (u64)tcp_min_rtt(tcp_sk(sk)) * 8 / parameter(sk, rtt0_us);
 
 	return max(min(rho, (u64)RHO_MAX * 8), 8ULL);
 }
@@ -69,14 +70,14 @@ static __always_inline void hybla_grow(struct tcp_sock *tp, struct hybla *hybla,
 
 CALLBACK(void, hybla_init, struct sock *sk)
 {
-	take_over(sk);
+	idle_keep_init(sk);
 }
 
 CALLBACK(void, hybla_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	struct hybla *hybla = inet_csk_ca(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
-	u32 rho = rho_8th(tp);
+	u32 rho = rho_8th(sk);
 
 	if (!tcp_is_cwnd_limited(sk))
 		return;
@@ -110,7 +111,7 @@ CALLBACK(void, hybla_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 
 CALLBACK(void, hybla_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
-	idle_keep_acked(sk);
+	idle_keep_acked(sk, sample);
 }
 
 ALGORITHM(hybla) = {
@@ -124,3 +125,6 @@ ALGORITHM(hybla) = {
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "kk_hybla",
 };
+
+ABOUT_WITH_PARAMETERS(hybla, "Caini, Firrincieli: TCP Hybla. IJSCN 22, 2004",
+		      "long round trips, satellites: as fast as a short one");

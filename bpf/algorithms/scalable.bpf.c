@@ -26,7 +26,7 @@ ASSERT_FITS_PRIVATE_AREA(struct scalable);
 
 CALLBACK(void, scalable_init, struct sock *sk)
 {
-	take_over(sk);
+	idle_keep_init(sk);
 }
 
 CALLBACK(void, scalable_cong_avoid, struct sock *sk, u32 ack, u32 acked)
@@ -49,7 +49,7 @@ CALLBACK(void, scalable_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 
 CALLBACK(void, scalable_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
-	idle_keep_acked(sk);
+	idle_keep_acked(sk, sample);
 }
 
 ALGORITHM(scalable) = {
@@ -63,3 +63,6 @@ ALGORITHM(scalable) = {
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "kk_scalable",
 };
+
+ABOUT(scalable, "Kelly: Scalable TCP. ACM CCR 33(2), 2003",
+      "large windows; gives up little for a loss");

@@ -21,8 +21,7 @@
 
 struct westwood {
 	struct idle_keep idle;
-	u64 sample_start_us; /* 0: begins with the next ACK */
-	u64 latest_ack_us;
+	u64 sample_start_us;  /* 0: begins with the next ACK */
 	u32 sample_delivered; /* tp->delivered at its start */
 	u32 filtered;	      /* bandwidth behind the first filter, bytes per millisecond */
 	u32 bandwidth;	      /* bandwidth estimate, bytes per millisecond; 0: none yet */
@@ -60,7 +59,6 @@ static __always_inline void sample_acked(struct westwood *w, const struct tcp_so
 {
 	u64 us = tp->tcp_mstamp - w->sample_start_us;
 
-	w->latest_ack_us = tp->tcp_mstamp;
 	if (w->sample_start_us) {
 		if (us < sample_min_us(tp))
 			return;
@@ -74,7 +72,8 @@ static __always_inline void sample_acked(struct westwood *w, const struct tcp_so
 static __always_inline void sample_end(struct westwood *w, const struct tcp_sock *tp)
 {
 	if (w->sample_start_us && tp->delivered != w->sample_delivered)
-		sample_take(w, tp, max(w->latest_ack_us - w->sample_start_us, sample_min_us(tp)));
+		sample_take(w, tp,
+			    max(w->idle.latest_ack_us - w->sample_start_us, sample_min_us(tp)));
 	w->sample_start_us = 0;
 }
 
@@ -88,7 +87,7 @@ static __always_inline u32 pipe_segments(const struct westwood *w, const struct 
 
 CALLBACK(void, westwood_init, struct sock *sk)
 {
-	take_over(sk);
+	idle_keep_init(sk);
 }
 
 CALLBACK(void, westwood_cong_avoid, struct sock *sk, u32 ack, u32 acked)
@@ -117,7 +116,7 @@ CALLBACK(void, westwood_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 
 CALLBACK(void, westwood_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
-	idle_keep_acked(sk);
+	idle_keep_acked(sk, sample);
 	sample_acked(inet_csk_ca(sk), tcp_sk(sk));
 }
 
@@ -132,3 +131,6 @@ ALGORITHM(westwood) = {
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "kk_westwood",
 };
+
+ABOUT(westwood, "Grieco, Mascolo: Westwood+. ACM CCR 34(2), 2004",
+      "lossy links: falls back to what the path carried");

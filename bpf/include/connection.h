@@ -14,8 +14,9 @@
 struct loss_runs {
 	u32 end_seq;	/* first sequence number after the latest run */
 	u32 segments;	/* its length */
-	u32 isolated;	/* segments lost in runs of at most 2, in this period */
-	u32 bursts;	/* runs of at least 3, in this period */
+	u32 spurious;	/* of these, the ones that were not lost after all */
+	s32 isolated;	/* segments lost in runs of at most 2, in this period ... */
+	s32 bursts;	/* ... and runs of at least 3; below 0 where earlier ones were not lost */
 	u32 dsack_dups; /* the socket's counter when last looked at */
 };
 
@@ -30,9 +31,23 @@ struct estimator {
 	u64 averaged_bursts;
 };
 
+/* What is known of the path's delivery, and the window before an idle gap; see idle_keep.h. */
+struct idle_keep {
+	u64 run_start_us;     /* when the present run of deliveries began; 0: not begun */
+	u64 latest_ack_us;    /* its latest ACK */
+	u32 run_start;	      /* tp->delivered at its beginning */
+	u32 latest_delivered; /* and at its latest ACK */
+	u32 rate;	      /* bytes per millisecond: the fastest remembered; 0: none yet */
+	u32 latest_rate;      /* the fastest since `rate` was last renewed */
+	u32 pipe;	      /* the most segments delivered in a round trip that are remembered */
+	u32 latest_pipe;      /* the most since `pipe` was last renewed */
+	u32 starts;	      /* transmissions after idle since both were renewed */
+	u32 cwnd;	      /* window before the kernel's cut, segments; 0: nothing to restore */
+};
+
 enum connection_flags {
 	CONNECTION_CHOICE_DUE = 1, /* there are new rates, and no choice by them yet */
-	CONNECTION_LEFT_ALONE = 2, /* the application took another algorithm itself */
+	CONNECTION_LEFT_ALONE = 2, /* its program has chosen an algorithm itself */
 };
 
 struct connection {
@@ -44,6 +59,7 @@ struct connection {
 	u32 ssthresh_before_bbr; /* 0: not in bbr */
 	struct loss_runs runs;
 	struct estimator estimator;
+	struct idle_keep idle; /* as the latest algorithm that has idle keep left it */
 };
 
 #ifdef __bpf__

@@ -13,40 +13,36 @@
  * queues there. The window to go on with is what goes out in a round trip at that rate: after the
  * gap the delivery rate is news of the path. The old window is not. One lost segment may have
  * halved it; and where it was larger, it would fill the queue from the first ACK on, when the
- * kernel takes the pacing rate from the window again.
+ * kernel takes the pacing rate from the window again. But it is never more than the old window or
+ * twice what was delivered in a round trip, beyond which nothing has been validated (RFC 7661,
+ * section 4). Where no rate is known, there is nothing to pace by, and the cut stays.
  *
  * The delivery rate is taken from the spacing of ACKs, not from the kernel's rate sample: that one
  * divides by a whole round trip and so underrates a path by the share of the round trip that a
  * short burst leaves empty.
  *
- * RFC 7661 (section 4.3) lets a window that is not in use be kept for 5 minutes; so does this.
+ * RFC 7661 lets a window that is not in use be kept for 5 minutes; so does this.
  */
 #ifndef KIRIKAE_IDLE_KEEP_H
 #define KIRIKAE_IDLE_KEEP_H
 
 #include "switching.h"
 
-#define KEEP_AT_MOST_MS (300 * 1000U)
+#define KEEP_AT_MOST_US (300ULL * USEC_PER_SEC)
 /* Fewest segments over which a delivery rate is taken: fewer are blurred by delayed ACKs. */
 #define RUN_MIN_SEGMENTS 10
 /* Most: a rate over more of them would be no news any more. */
 #define RUN_MAX_SEGMENTS 64
+/*
+ * Shortest time that a run counts as, in fractions of a round trip. ACKs that a radio link or a
+ * network card brings in one go would give any rate; and a burst that is spread over a
+ * sixteenth of a round trip loses next to nothing by it.
+ */
+#define RUN_MIN_FRACTION 16
 /* A rate is remembered for this many to twice this many transmissions after idle. */
 #define RATE_MEMORY 4
 
-/* First member of every algorithm's private area. */
-struct idle_keep {
-	u64 rate;	      /* bytes per second: the fastest remembered; 0: none yet */
-	u64 latest_rate;      /* the fastest since `rate` was last renewed */
-	u64 run_start_us;     /* when the present run of deliveries began; 0: not begun */
-	u64 latest_ack_us;    /* its latest ACK */
-	u32 run_start;	      /* tp->delivered at its beginning */
-	u32 latest_delivered; /* and at its latest ACK */
-	u32 cut_ms;	      /* when the window was about to be cut */
-	u32 cwnd;	      /* window before the cut, segments; 0: nothing to restore */
-	u32 starts;	      /* transmissions after idle since `rate` was renewed */
-};
-
+/* First member of every private area. */
 static __always_inline struct idle_keep *idle_keep(const struct sock *sk)
 {
 	return inet_csk_ca(sk);
@@ -59,42 +55,46 @@ static __always_inline void idle_keep_run_end(struct idle_keep *keep, const stru
 	u64 us = keep->latest_ack_us - keep->run_start_us;
 
 	if (keep->run_start_us && segments >= RUN_MIN_SEGMENTS) {
-		u64 rate = (u64)segments * tp->mss_cache * USEC_PER_SEC / max(us, 1ULL);
+		u64 bytes = (u64)segments * tp->mss_cache;
+		u64 rate;
 
-		keep->latest_rate = max(keep->latest_rate, rate);
+		us = max(us, (u64)tcp_min_rtt(tp) / RUN_MIN_FRACTION);
+		rate = bytes * USEC_PER_MSEC / max(us, 1ULL);
+		keep->latest_rate = max(keep->latest_rate, (u32)min(rate, (u64)~0U));
 	}
 	keep->run_start_us = 0;
 }
 
 /* A fresh maximum every RATE_MEMORY transmissions, so that an old, faster path is forgotten. */
-static __always_inline void idle_keep_age_rate(struct idle_keep *keep)
+static __always_inline void idle_keep_age(struct idle_keep *keep)
 {
 	keep->rate = max(keep->rate, keep->latest_rate);
+	keep->pipe = max(keep->pipe, keep->latest_pipe);
 	if (++keep->starts < RATE_MEMORY)
 		return;
-	if (keep->latest_rate)
+	if (keep->latest_rate) {
 		keep->rate = keep->latest_rate;
+		keep->pipe = keep->latest_pipe;
+	}
 	keep->latest_rate = 0;
+	keep->latest_pipe = 0;
 	keep->starts = 0;
 }
 
+/* Bytes per millisecond. */
 static __always_inline u64 idle_keep_pacing_rate(const struct idle_keep *keep)
 {
-	return keep->rate + keep->rate / 4;
+	return (u64)keep->rate + keep->rate / 4;
 }
 
-/* The window to go on with: what is paced out in a round trip; without a rate, the old one. */
+/* The window to go on with: what is paced out in a round trip, as far as it has been validated. */
 static __always_inline u32 idle_keep_window(const struct idle_keep *keep, const struct tcp_sock *tp)
 {
-	u64 bytes = idle_keep_pacing_rate(keep) * tcp_min_rtt(tp) / USEC_PER_SEC;
-	u64 window = keep->rate ? bytes / max(tp->mss_cache, 1) : keep->cwnd;
+	u64 bytes = idle_keep_pacing_rate(keep) * tcp_min_rtt(tp) / USEC_PER_MSEC;
+	u64 window = bytes / max(tp->mss_cache, 1);
 
+	window = min(window, (u64)max(keep->cwnd, 2 * keep->pipe));
 	return min(window, (u64)tp->snd_cwnd_clamp);
-}
-
-static __always_inline u32 now_ms(const struct tcp_sock *tp)
-{
-	return tp->tcp_mstamp / USEC_PER_MSEC;
 }
 
 /* Nothing was in flight and something is about to be: restore the window, pace it. */
@@ -103,15 +103,15 @@ static __always_inline void idle_keep_start(struct sock *sk, struct idle_keep *k
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	idle_keep_run_end(keep, tp);
-	idle_keep_age_rate(keep);
-	if (keep->cwnd && now_ms(tp) - keep->cut_ms < KEEP_AT_MOST_MS)
-		tp->snd_cwnd = max(tp->snd_cwnd, idle_keep_window(keep, tp));
-	keep->cwnd = 0;
+	idle_keep_age(keep);
 	if (!keep->rate)
 		return;
+	if (keep->cwnd && tp->tcp_mstamp - keep->latest_ack_us < KEEP_AT_MOST_US)
+		tp->snd_cwnd = max(tp->snd_cwnd, idle_keep_window(keep, tp));
 	if (sk->sk_pacing_status == SK_PACING_NONE)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
-	sk->sk_pacing_rate = min(idle_keep_pacing_rate(keep), (u64)sk->sk_max_pacing_rate);
+	sk->sk_pacing_rate = min(idle_keep_pacing_rate(keep) * (USEC_PER_SEC / USEC_PER_MSEC),
+				 (u64)sk->sk_max_pacing_rate);
 }
 
 /* For cwnd_event. */
@@ -121,12 +121,11 @@ static __always_inline void idle_keep_event(struct sock *sk, enum tcp_ca_event e
 
 	if (event == CA_EVENT_CWND_RESTART) {
 		/* Comes once per buffer written until something is sent: the first counts. */
-		if (!keep->cwnd) {
+		if (!keep->cwnd)
 			keep->cwnd = tcp_sk(sk)->snd_cwnd;
-			keep->cut_ms = now_ms(tcp_sk(sk));
-		}
 	} else if (event == CA_EVENT_TX_START) {
 		idle_keep_start(sk, keep);
+		keep->cwnd = 0;
 	}
 }
 
@@ -144,8 +143,8 @@ static __always_inline bool idle_keep_stalled(const struct idle_keep *keep,
 	return gap > tp->srtt_us >> 4 && gap * segments > run * 8;
 }
 
-/* For pkts_acked: measures the delivery rate. */
-static __always_inline void idle_keep_acked(struct sock *sk)
+/* For pkts_acked: measures what the path delivers. */
+static __always_inline void idle_keep_acked(struct sock *sk, const struct ack_sample *sample)
 {
 	struct idle_keep *keep = idle_keep(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -159,11 +158,31 @@ static __always_inline void idle_keep_acked(struct sock *sk)
 	}
 	keep->latest_ack_us = tp->tcp_mstamp;
 	keep->latest_delivered = tp->delivered;
+	/* An ACK of nothing new has no sample, and the kernel's count is of all that there was. */
+	if (sample->pkts_acked || sample->rtt_us >= 0) {
+		u32 pipe = sample->in_flight / max(tp->mss_cache, 1);
+
+		keep->latest_pipe = max(keep->latest_pipe, pipe);
+	}
 }
 
-/* The successor finds pacing as it was before this algorithm turned it on. */
+/* To be called by init: what a predecessor knew of the path goes on being known. */
+static __always_inline void idle_keep_init(struct sock *sk)
+{
+	const struct connection *connection = connection_of(sk);
+
+	take_over(sk);
+	if (connection)
+		*idle_keep(sk) = connection->idle;
+}
+
+/* The successor finds that knowledge, and pacing as it was before this algorithm turned it on. */
 CALLBACK(void, idle_keep_release, struct sock *sk)
 {
+	struct connection *connection = connection_of(sk);
+
+	if (connection)
+		connection->idle = *idle_keep(sk);
 	if (idle_keep(sk)->rate && pacing_is_ours(sk))
 		sk->sk_pacing_status = SK_PACING_NONE;
 }

@@ -25,6 +25,7 @@ typedef __u16 u16;
 typedef __u32 u32;
 typedef __u64 u64;
 typedef __s32 s32;
+typedef __s64 s64;
 
 #ifndef __cplusplus
 typedef _Bool bool;
@@ -65,6 +66,8 @@ enum sk_pacing { SK_PACING_NONE, SK_PACING_NEEDED, SK_PACING_FQ };
 #define TCP_CA_NAME_MAX 16
 #define USEC_PER_SEC 1000000U
 #define USEC_PER_MSEC 1000U
+
+#define PARAMETERS_MAX 8
 
 struct minmax_sample {
 	u32 t;
@@ -111,14 +114,34 @@ struct tcp_sock {
 	struct minmax rtt_min; /* microseconds, windowed minimum */
 #ifndef __bpf__
 	struct connection *connection; /* what sk_storage holds in the kernel, or NULL */
+	u32 parameters[PARAMETERS_MAX];
 #endif
 } KERNEL_STRUCT;
 
 struct ack_sample {
 	u32 pkts_acked; /* segments cumulatively ACKed */
 	s32 rtt_us;	/* negative: no sample */
-	u32 in_flight;
+	u32 in_flight;	/* bytes delivered since the latest of them was sent */
 } KERNEL_STRUCT;
+
+#ifndef __bpf__
+/* A value that an operator may set; see parameters.h. */
+struct parameter {
+	const char *name;
+	u32 preset;
+	u32 lowest;
+	u32 highest;
+	const char *what;
+};
+
+/* What `kirikae algorithms` tells of one. */
+struct about {
+	const char *source;
+	const char *good_at;
+	const struct parameter *parameters;
+	u32 parameters_count;
+};
+#endif
 
 /* The callbacks an algorithm may have. ssthresh, undo_cwnd and cong_avoid are compulsory. */
 struct tcp_congestion_ops {
@@ -137,12 +160,21 @@ struct tcp_congestion_ops {
 /*
  * CALLBACK(type, name, arguments) opens a callback, ALGORITHM(variable) its registration.
  * A callback is named in the registration as a void pointer, because for BPF it takes a context.
+ *
+ * ABOUT(variable, source, what it is good at) tells people what the kernel need not know;
+ * ABOUT_WITH_PARAMETERS where there are parameters (parameters.h).
  */
 #ifdef __bpf__
 #define CALLBACK(type, name, args...) SEC("struct_ops") type BPF_PROG(name, ##args)
 #define ALGORITHM(variable) \
 	char _license[] SEC("license") = "Dual BSD/GPL"; \
 	SEC(".struct_ops.link") struct tcp_congestion_ops variable
+#define ABOUT(...) _Static_assert(1, "")
+#define ABOUT_WITH_PARAMETERS(...) _Static_assert(1, "")
+#define PARAMETER_VALUE(name, preset, ...) [PARAMETER_##name] = preset,
+#define PARAMETERS_DEFINED(list) \
+	const volatile u32 parameters[] SEC(".rodata.parameters") = {list(PARAMETER_VALUE)};
+#define parameter(sk, name) (parameters[PARAMETER_##name])
 #define ca_state(sk) BPF_CORE_READ_BITFIELD(inet_csk(sk), icsk_ca_state)
 #define cwnd_limited_flag(tp) BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited)
 #else
@@ -150,6 +182,16 @@ struct tcp_congestion_ops {
 #define ALGORITHM(variable) \
 	extern const struct tcp_congestion_ops kk_##variable; \
 	const struct tcp_congestion_ops kk_##variable
+#define ABOUT_OF(variable, ...) \
+	extern const struct about kk_##variable##_about; \
+	const struct about kk_##variable##_about = {__VA_ARGS__}
+#define ABOUT(variable, source, good_at) ABOUT_OF(variable, source, good_at, 0, 0)
+#define ABOUT_WITH_PARAMETERS(variable, source, good_at) \
+	ABOUT_OF(variable, source, good_at, parameters, PARAMETERS_COUNT)
+#define PARAMETER_DESCRIBED(name, ...) {#name, __VA_ARGS__},
+#define PARAMETERS_DEFINED(list) \
+	static const struct parameter parameters[] = {list(PARAMETER_DESCRIBED)};
+#define parameter(sk, name) (tcp_sk(sk)->parameters[PARAMETER_##name])
 #define ca_state(sk) (inet_csk(sk)->icsk_ca_state)
 #define cwnd_limited_flag(tp) ((tp)->is_cwnd_limited)
 #endif

@@ -31,19 +31,25 @@ static __always_inline void reno_additive_increase(struct tcp_sock *tp, u32 per,
 	tp->snd_cwnd = min(tp->snd_cwnd + grow, tp->snd_cwnd_clamp);
 }
 
-/* Slow start, then additive increase; nothing while the window is not used. */
-static __always_inline void reno_grow(struct sock *sk, u32 per, u32 acked)
+/*
+ * What comes before congestion avoidance: slow start, and nothing while the window is not used.
+ * Returns the ACKed segments that are left for congestion avoidance.
+ */
+static __always_inline u32 reno_before_avoidance(struct sock *sk, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	if (!tcp_is_cwnd_limited(sk))
-		return;
-	if (tcp_in_slow_start(tp)) {
-		acked = reno_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
-	reno_additive_increase(tp, per, acked);
+		return 0;
+	return tcp_in_slow_start(tp) ? reno_slow_start(tp, acked) : acked;
+}
+
+/* Slow start, then additive increase. */
+static __always_inline void reno_grow(struct sock *sk, u32 per, u32 acked)
+{
+	acked = reno_before_avoidance(sk, acked);
+	if (acked)
+		reno_additive_increase(tcp_sk(sk), per, acked);
 }
 
 /* For undo_cwnd: a reduction that proves to have been wrong is taken back in full. */

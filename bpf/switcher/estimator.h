@@ -25,10 +25,13 @@ static __always_inline u32 estimator_period_us(u32 fixed_us, u32 srtt_us)
 	return fixed_us ? fixed_us : max(srtt_us, PERIOD_MIN_US);
 }
 
-static __always_inline u64 moving_average(u64 average, u32 count)
+/* Counts below 0 take back what earlier ones brought in; the average never falls below 0. */
+static __always_inline u64 moving_average(u64 average, s64 count)
 {
-	return average - (average >> AVERAGE_SHIFT) +
-	       ((u64)count << (AVERAGE_SCALE - AVERAGE_SHIFT));
+	s64 next = average - (average >> AVERAGE_SHIFT);
+
+	next += count * (1 << (AVERAGE_SCALE - AVERAGE_SHIFT));
+	return next > 0 ? next : 0;
 }
 
 static __always_inline u32 rate_ppb(u64 losses, u64 sent)
@@ -40,7 +43,8 @@ static __always_inline u32 rate_ppb(u64 losses, u64 sent)
 
 /*
  * Ends the period when it is over; `segs_out` is the socket's count of segments sent. Returns
- * whether it was, that is, whether there are new rates to choose by.
+ * whether there is something to choose by: new rates, or, when the first period begins with the
+ * first ACK, the round-trip time.
  */
 static __always_inline bool estimator_update(struct estimator *e, struct loss_runs *runs,
 					     u64 now_us, u32 period_us, u32 segs_out)

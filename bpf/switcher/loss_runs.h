@@ -25,6 +25,8 @@ static __always_inline void loss_runs_retransmit(struct loss_runs *runs, u32 seq
 
 	if (runs->segments && seq == runs->end_seq)
 		before_it = runs->segments; /* the run goes on */
+	else
+		runs->spurious = 0;
 	runs->segments = before_it + segments;
 	runs->end_seq = seq + segments * mss;
 
@@ -32,18 +34,29 @@ static __always_inline void loss_runs_retransmit(struct loss_runs *runs, u32 seq
 		runs->isolated += segments;
 	} else if (before_it < BURST_RUN_SEGMENTS) {
 		/* What had looked isolated was the beginning of a burst loss. */
-		runs->isolated -= min(runs->isolated, before_it);
+		runs->isolated -= before_it;
 		runs->bursts++;
 	}
 }
 
-/* The receiver had a segment already (DSACK, RFC 2883): it was sent again without being lost. */
+/*
+ * The receiver had segments already (DSACK, RFC 2883): they were sent again without being lost.
+ * The report comes a round trip later, so that what it takes back may have been counted in an
+ * earlier period. A burst loss is taken back when all of its segments turn out to have been there,
+ * as after a timeout that was none; what goes beyond the latest run were isolated losses.
+ */
 static __always_inline void loss_runs_dsack(struct loss_runs *runs, u32 dsack_dups)
 {
 	u32 spurious = dsack_dups - runs->dsack_dups;
+	u32 of_burst = 0;
 
-	runs->isolated -= min(runs->isolated, spurious);
 	runs->dsack_dups = dsack_dups;
+	if (runs->segments >= BURST_RUN_SEGMENTS)
+		of_burst = min(spurious, runs->segments - runs->spurious);
+	runs->spurious += of_burst;
+	if (of_burst && runs->spurious == runs->segments)
+		runs->bursts--;
+	runs->isolated -= spurious - of_burst;
 }
 
 #endif

@@ -53,23 +53,43 @@ static __always_inline u32 column_of(const struct latency_table *table, const ch
 	return 0;
 }
 
-/* A connection begins. One whose program chose its algorithm itself is left alone. */
+/* Whether TCP_CONGESTION was set on a socket. A switch of ours sets the kernel's flag, too. */
+static __always_inline bool program_chose(struct tcp_sock *tp)
+{
+	return BPF_CORE_READ_BITFIELD(inet_csk(tcp_to_sock(tp)), icsk_ca_setsockopt);
+}
+
+/*
+ * A connection begins. One whose program chose its algorithm itself is left alone, and so is one
+ * that dctcp carries: that lives from the marks of a data centre's switches, not from losses.
+ */
 static __always_inline void meet(struct bpf_sock_ops *ctx, struct bpf_sock *sk, struct tcp_sock *tp)
 {
 	const struct latency_table *table = latency_table();
+	char dctcp[TCP_CA_NAME_MAX] = "dctcp";
 	struct connection *c;
 
-	if (!table || BPF_CORE_READ_BITFIELD(inet_csk(tcp_to_sock(tp)), icsk_ca_setsockopt))
+	if (!table)
 		return;
-	c = bpf_sk_storage_get(&connections, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-	if (!c)
-		return;
-	if (bpf_getsockopt(ctx, SOL_TCP, TCP_CONGESTION, c->original, sizeof(c->original))) {
-		bpf_sk_storage_delete(&connections, sk);
-		return;
+	c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	if (!c) {
+		if (program_chose(tp))
+			return;
+		c = bpf_sk_storage_get(&connections, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+		if (!c)
+			return;
+		if (bpf_getsockopt(ctx, SOL_TCP, TCP_CONGESTION, c->original, TCP_CA_NAME_MAX) ||
+		    same_name(c->original, dctcp)) {
+			bpf_sk_storage_delete(&connections, sk);
+			return;
+		}
+		__builtin_memcpy(c->current, c->original, sizeof(c->current));
+		c->algorithm = column_of(table, c->original);
 	}
-	__builtin_memcpy(c->current, c->original, sizeof(c->current));
-	c->algorithm = column_of(table, c->original);
+	/* A socket that is connected anew still has what it was given, but its counts begin at 0.
+	 */
+	__builtin_memset(&c->estimator, 0, sizeof(c->estimator));
+	__builtin_memset(&c->runs, 0, sizeof(c->runs));
 	c->runs.dsack_dups = tp->dsack_dups;
 	bpf_sock_ops_cb_flags_set(ctx, ctx->bpf_sock_ops_cb_flags | BPF_SOCK_OPS_RETRANS_CB_FLAG |
 					       BPF_SOCK_OPS_RTT_CB_FLAG);
@@ -159,8 +179,8 @@ static __always_inline void decide(struct bpf_sock_ops *ctx, struct tcp_sock *tp
 		return;
 	if (bpf_getsockopt(ctx, SOL_TCP, TCP_CONGESTION, in_use, sizeof(in_use)))
 		return;
-	if (!same_name(in_use, c->current)) {
-		c->flags |= CONNECTION_LEFT_ALONE; /* the program has taken another since */
+	if (!same_name(in_use, c->current) || (!c->switches && program_chose(tp))) {
+		c->flags |= CONNECTION_LEFT_ALONE; /* the program has chosen since */
 		return;
 	}
 	best = choose(table, &measured, &predicted_us) % TABLE_ALGORITHMS;

@@ -18,7 +18,7 @@ fn main() {
 
     let mut list = String::from("&[\n");
     for name in &algorithms {
-        let object = compile(&bpf, &format!("algorithms/{name}.bpf.c"), &out);
+        let object = compile(&bpf, &bpf.join(format!("algorithms/{name}.bpf.c")), &out);
         writeln!(
             list,
             "Source {{ name: \"kk_{name}\", object: include_bytes!({:?}) }},",
@@ -29,16 +29,19 @@ fn main() {
     list.push(']');
     fs::write(out.join("algorithms.rs"), list).expect("OUT_DIR is writable");
 
-    compile(&bpf, "switcher/switcher.bpf.c", &out);
-    compile(&bpf, "switcher/restore.bpf.c", &out);
+    for program in ["switcher", "restore"] {
+        compile(&bpf, &bpf.join(format!("switcher/{program}.bpf.c")), &out);
+    }
+    let wrapper = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/reno_wrapper.bpf.c");
+    println!("cargo::rerun-if-changed={}", wrapper.display());
+    compile(&bpf, &wrapper, &out);
 }
 
-/// Compiles `bpf/<source>` to an object of the same name in `out`.
-fn compile(bpf: &Path, source: &str, out: &Path) -> PathBuf {
-    let path = bpf.join(source);
-    let object = out.join(path.file_stem().expect("a file")).with_extension("bpf.o");
+/// Compiles a source to an object of the same name in `out`.
+fn compile(bpf: &Path, source: &Path, out: &Path) -> PathBuf {
+    let object = out.join(source.file_stem().expect("a file")).with_extension("bpf.o");
     SkeletonBuilder::new()
-        .source(&path)
+        .source(source)
         .obj(&object)
         .clang_args([
             "-I".as_ref(),
@@ -49,6 +52,6 @@ fn compile(bpf: &Path, source: &str, out: &Path) -> PathBuf {
             "-Werror".as_ref(),
         ])
         .build()
-        .unwrap_or_else(|error| panic!("bpf/{source}: {error:?}"));
+        .unwrap_or_else(|error| panic!("{}: {error:?}", source.display()));
     object
 }

@@ -32,7 +32,12 @@ fn main() {
     let mut list = String::from("&[\n");
     for name in &algorithms {
         writeln!(declarations, "extern const struct tcp_congestion_ops kk_{name};").unwrap();
-        writeln!(list, "Registration(&raw const c::kk_{name}),").unwrap();
+        writeln!(declarations, "extern const struct about kk_{name}_about;").unwrap();
+        writeln!(
+            list,
+            "Registration {{ ops: &raw const c::kk_{name}, about: &raw const c::kk_{name}_about }},"
+        )
+        .unwrap();
     }
     list.push(']');
     fs::write(out.join("algorithms.rs"), list).expect("OUT_DIR is writable");
@@ -43,7 +48,7 @@ fn main() {
         .allowlist_item(
             "kk_.*|tcp_ca_.*|TCP_.*|TABLE_.*|SK_PACING_.*|sk_pacing|tcp_sock|latency_table",
         )
-        .allowlist_item("CA_EVENT_.*|ack_sample|connection")
+        .allowlist_item("CA_EVENT_.*|PARAMETERS_MAX|ack_sample|connection|about|parameter")
         .derive_default(true)
         .generate_comments(false)
         .layout_tests(false)

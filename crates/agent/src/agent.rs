@@ -81,11 +81,9 @@ impl Agent {
 
     /// Stops switching, puts every connection back, unregisters the algorithms.
     pub fn stop(self) -> Result<Restored, Error> {
-        let restored = self.attached.detach()?;
-        if let Some(state) = self.state {
-            state.remove()?;
-        }
-        Ok(restored)
+        let restored = self.attached.detach();
+        let removed = self.state.map_or(Ok(()), State::remove);
+        restored.and_then(|restored| removed.map(|()| restored))
     }
 }
 
@@ -110,10 +108,11 @@ pub fn undo() -> Result<Option<Restored>, Error> {
 }
 
 fn take_away(state: State) -> Result<Restored, Error> {
-    let Pinned { switcher, connections, algorithms } = state.pinned()?;
-    let restored = Attached { switcher, connections, algorithms }.detach()?;
-    state.remove()?;
-    Ok(restored)
+    let restored = state.pinned().and_then(|Pinned { switcher, connections, algorithms }| {
+        Attached { switcher, connections, algorithms }.detach()
+    });
+    let removed = state.remove();
+    restored.and_then(|restored| removed.map(|()| restored))
 }
 
 /// What is in the kernel.
@@ -152,15 +151,13 @@ impl Attached {
     }
 
     /// No new switches, then the connections, then the algorithms: no connection is ever left on
-    /// one that the next connection could not have.
+    /// one that the next connection could not have. What fails keeps nothing else in the kernel;
+    /// the first error is returned.
     fn detach(self) -> Result<Restored, Error> {
-        self.switcher.map_or(Ok(()), release)?;
-        let restored = match &self.connections {
-            Some(connections) => restore(connections)?,
-            None => Restored::default(),
-        };
-        self.algorithms.into_iter().try_for_each(release)?;
-        Ok(restored)
+        let switcher = self.switcher.map_or(Ok(()), release);
+        let restored = self.connections.map_or(Ok(Restored::default()), |map| restore(&map));
+        let algorithms = self.algorithms.into_iter().map(release).fold(Ok(()), Result::and);
+        switcher.and(restored).and_then(|restored| algorithms.map(|()| restored))
     }
 }
 

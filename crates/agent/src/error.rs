@@ -1,5 +1,7 @@
 //! Why the agent could not start or stop.
 
+use crate::libbpf;
+
 /// Why the agent could not start or stop.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -23,6 +25,7 @@ pub(crate) trait Doing<T> {
 
 impl<T, E: std::fmt::Display> Doing<T> for Result<T, E> {
     fn doing(self, what: impl FnOnce() -> String) -> Result<T, Error> {
-        self.map_err(|cause| Error::Failed { doing: what(), cause: format!("{cause:#}") })
+        let reason = libbpf::take_reason().map(|reason| format!(": {reason}")).unwrap_or_default();
+        self.map_err(|cause| Error::Failed { doing: what(), cause: format!("{cause:#}{reason}") })
     }
 }

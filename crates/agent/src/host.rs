@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use libbpf_rs::btf::{Btf, types::Struct};
+
 use crate::error::{Doing, Error};
+use crate::libbpf;
 
 /// Links of struct_ops, with which an algorithm leaves the kernel when the agent does, came then.
 const LINKS_OF_STRUCT_OPS: (u32, u32) = (6, 4);
@@ -44,6 +47,16 @@ fn can_load_bpf() -> Result<(), Error> {
              Debian 12's have)"
         )));
     }
+    // Everything that calls libbpf asks this first.
+    libbpf::listen();
+    if has_member("tcp_congestion_ops", "cwnd_event_tx_start")? {
+        return Err(Error::Missing(format!(
+            "Linux {} is too new: from 7.1 on it tells an algorithm of the first transmission \
+             after idle in another way (cwnd_event_tx_start), which ours do not listen to yet. \
+             Boot a kernel before 7.1",
+            kernel_release()?
+        )));
+    }
     Ok(())
 }
 
@@ -57,6 +70,13 @@ fn at_least(oldest: (u32, u32), what_for: &str) -> Result<(), Error> {
         "Linux {release} is too old: {what_for} need {major}.{minor} or later. Install a newer \
          kernel (Debian: linux-image-amd64 from backports)"
     )))
+}
+
+/// Whether a struct of the running kernel has a member of this name.
+fn has_member(structure: &str, member: &str) -> Result<bool, Error> {
+    let btf = Btf::from_vmlinux().doing(|| format!("reading {BTF}"))?;
+    let Some(structure) = btf.type_by_name::<Struct>(structure) else { return Ok(false) };
+    Ok(structure.iter().any(|m| m.name.is_some_and(|name| name == member)))
 }
 
 /// Release of the running kernel, for instance `6.12.9-amd64`.
@@ -101,6 +121,16 @@ mod tests {
         assert_eq!(version("6.1.0-28-amd64"), Some((6, 1)));
         assert_eq!(version("unknown"), None);
         assert!((6, 12) > LINKS_OF_STRUCT_OPS && (7, 0) > LINKS_OF_STRUCT_OPS);
+    }
+
+    #[test]
+    fn members_are_found_in_the_running_kernel() {
+        if !Path::new(BTF).exists() {
+            eprintln!("skipped: {BTF} is not there");
+            return;
+        }
+        assert!(has_member("tcp_congestion_ops", "cwnd_event").unwrap());
+        assert!(!has_member("tcp_congestion_ops", "cwnd").unwrap());
     }
 
     #[test]

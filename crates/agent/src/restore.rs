@@ -26,25 +26,25 @@ const BETWEEN_PASSES: Duration = Duration::from_millis(50);
 pub struct Restored {
     /// Put back on the algorithm they had.
     pub connections: usize,
-    /// Not reached, because no process and no name leads to their network namespace; they keep
-    /// the algorithm they have until they end.
-    pub unreachable: usize,
+    /// Not put back, because no process and no name leads to their network namespace, or the
+    /// kernel no longer has the algorithm they had; they keep the one they have until they end.
+    pub remaining: usize,
 }
 
 /// Restores every connection of `connections`; the switcher must have been detached before.
 pub(crate) fn restore(connections: &MapHandle) -> Result<Restored, Error> {
     let gently = Restorer::load(connections, false)?;
     let deadline = Instant::now() + WAIT_FOR_RECOVERY;
-    let mut restored = Restored { unreachable: gently.remaining(connections)?, connections: 0 };
-    while restored.unreachable > 0 {
+    let mut restored = Restored { remaining: gently.remaining(connections)?, connections: 0 };
+    while restored.remaining > 0 {
         let late = Instant::now() > deadline;
         restored.connections +=
             if late { Restorer::load(connections, true)?.pass()? } else { gently.pass()? };
-        restored.unreachable = gently.remaining(connections)?;
+        restored.remaining = gently.remaining(connections)?;
         if late {
             break;
         }
-        if restored.unreachable > 0 {
+        if restored.remaining > 0 {
             thread::sleep(BETWEEN_PASSES);
         }
     }

@@ -4,7 +4,7 @@
 
 use std::fs::{self, DirBuilder, File};
 use std::io::ErrorKind;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use libbpf_rs::{Link, MapHandle};
@@ -15,14 +15,14 @@ use crate::algorithms::algorithm_names;
 use crate::error::{Doing, Error};
 
 const DIRECTORY: &str = "/run/kirikae";
-const LOCK: &str = "/run/kirikae/lock";
 /// A BPF file system of our own: the host's /sys/fs/bpf may not be mounted, and this one can be
 /// taken away whole.
 const PINS: &str = "/run/kirikae/bpf";
 const SWITCHER: &str = "switcher";
 const CONNECTIONS: &str = "connections";
 
-/// Held by the one agent that may pin; released by the kernel when the agent dies.
+/// A lock on the directory, held by the one agent that may pin; released by the kernel when the
+/// agent dies.
 pub(crate) struct State {
     _lock: Flock<File>,
 }
@@ -37,18 +37,25 @@ pub(crate) struct Pinned {
 impl State {
     /// Takes the lock; refuses while another agent holds it.
     pub fn acquire() -> Result<State, Error> {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(DIRECTORY)
-            .doing(|| format!("creating {DIRECTORY}"))?;
-        let file = File::create(LOCK).doing(|| format!("creating {LOCK}"))?;
-        let lock =
-            Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| Error::Failed {
-                doing: "taking over this host's connections".into(),
-                cause: "another kirikae agent is running; stop it first (Ctrl-C or SIGTERM)".into(),
+        loop {
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(DIRECTORY)
+                .doing(|| format!("creating {DIRECTORY}"))?;
+            let directory = File::open(DIRECTORY).doing(|| format!("opening {DIRECTORY}"))?;
+            let lock = Flock::lock(directory, FlockArg::LockExclusiveNonblock).map_err(|_| {
+                Error::Failed {
+                    doing: "taking over this host's connections".into(),
+                    cause: "another kirikae agent is running; stop it first (Ctrl-C or SIGTERM)"
+                        .into(),
+                }
             })?;
-        Ok(State { _lock: lock })
+            // An agent that stopped in between has removed what we hold.
+            if is_at(&lock, DIRECTORY) {
+                return Ok(State { _lock: lock });
+            }
+        }
     }
 
     /// Whether an agent died here, or is running.
@@ -96,17 +103,20 @@ impl State {
         map.pin(pin(CONNECTIONS)).doing(|| "pinning the map of connections".into())
     }
 
-    /// Takes everything away, the lock last.
+    /// Takes everything away, the directory and with it the lock last.
     pub fn remove(self) -> Result<(), Error> {
-        match umount2(PINS, MntFlags::MNT_DETACH) {
-            Ok(()) | Err(nix::Error::EINVAL | nix::Error::ENOENT) => {}
-            Err(error) => return Err(error).doing(|| format!("unmounting {PINS}")),
-        }
-        if Path::new(PINS).exists() {
-            fs::remove_dir(PINS).doing(|| format!("removing {PINS}"))?;
-        }
-        fs::remove_file(LOCK).doing(|| format!("removing {LOCK}"))?;
-        fs::remove_dir(DIRECTORY).doing(|| format!("removing {DIRECTORY}"))
+        // Nothing is mounted where starting failed; what stays mounted cannot be removed below.
+        let _ = umount2(PINS, MntFlags::MNT_DETACH);
+        fs::remove_dir_all(DIRECTORY).doing(|| format!("removing {DIRECTORY}"))
+    }
+}
+
+/// Whether this path leads to this file.
+fn is_at(file: &File, path: &str) -> bool {
+    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(held), Ok(there)) => identity(held) == identity(there),
+        _ => false,
     }
 }
 

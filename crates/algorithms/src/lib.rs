@@ -1,9 +1,11 @@
 //! The C of `bpf/`, compiled natively behind a safe interface: the same algorithms and the same
 //! switcher that run in the kernel, for tests and for the simulator.
 
+mod algorithm;
 mod c;
 mod socket;
 mod switcher;
 
-pub use socket::{Algorithm, CaEvent, CaState, Socket};
+pub use algorithm::{Algorithm, Parameter, ParameterError};
+pub use socket::{CaEvent, CaState, Socket};
 pub use switcher::{Choice, Estimator, LossRuns, Measured, choose, period_us};

@@ -1,46 +1,7 @@
 //! A TCP socket as an algorithm sees it, and the callbacks in which the kernel calls it.
 
-use std::ffi::CStr;
-use std::fmt;
-
+use crate::Algorithm;
 use crate::c;
-
-struct Registration(*const c::tcp_congestion_ops);
-
-// SAFETY: points to a constant of the C code, which nothing writes.
-unsafe impl Sync for Registration {}
-
-static REGISTRATIONS: &[Registration] = include!(concat!(env!("OUT_DIR"), "/algorithms.rs"));
-
-/// A congestion control of `bpf/algorithms/`.
-#[derive(Clone, Copy)]
-pub struct Algorithm(&'static c::tcp_congestion_ops);
-
-impl Algorithm {
-    /// All of them, by name in alphabetical order.
-    pub fn all() -> impl Iterator<Item = Algorithm> {
-        // SAFETY: constants of the C code, never written.
-        REGISTRATIONS.iter().map(|registration| Algorithm(unsafe { &*registration.0 }))
-    }
-
-    /// The one with this in-kernel name (`kk_...`).
-    pub fn named(name: &str) -> Option<Algorithm> {
-        Algorithm::all().find(|algorithm| algorithm.name() == name)
-    }
-
-    /// In-kernel name.
-    pub fn name(self) -> &'static str {
-        // SAFETY: `name` is initialised from a string literal shorter than the array.
-        let name = unsafe { CStr::from_ptr(self.0.name.as_ptr()) };
-        name.to_str().expect("names are ASCII")
-    }
-}
-
-impl fmt::Debug for Algorithm {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// `enum tcp_ca_state`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +59,7 @@ impl Socket {
 
     /// Switches as the kernel does: release, private area zeroed, init; window and ssthresh stay.
     pub fn switch_to(&mut self, algorithm: Algorithm) {
-        if let Some(release) = self.algorithm.0.release {
+        if let Some(release) = self.algorithm.ops.release {
             self.call(|sk| unsafe { release(sk) });
         }
         self.algorithm = algorithm;
@@ -107,14 +68,14 @@ impl Socket {
     }
 
     fn init(&mut self) {
-        if let Some(init) = self.algorithm.0.init {
+        if let Some(init) = self.algorithm.ops.init {
             self.call(|sk| unsafe { init(sk) });
         }
     }
 
     /// `set_state`, after the socket's own state.
     pub fn set_state(&mut self, state: CaState) {
-        if let Some(set_state) = self.algorithm.0.set_state {
+        if let Some(set_state) = self.algorithm.ops.set_state {
             self.call(|sk| unsafe { set_state(sk, state as u8) });
         }
         self.fields.inet_conn.set_icsk_ca_state(state as u8);
@@ -122,36 +83,38 @@ impl Socket {
 
     /// `cwnd_event`
     pub fn cwnd_event(&mut self, event: CaEvent) {
-        if let Some(cwnd_event) = self.algorithm.0.cwnd_event {
+        if let Some(cwnd_event) = self.algorithm.ops.cwnd_event {
             self.call(|sk| unsafe { cwnd_event(sk, event as c::tcp_ca_event) });
         }
     }
 
-    /// `pkts_acked`: segments cumulatively ACKed and the RTT sample in microseconds, if any.
-    pub fn pkts_acked(&mut self, segments: u32, rtt_us: Option<u32>) {
-        if let Some(pkts_acked) = self.algorithm.0.pkts_acked {
+    /// `pkts_acked`: segments cumulatively ACKed, the RTT sample in microseconds, if any, and the
+    /// segments delivered since the latest of them was sent.
+    pub fn pkts_acked(&mut self, segments: u32, rtt_us: Option<u32>, delivered: u32) {
+        if let Some(pkts_acked) = self.algorithm.ops.pkts_acked {
             let rtt_us = rtt_us.map_or(-1, |us| i32::try_from(us).unwrap_or(i32::MAX));
-            let sample = c::ack_sample { pkts_acked: segments, rtt_us, in_flight: 0 };
+            let in_flight = delivered.saturating_mul(self.fields.mss_cache);
+            let sample = c::ack_sample { pkts_acked: segments, rtt_us, in_flight };
             self.call(|sk| unsafe { pkts_acked(sk, &sample) });
         }
     }
 
     /// `cong_avoid`
     pub fn cong_avoid(&mut self, ack: u32, acked: u32) {
-        if let Some(cong_avoid) = self.algorithm.0.cong_avoid {
+        if let Some(cong_avoid) = self.algorithm.ops.cong_avoid {
             self.call(|sk| unsafe { cong_avoid(sk, ack, acked) });
         }
     }
 
     /// `ssthresh`: the slow start threshold after a loss.
     pub fn ssthresh(&mut self) -> u32 {
-        let ssthresh = self.algorithm.0.ssthresh.expect("compulsory");
+        let ssthresh = self.algorithm.ops.ssthresh.expect("compulsory");
         self.call(|sk| unsafe { ssthresh(sk) })
     }
 
     /// `undo_cwnd`: the window when a reduction is taken back.
     pub fn undo_cwnd(&mut self) -> u32 {
-        let undo_cwnd = self.algorithm.0.undo_cwnd.expect("compulsory");
+        let undo_cwnd = self.algorithm.ops.undo_cwnd.expect("compulsory");
         self.call(|sk| unsafe { undo_cwnd(sk) })
     }
 
@@ -172,6 +135,7 @@ impl Socket {
     /// else uses; it follows no pointer in it but `connection`, which is set here, and keeps none.
     fn call<T>(&mut self, callback: impl FnOnce(*mut c::sock) -> T) -> T {
         self.fields.connection = &raw mut *self.connection;
+        self.fields.parameters = *self.algorithm.values();
         callback((&raw mut *self.fields).cast())
     }
 }

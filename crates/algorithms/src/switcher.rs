@@ -19,13 +19,14 @@ impl LossRuns {
         unsafe { c::kk_loss_runs_dsack(&mut self.0, dsack_dups) }
     }
 
-    /// Segments lost in runs of at most 2, in this period.
-    pub fn isolated(&self) -> u32 {
+    /// Segments lost in runs of at most 2, in this period; negative where more of earlier periods
+    /// turned out not to have been lost.
+    pub fn isolated(&self) -> i32 {
         self.0.isolated
     }
 
-    /// Runs of at least 3, in this period.
-    pub fn bursts(&self) -> u32 {
+    /// Runs of at least 3, in this period; negative likewise.
+    pub fn bursts(&self) -> i32 {
         self.0.bursts
     }
 }

@@ -55,8 +55,20 @@ fn what_the_receiver_had_already_was_not_lost() {
     assert_eq!(runs.isolated(), 1);
     runs.dsack(1);
     assert_eq!(runs.isolated(), 1, "the same report counts once");
-    runs.dsack(9);
-    assert_eq!(runs.isolated(), 0, "never below none");
+    runs.dsack(2);
+    assert_eq!(runs.isolated(), 0);
+}
+
+/// A timeout that was none sends everything again: one burst, until the last report is in.
+#[test]
+fn a_burst_is_taken_back_when_all_of_it_was_there() {
+    let mut runs = retransmitted(&[1, 10, 11, 12, 13]);
+    runs.dsack(3);
+    assert_eq!((runs.isolated(), runs.bursts()), (1, 1));
+    runs.dsack(4);
+    assert_eq!((runs.isolated(), runs.bursts()), (1, 0));
+    runs.dsack(5);
+    assert_eq!((runs.isolated(), runs.bursts()), (0, 0));
 }
 
 proptest! {
@@ -98,6 +110,26 @@ fn rate_comes_to_the_share_lost() {
     let rate = estimator.isolated_rate();
     assert!((rate - 1.0 / 46.0).abs() < 1e-4, "{rate}");
     assert_eq!(estimator.burst_rate(), 0.0);
+}
+
+/// The report of what was not lost comes a round trip later, in another period.
+#[test]
+fn what_was_not_lost_is_taken_back_from_the_rate() {
+    let (mut estimator, mut runs) = (Estimator::default(), LossRuns::default());
+    let mut rate_after_period = |period: u32, lost: bool, dsacks: u32| {
+        if lost {
+            runs.retransmit(period * 46 * MSS, 1, MSS);
+        }
+        runs.dsack(dsacks);
+        let now = u64::from(period) * 200 * MS;
+        estimator.update(&mut runs, now, 200 * MS as u32, period * 46);
+        estimator.isolated_rate()
+    };
+    assert_eq!(rate_after_period(1, false, 0), 0.0);
+    assert!(rate_after_period(2, true, 0) > 0.0);
+    assert_eq!(rate_after_period(3, false, 1), 0.0);
+    assert_eq!(rate_after_period(4, false, 9), 0.0, "never below none");
+    assert!(rate_after_period(5, true, 9) > 0.0, "and a loss after that counts");
 }
 
 #[test]

@@ -20,6 +20,7 @@ enum Command {
     Run(commands::run::Arguments),
     Undo(commands::undo::Arguments),
     Bench(commands::bench::Arguments),
+    Algorithms(commands::algorithms::Arguments),
     #[command(hide = true)]
     BurstSender(commands::burst_sender::Arguments),
 }
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::Undo(arguments) => commands::undo::run(&arguments),
+        Command::Algorithms(arguments) => commands::algorithms::run(&arguments),
         Command::Bench(arguments) => commands::bench::run(&arguments),
         Command::BurstSender(arguments) => commands::burst_sender::run(&arguments),
     };

@@ -9,12 +9,12 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-use common::{OwnCgroup, algorithm, kirikae, privileged};
+use common::{OwnCgroup, algorithm, kirikae, privileged, ss};
 use libbpf_rs::query::{LinkInfoIter, MapInfoIter, ProgInfoIter};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -59,16 +59,6 @@ fn start_agent(cgroup: &Path) -> (Child, impl Iterator<Item = io::Result<String>
     assert!(ready.contains("switching"), "{ready}");
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     (child, lines)
-}
-
-/// What `ss` says of the connection from this local port.
-fn ss(stream: &TcpStream) -> String {
-    let port = stream.local_addr().unwrap().port();
-    let output = Command::new("ss")
-        .args(["-tinH", "sport", "=", &format!(":{port}")])
-        .output()
-        .expect("iproute2 is installed");
-    String::from_utf8(output.stdout).unwrap()
 }
 
 const CHUNK: usize = 50_000;

@@ -8,17 +8,23 @@ mod common;
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
+use std::process::Command;
+use std::thread;
 use std::time::Duration;
 
-use common::{OwnCgroup, algorithm, privileged};
+use common::{OwnCgroup, algorithm, privileged, ss};
 use kirikae_agent::{
     Agent, Algorithms, Config, Period, Pinning, Restored, Switch, algorithm_names, undo,
 };
-use socket2::{SockRef, Socket};
+use nix::sched::{CloneFlags, unshare};
+use socket2::{Domain, SockFilter, SockRef, Socket, Type};
 
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+
+/// Classic BPF, `ret #0`: the socket gets nothing.
+const DROP: SockFilter = SockFilter::new(6, 0, 0, 0);
 
 /// A connection over loopback and its two ends.
 struct Connection {
@@ -28,12 +34,18 @@ struct Connection {
 
 impl Connection {
     fn open(algorithm: Option<&str>) -> Connection {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let near = Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+        Connection::open_to(Ipv4Addr::LOCALHOST.into(), algorithm)
+    }
+
+    /// To an address of this host; one of IPv4 in IPv6 has an IPv4 listener.
+    fn open_to(host: IpAddr, algorithm: Option<&str>) -> Connection {
+        let listener = TcpListener::bind((host.to_canonical(), 0)).unwrap();
+        let remote = SocketAddr::new(host, listener.local_addr().unwrap().port());
+        let near = Socket::new(Domain::for_address(remote), Type::STREAM, None).unwrap();
         if let Some(name) = algorithm {
             near.set_tcp_congestion(name.as_bytes()).unwrap();
         }
-        near.connect(&listener.local_addr().unwrap().into()).unwrap();
+        near.connect(&remote.into()).unwrap();
         Connection { near: near.into(), far: listener.accept().unwrap().0 }
     }
 
@@ -45,8 +57,31 @@ impl Connection {
             self.near.write_all(&chunk).unwrap();
             self.far.read_exact(&mut received).unwrap();
             assert_eq!(received, chunk);
-            std::thread::sleep(Duration::from_millis(10));
+            thread::sleep(Duration::from_millis(10));
         }
+    }
+
+    /// Loses what is sent until the retransmission timeout; returns the ssthresh that this sets.
+    fn time_out(&mut self) -> u64 {
+        let far = SockRef::from(&self.far);
+        far.attach_filter(&[DROP]).unwrap();
+        self.near.write_all(b"lost").unwrap();
+        let ssthresh = loop {
+            match self.ssthresh() {
+                Some(ssthresh) => break ssthresh,
+                None => thread::sleep(Duration::from_millis(10)),
+            }
+        };
+        far.detach_filter().unwrap();
+        self.far.read_exact(&mut [0; 4]).unwrap();
+        ssthresh
+    }
+
+    /// None: infinite, which `ss` leaves out.
+    fn ssthresh(&self) -> Option<u64> {
+        let text = ss(&self.near);
+        let number = text.split_whitespace().find_map(|word| word.strip_prefix("ssthresh:"))?;
+        Some(number.parse().unwrap())
     }
 
     fn algorithm(&self) -> String {
@@ -97,10 +132,14 @@ fn connections_are_switched_and_put_back() {
     let agent = Agent::start(&config(&cgroup.path, Pinning::Unpinned)).unwrap();
     let mut switched = Connection::open(None);
     let mut chosen = Connection::open(Some("reno"));
+    let mut kept = Connection::open(None);
+    SockRef::from(&kept.near).set_tcp_congestion(original.as_bytes()).unwrap();
     switched.talk();
     chosen.talk();
+    kept.talk();
     assert_eq!(switched.algorithm(), "kk_hybla", "the published choice without loss");
     assert_eq!(chosen.algorithm(), "reno", "its program chose it");
+    assert_eq!(kept.algorithm(), original, "its program chose what it had");
 
     let reported = switches(&agent);
     let local = switched.near.local_addr().unwrap();
@@ -114,8 +153,31 @@ fn connections_are_switched_and_put_back() {
     later.talk();
     SockRef::from(&later.near).set_tcp_congestion(b"reno").unwrap();
 
+    // Over IPv6, and over IPv4 with a socket of IPv6: reported as what the packets have.
+    let hosts = ["::1", "::ffff:127.0.0.1"].map(|host| host.parse().unwrap());
+    let mut others = hosts.map(|host| Connection::open_to(host, None));
+    others.iter_mut().for_each(Connection::talk);
+    let reported = switches(&agent);
+    for Connection { near, .. } in &others {
+        let on_the_wire = |address: SocketAddr| (address.ip().to_canonical(), address.port());
+        let local = on_the_wire(near.local_addr().unwrap());
+        let switch = reported.iter().find(|s| (s.local.ip(), s.local.port()) == local).unwrap();
+        let remote = on_the_wire(near.peer_addr().unwrap());
+        assert_eq!((switch.remote.ip(), switch.remote.port()), remote);
+        assert_eq!(algorithm(near), "kk_hybla");
+    }
+
+    // Reset by its peer and still held open: nothing that must be put back or waited for.
+    let mut reset = Connection::open(None);
+    reset.talk();
+    SockRef::from(&reset.far).set_linger(Some(Duration::ZERO)).unwrap();
+    drop(reset.far);
+    assert!(reset.near.read(&mut [0]).is_err());
+
     let restored = agent.stop().unwrap();
-    assert!(restored.connections >= 1 && restored.unreachable == 0, "{restored:?}");
+    assert!(restored.connections >= 3 && restored.remaining == 0, "{restored:?}");
+    assert!(others.iter().all(|connection| connection.algorithm() == original));
+    assert_eq!(algorithm(&reset.near), "kk_hybla");
     assert_eq!(switched.algorithm(), original);
     assert_eq!(later.algorithm(), "reno", "its program chose it after the switch");
     assert_eq!(registered(), [""; 0]);
@@ -127,9 +189,42 @@ fn connections_are_switched_and_put_back() {
     let mut orphan = Connection::open(None);
     orphan.talk();
     assert_eq!(orphan.algorithm(), "kk_hybla", "switched without an agent");
-    let Restored { connections, unreachable } = undo().unwrap().unwrap();
-    assert!(connections >= 1 && unreachable == 0);
+    let Restored { connections, remaining } = undo().unwrap().unwrap();
+    assert!(connections >= 1 && remaining == 0);
     assert_eq!(orphan.algorithm(), original);
     assert_eq!(registered(), [""; 0]);
     assert!(!Path::new("/run/kirikae").exists());
+
+    // In a network namespace of its own, because the host's default may be bbr.
+    thread::scope(|scope| {
+        scope.spawn(|| into_bbr_and_back(&cgroup.path));
+    });
+}
+
+/// bbr sets ssthresh to infinite, which its successor must not inherit.
+fn into_bbr_and_back(cgroup: &Path) {
+    let asked = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    if asked.set_tcp_congestion(b"bbr").is_err() {
+        eprintln!("skipped: this kernel has no bbr");
+        return;
+    }
+    unshare(CloneFlags::CLONE_NEWNET).unwrap();
+    assert!(Command::new("ip").args(["link", "set", "lo", "up"]).status().unwrap().success());
+    fs::write("/proc/sys/net/ipv4/tcp_congestion_control", "reno").unwrap();
+
+    let mut config = config(cgroup, Pinning::Unpinned);
+    config.table.algorithms = 1;
+    config.table.name[0] = *b"bbr\0\0\0\0\0\0\0\0\0\0\0\0\0";
+    let agent = Agent::start(&config).unwrap();
+    let mut connection = Connection::open(None);
+    let ssthresh = connection.time_out();
+    connection.talk();
+    assert_eq!(connection.algorithm(), "bbr");
+    assert_eq!(connection.ssthresh(), None);
+
+    let restored = agent.stop().unwrap();
+    assert!(restored.connections >= 1 && restored.remaining == 0, "{restored:?}");
+    assert_eq!(connection.algorithm(), "reno");
+    assert_eq!(connection.ssthresh(), Some(ssthresh));
+    connection.talk();
 }

@@ -8,4 +8,4 @@ mod kernel_table;
 mod published;
 
 pub use kernel_table::{ALGORITHMS, KernelTable, NAME_BYTES, POINTS, RTTS};
-pub use published::{Error, shipped};
+pub use published::{Error, candidates, shipped};

@@ -77,6 +77,11 @@ pub enum Error {
     },
 }
 
+/// In-kernel names of the algorithms that the shipped table lets the switcher choose among.
+pub fn candidates() -> impl Iterator<Item = &'static str> {
+    CANDIDATES.iter().map(|candidate| candidate.name)
+}
+
 /// The table that ships with Kirikae.
 pub fn shipped() -> Result<Box<KernelTable>, Error> {
     let mut table = KernelTable::empty();

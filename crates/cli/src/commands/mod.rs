@@ -1,5 +1,6 @@
 //! One file a command.
 
+pub mod algorithms;
 pub mod bench;
 pub mod burst_sender;
 pub mod run;

@@ -23,11 +23,12 @@ pub fn run(_: &Arguments) -> anyhow::Result<ExitCode> {
 /// Says what became of the connections.
 pub fn report(restored: Restored) {
     eprintln!("kirikae: {} connections put back, everything removed", restored.connections);
-    if restored.unreachable > 0 {
+    if restored.remaining > 0 {
         eprintln!(
-            "kirikae: {} connections are in network namespaces that no process or name leads to; \
-             they keep their algorithm until they end",
-            restored.unreachable
+            "kirikae: {} connections could not be put back, because no process or name leads to \
+             their network namespace or the kernel no longer has the algorithm they had; they \
+             keep the one they have until they end",
+            restored.remaining
         );
     }
 }

@@ -64,3 +64,14 @@ pub fn algorithm(stream: &TcpStream) -> String {
     let name = SockRef::from(stream).tcp_congestion().unwrap();
     String::from_utf8(name).unwrap().trim_end_matches('\0').to_owned()
 }
+
+/// What `ss` says of the connection from this local port.
+#[allow(dead_code)]
+pub fn ss(stream: &TcpStream) -> String {
+    let port = stream.local_addr().unwrap().port();
+    let output = Command::new("ss")
+        .args(["-tinH", "sport", "=", &format!(":{port}")])
+        .output()
+        .expect("iproute2 is installed");
+    String::from_utf8(output.stdout).unwrap()
+}

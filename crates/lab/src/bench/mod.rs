@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use kirikae_agent::{Algorithms, Period};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::error::{Error, While};
 use crate::outcome::{Comparison, Outcome};
@@ -36,8 +36,8 @@ pub struct Options {
 }
 
 /// Runs every contender of every scenario side by side and writes the records. Ends early on
-/// SIGINT and SIGTERM, with what was measured until then. Leaves nothing behind on the host but
-/// the records.
+/// SIGINT, SIGTERM and SIGHUP, with what was measured until then. Leaves nothing behind on the
+/// host but the records.
 ///
 /// # Errors
 /// Scenarios that cannot run together, a host that lacks something, a path that the emulator
@@ -132,8 +132,8 @@ fn run_all(
     })
 }
 
-/// Set by SIGINT and SIGTERM while this value lives.
-struct Interruption(Arc<AtomicBool>, [signal_hook::SigId; 2]);
+/// Set by SIGINT, SIGTERM and SIGHUP (a lost ssh session) while this value lives.
+struct Interruption(Arc<AtomicBool>, [signal_hook::SigId; 3]);
 
 impl Interruption {
     fn listen() -> Result<Interruption, Error> {
@@ -142,7 +142,7 @@ impl Interruption {
             signal_hook::flag::register(signal, Arc::clone(&flag))
                 .during(|| format!("listening for signal {signal}"))
         };
-        let signals = [on(SIGINT)?, on(SIGTERM)?];
+        let signals = [on(SIGINT)?, on(SIGTERM)?, on(SIGHUP)?];
         Ok(Interruption(flag, signals))
     }
 }

@@ -78,9 +78,11 @@ fn follow(
     // Nobody waits any more only where start() has already failed.
     let _ = attached.send(());
     let mut switches = Vec::new();
-    while !stop.load(Ordering::Relaxed) {
-        agent.poll(Duration::from_millis(200), &mut |switch| switches.push(switch))?;
+    let mut polled = Ok(());
+    while polled.is_ok() && !stop.load(Ordering::Relaxed) {
+        polled = agent.poll(Duration::from_millis(200), &mut |switch| switches.push(switch));
     }
     agent.stop()?;
+    polled?;
     Ok(switches)
 }

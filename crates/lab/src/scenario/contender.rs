@@ -24,9 +24,17 @@ impl Contender {
 
     /// Every contender there is, stock ones first.
     pub fn all() -> Vec<Contender> {
+        Contender::around(kirikae_agent::algorithm_names())
+    }
+
+    /// Those of a scenario that names none: stock ones, what the switcher chooses among, and it.
+    pub fn usual() -> Vec<Contender> {
+        Contender::around(kirikae_table::candidates())
+    }
+
+    fn around(fixed: impl Iterator<Item = &'static str>) -> Vec<Contender> {
         let stock = STOCK.into_iter().map(Contender::Stock);
-        let fixed = kirikae_agent::algorithm_names().map(Contender::Fixed);
-        stock.chain(fixed).chain([Contender::Kirikae]).collect()
+        stock.chain(fixed.map(Contender::Fixed)).chain([Contender::Kirikae]).collect()
     }
 
     /// Its name in scenario files, tables and records.

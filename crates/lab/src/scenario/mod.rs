@@ -101,13 +101,13 @@ fn workload(root: &Section) -> Result<Workload, Refusal> {
 
 fn bench(root: &Section) -> Result<(Vec<Contender>, Period), Refusal> {
     let Some(field) = root.optional("bench") else {
-        return Ok((Contender::all(), Period::RoundTrip));
+        return Ok((Contender::usual(), Period::RoundTrip));
     };
     let section = field.section("[bench] with contenders, period")?;
     section.allow(&["contenders", "period"])?;
     let contenders = section
         .optional("contenders")
-        .map_or_else(|| Ok(Contender::all()), |field| contenders(&field))?;
+        .map_or_else(|| Ok(Contender::usual()), |field| contenders(&field))?;
     let period =
         section.optional("period").map_or(Ok(Period::RoundTrip), |field| period(&field))?;
     Ok((contenders, period))

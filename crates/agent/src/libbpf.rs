@@ -1,0 +1,47 @@
+//! What libbpf says: not to the terminal, but into our error.
+
+use std::cell::RefCell;
+
+use libbpf_rs::{PrintLevel, set_print};
+
+thread_local! {
+    /// The latest line that says why something failed.
+    static REASON: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Keeps libbpf from printing.
+pub(crate) fn listen() {
+    set_print(Some((PrintLevel::Warn, |_, message| {
+        if let Some(line) = reason(&message) {
+            REASON.set(Some(line.to_owned()));
+        }
+    })));
+}
+
+/// What this thread's last call of libbpf gave as the reason, once.
+pub(crate) fn take_reason() -> Option<String> {
+    REASON.take()
+}
+
+/// The last line of a message, which may be the verifier's whole log, without what always follows.
+fn reason(message: &str) -> Option<&str> {
+    const NO_REASONS: [&str; 3] = ["failed to load", "-- END PROG LOAD LOG --", "processed "];
+    let mut lines = message.lines().map(|line| line.trim_start_matches("libbpf: ").trim());
+    lines.rfind(|line| !line.is_empty() && !NO_REASONS.iter().any(|no| line.contains(no)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reason_is_the_last_line_that_says_something() {
+        let refused = "libbpf: prog 'restore': BPF program load failed: Permission denied\n";
+        assert_eq!(reason(refused), Some(&refused[8..refused.len() - 1]));
+        let log = "libbpf: prog 'restore': -- BEGIN PROG LOAD LOG --\n0: (bf) r6 = r1\n\
+                   R2 invalid mem access\nprocessed 9 insns (limit 1000000)\n\
+                   -- END PROG LOAD LOG --\n";
+        assert_eq!(reason(log), Some("R2 invalid mem access"));
+        assert_eq!(reason("libbpf: failed to load object 'restore_bpf'\n"), None);
+    }
+}

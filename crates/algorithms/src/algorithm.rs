@@ -1,0 +1,149 @@
+//! The congestion controls of `bpf/algorithms/`, what they are and what can be set of them.
+
+use std::ffi::{CStr, c_char};
+use std::fmt;
+
+use crate::c;
+
+struct Registration {
+    ops: *const c::tcp_congestion_ops,
+    about: *const c::about,
+}
+
+// SAFETY: points to constants of the C code, which nothing writes.
+unsafe impl Sync for Registration {}
+
+static REGISTRATIONS: &[Registration] = include!(concat!(env!("OUT_DIR"), "/algorithms.rs"));
+
+/// A congestion control of `bpf/algorithms/`, with the values of its parameters.
+#[derive(Clone, Copy)]
+pub struct Algorithm {
+    pub(crate) ops: &'static c::tcp_congestion_ops,
+    about: &'static c::about,
+    values: [u32; c::PARAMETERS_MAX as usize],
+}
+
+/// A value that may be set without rebuilding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name, with the unit or scale at the end.
+    pub name: &'static str,
+    /// Its value where none is set.
+    pub preset: u32,
+    /// Lowest value allowed.
+    pub lowest: u32,
+    /// Highest value allowed.
+    pub highest: u32,
+    /// What it is, with its unit.
+    pub what: &'static str,
+}
+
+/// Why a parameter cannot be set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ParameterError {
+    /// The algorithm has no such parameter; it has these.
+    Unknown(Vec<&'static str>),
+    /// The value is outside the parameter's range.
+    OutOfRange(Parameter),
+}
+
+impl fmt::Display for ParameterError {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            ParameterError::Unknown(known) if known.is_empty() => {
+                f.write_str("no such parameter; it has none")
+            }
+            ParameterError::Unknown(known) => {
+                write!(f, "no such parameter; allowed: {}", known.join(", "))
+            }
+            ParameterError::OutOfRange(Parameter { lowest, highest, what, .. }) => {
+                write!(f, "out of range; allowed: {lowest} to {highest} ({what})")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ParameterError {}
+
+impl Algorithm {
+    /// All of them, by name in alphabetical order, with their parameters as preset.
+    pub fn all() -> impl Iterator<Item = Algorithm> {
+        REGISTRATIONS.iter().map(|registration| {
+            // SAFETY: constants of the C code, never written.
+            let (ops, about) = unsafe { (&*registration.ops, &*registration.about) };
+            let mut algorithm = Algorithm { ops, about, values: Default::default() };
+            for (place, parameter) in algorithm.parameters().enumerate() {
+                algorithm.values[place] = parameter.preset;
+            }
+            algorithm
+        })
+    }
+
+    /// The one with this in-kernel name (`kk_...`).
+    pub fn named(name: &str) -> Option<Algorithm> {
+        Algorithm::all().find(|algorithm| algorithm.name() == name)
+    }
+
+    /// In-kernel name.
+    pub fn name(self) -> &'static str {
+        text(self.ops.name.as_ptr())
+    }
+
+    /// The paper or RFC it is written from.
+    pub fn source(self) -> &'static str {
+        text(self.about.source)
+    }
+
+    /// What it is good at.
+    pub fn good_at(self) -> &'static str {
+        text(self.about.good_at)
+    }
+
+    /// What can be set, in the order of [`Algorithm::values`].
+    pub fn parameters(self) -> impl ExactSizeIterator<Item = Parameter> {
+        (0..self.about.parameters_count as usize).map(move |place| {
+            // SAFETY: the C code describes `parameters_count` parameters in a constant array.
+            let parameter = unsafe { &*self.about.parameters.add(place) };
+            Parameter {
+                name: text(parameter.name),
+                preset: parameter.preset,
+                lowest: parameter.lowest,
+                highest: parameter.highest,
+                what: text(parameter.what),
+            }
+        })
+    }
+
+    /// The same algorithm with one parameter set.
+    ///
+    /// # Errors
+    /// Where it has no parameter of this name, or the value is outside its range.
+    pub fn with(mut self, name: &str, value: u32) -> Result<Algorithm, ParameterError> {
+        let Some((place, parameter)) =
+            self.parameters().enumerate().find(|(_, parameter)| parameter.name == name)
+        else {
+            return Err(ParameterError::Unknown(self.parameters().map(|p| p.name).collect()));
+        };
+        if !(parameter.lowest..=parameter.highest).contains(&value) {
+            return Err(ParameterError::OutOfRange(parameter));
+        }
+        self.values[place] = value;
+        Ok(self)
+    }
+
+    /// Values of the parameters, in their order; places beyond them are 0.
+    pub fn values(&self) -> &[u32; c::PARAMETERS_MAX as usize] {
+        &self.values
+    }
+}
+
+impl fmt::Debug for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+fn text(pointer: *const c_char) -> &'static str {
+    // SAFETY: every text of the C code is a constant that ends with a zero.
+    unsafe { CStr::from_ptr(pointer) }.to_str().expect("texts in bpf/ are ASCII")
+}
