@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use comfy_table::{CellAlignment, Table, presets};
 
-use super::compare::{Comparison, Verdict};
+use super::compare::{Comparison, Measured, Verdict};
 
 const COLUMNS: [&str; 7] =
     ["algorithm", "path", "recoveries", "rounds", "median", "max", "verdict"];
@@ -25,27 +25,30 @@ pub fn render(release: &str, comparisons: &[Comparison]) -> String {
         column.set_cell_alignment(CellAlignment::Right);
     }
     for comparison in comparisons {
-        let (module, ours) = comparison.recoveries;
-        table.add_row([
-            comparison.algorithm.clone(),
-            comparison.route.to_string(),
-            if module == ours { module.to_string() } else { format!("{module}/{ours}") },
-            comparison.rounds().to_string(),
-            percent(comparison.median()),
-            percent(comparison.max()),
-            match comparison.verdict() {
-                Verdict::NoModule => "no such module".into(),
-                Verdict::Conforms => "conforms".into(),
-                Verdict::Meant(why) => format!("as meant: {why}"),
-                Verdict::Differs => "DIFFERS".into(),
-            },
-        ]);
+        let mut row = vec![comparison.algorithm.clone(), comparison.route.to_string()];
+        row.extend(match &comparison.measured {
+            Some(measured) => cells(measured),
+            None => ["-", "-", "-", "-", "no such module"].map(String::from),
+        });
+        table.add_row(row);
     }
     let mut text = format!("kk_ algorithms beside the modules of Linux {release}\n");
     writeln!(text, "{table}").expect("writing to a string");
     text + LEGEND
 }
 
-fn percent(share: Option<f64>) -> String {
-    share.map_or("-".into(), |share| format!("{:.1} %", share * 100.0))
+fn cells(measured: &Measured) -> [String; 5] {
+    let (module, ours) = measured.recoveries;
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    [
+        if module == ours { module.to_string() } else { format!("{module}/{ours}") },
+        measured.rounds.to_string(),
+        percent(measured.median),
+        percent(measured.max),
+        match measured.verdict {
+            Verdict::Conforms => "conforms".into(),
+            Verdict::Meant(why) => format!("conforms, {why}"),
+            Verdict::Differs => "DIFFERS".into(),
+        },
+    ]
 }

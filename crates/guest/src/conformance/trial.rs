@@ -57,7 +57,7 @@ impl Route {
             Route::Wide => 50_000_000,
             Route::Narrow => 10_000_000,
         };
-        let third = if short { 800 } else { 4000 };
+        let third = if short { 2000 } else { 4000 };
         let mut lost = vec![60, third];
         lost.extend((0..4).map(|n| 2 * third + n));
         Plan { bits_per_second, lost, segments: 3 * third as usize }
