@@ -12,7 +12,8 @@ use std::net::TcpListener;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use kirikae_agent::{Algorithms, algorithm_names};
+use kirikae_agent::Algorithms;
+use kirikae_algorithms::Algorithm;
 use kirikae_emu::Emulated;
 use kirikae_path::{DirectionSpec, ElementSpec, PathSpec, QueueLimit, Span};
 use libbpf_rs::libbpf_sys::{BPF_STATS_RUN_TIME, bpf_enable_stats};
@@ -30,10 +31,12 @@ fn main() {
         return;
     }
     let _statistics = count_run_time();
-    let _algorithms = Algorithms::register().expect("the algorithms load");
+    let algorithms: Vec<Algorithm> = Algorithm::all().collect();
+    let _registered = Algorithms::register(&algorithms).expect("the algorithms load");
     let _wrapper = register_wrapper();
 
-    let names: Vec<&str> = std::iter::once("kk_wrapper").chain(algorithm_names()).collect();
+    let names = algorithms.iter().map(|algorithm| algorithm.name());
+    let names: Vec<&str> = std::iter::once("kk_wrapper").chain(names).collect();
     let mut rounds = vec![Vec::new(); names.len()];
     for round in 0..ROUNDS {
         for (name, costs) in names.iter().zip(&mut rounds) {

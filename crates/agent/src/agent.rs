@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use kirikae_algorithms::Algorithm;
 use kirikae_table::KernelTable;
 use libbpf_rs::{Link, MapHandle};
 
@@ -21,6 +22,8 @@ pub struct Config {
     pub cgroup: PathBuf,
     /// Measuring and switching period.
     pub period: Period,
+    /// The algorithms to register, with their parameters: at least those that the table names.
+    pub algorithms: Vec<Algorithm>,
     /// What to choose by.
     pub table: Box<KernelTable>,
     /// Whether the kernel goes on without the agent.
@@ -136,8 +139,9 @@ impl Attached {
         if let Some(state) = state {
             state.pin_connections(&mut connections)?;
         }
+        let registered = Algorithms::register_with(&config.algorithms, Some(connections.as_fd()))?;
         let mut algorithms = Vec::new();
-        for (name, mut link) in Algorithms::register_with(Some(connections.as_fd()))?.links {
+        for (name, mut link) in registered.links {
             if let Some(state) = state {
                 state.pin_algorithm(name, &mut link)?;
             }

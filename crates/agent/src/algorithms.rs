@@ -2,6 +2,7 @@
 
 use std::os::fd::BorrowedFd;
 
+use kirikae_algorithms::Algorithm;
 use libbpf_rs::{ErrorKind, Link, MapCore, Object, ObjectBuilder};
 
 use crate::error::{Doing, Error};
@@ -18,9 +19,13 @@ const SOURCES: &[Source] = include!(concat!(env!("OUT_DIR"), "/algorithms.rs"));
 /// Socket storage that the switcher and the algorithms share (`bpf/include/connection.h`).
 pub(crate) const CONNECTIONS: &str = "connections";
 
-/// In-kernel names (`kk_...`) of all algorithms in `bpf/algorithms/`, in alphabetical order.
-pub fn algorithm_names() -> impl Iterator<Item = &'static str> {
-    SOURCES.iter().map(|source| source.name)
+/// Read-only data with the values that an operator may set (`bpf/include/parameters.h`).
+const PARAMETERS: &str = ".rodata.parameters";
+
+/// The algorithms that the shipped table lets the switcher choose among.
+pub fn candidates() -> impl Iterator<Item = Algorithm> {
+    kirikae_table::candidates()
+        .map(|name| Algorithm::named(name).expect("every candidate is in bpf/algorithms/"))
 }
 
 /// The algorithms registered in the kernel, as long as this value lives. Connections that use one
@@ -36,32 +41,39 @@ pub struct Algorithms {
 }
 
 impl Algorithms {
-    /// Registers every algorithm under its in-kernel name.
-    pub fn register() -> Result<Algorithms, Error> {
+    /// Registers algorithms under their in-kernel names, with the values of their parameters.
+    pub fn register(algorithms: &[Algorithm]) -> Result<Algorithms, Error> {
         host::can_register()?;
-        Algorithms::register_with(None)
+        Algorithms::register_with(algorithms, None)
     }
 
-    pub(crate) fn register_with(connections: Option<BorrowedFd>) -> Result<Algorithms, Error> {
+    pub(crate) fn register_with(
+        algorithms: &[Algorithm],
+        connections: Option<BorrowedFd>,
+    ) -> Result<Algorithms, Error> {
         let with_links = host::has_links_of_struct_ops()?;
         // In this order an error on the way drops the links first, too.
         let (mut objects, mut links) = (Vec::new(), Vec::new());
-        for source in SOURCES {
-            let (link, object) = register(source, connections, with_links)?;
+        for algorithm in algorithms {
+            let (link, object) = register(algorithm, connections, with_links)?;
             if !with_links {
                 objects.push(object);
             }
-            links.push((source.name, link));
+            links.push((algorithm.name(), link));
         }
         Ok(Algorithms { links, _objects: objects })
     }
 }
 
 fn register(
-    source: &Source,
+    algorithm: &Algorithm,
     connections: Option<BorrowedFd>,
     with_links: bool,
 ) -> Result<(Link, Object), Error> {
+    let source = SOURCES
+        .iter()
+        .find(|source| source.name == algorithm.name())
+        .expect("both builds of bpf/algorithms/ have the same files");
     let doing = || format!("registering {}", source.name);
     let operations = source.name.trim_start_matches("kk_");
     let mut object = ObjectBuilder::default().open_memory(source.object).doing(doing)?;
@@ -70,6 +82,12 @@ fn register(
             && map.name() == CONNECTIONS
         {
             map.reuse_fd(fd).doing(doing)?;
+        }
+        if map.name() == PARAMETERS {
+            let parameters = map.initial_value_mut().expect("read-only data has a value");
+            for (bytes, value) in parameters.chunks_exact_mut(4).zip(algorithm.values()) {
+                bytes.copy_from_slice(&value.to_ne_bytes());
+            }
         }
         // Its only flag, BPF_F_LINK, asks for what an old kernel does not have; without it the
         // map's one element is the registration, and libbpf's link deletes that element.

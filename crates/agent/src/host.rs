@@ -120,7 +120,8 @@ mod tests {
         assert_eq!(version("6.12.9-amd64"), Some((6, 12)));
         assert_eq!(version("6.1.0-28-amd64"), Some((6, 1)));
         assert_eq!(version("unknown"), None);
-        assert!((6, 12) > LINKS_OF_STRUCT_OPS && (7, 0) > LINKS_OF_STRUCT_OPS);
+        assert!(version("6.12.9-amd64") > Some(LINKS_OF_STRUCT_OPS));
+        assert!(version("7.0.1") > Some(LINKS_OF_STRUCT_OPS));
     }
 
     #[test]

@@ -12,7 +12,7 @@ mod state;
 mod switcher;
 
 pub use agent::{Agent, Config, Pinning, undo};
-pub use algorithms::{Algorithms, algorithm_names};
+pub use algorithms::{Algorithms, candidates};
 pub use error::Error;
 pub use event::{Reason, Switch};
 pub use host::{cgroup_root, kernel_release, requirements};

@@ -7,11 +7,11 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use kirikae_algorithms::Algorithm;
 use libbpf_rs::{Link, MapHandle};
 use nix::fcntl::{Flock, FlockArg};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
-use crate::algorithms::algorithm_names;
 use crate::error::{Doing, Error};
 
 const DIRECTORY: &str = "/run/kirikae";
@@ -84,7 +84,7 @@ impl State {
                 pinned.connections = Some(MapHandle::from_pinned_path(&path).doing(doing)?);
             } else if path.ends_with(SWITCHER) {
                 pinned.switcher = Some(Link::open(&path).doing(doing)?);
-            } else if algorithm_names().any(|name| path.ends_with(name)) {
+            } else if Algorithm::all().any(|algorithm| path.ends_with(algorithm.name())) {
                 pinned.algorithms.push(Link::open(&path).doing(doing)?);
             }
         }

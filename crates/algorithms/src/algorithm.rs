@@ -18,8 +18,7 @@ static REGISTRATIONS: &[Registration] = include!(concat!(env!("OUT_DIR"), "/algo
 /// A congestion control of `bpf/algorithms/`, with the values of its parameters.
 #[derive(Clone, Copy)]
 pub struct Algorithm {
-    pub(crate) ops: &'static c::tcp_congestion_ops,
-    about: &'static c::about,
+    registration: &'static Registration,
     values: [u32; c::PARAMETERS_MAX as usize],
 }
 
@@ -69,9 +68,7 @@ impl Algorithm {
     /// All of them, by name in alphabetical order, with their parameters as preset.
     pub fn all() -> impl Iterator<Item = Algorithm> {
         REGISTRATIONS.iter().map(|registration| {
-            // SAFETY: constants of the C code, never written.
-            let (ops, about) = unsafe { (&*registration.ops, &*registration.about) };
-            let mut algorithm = Algorithm { ops, about, values: Default::default() };
+            let mut algorithm = Algorithm { registration, values: Default::default() };
             for (place, parameter) in algorithm.parameters().enumerate() {
                 algorithm.values[place] = parameter.preset;
             }
@@ -84,26 +81,36 @@ impl Algorithm {
         Algorithm::all().find(|algorithm| algorithm.name() == name)
     }
 
+    pub(crate) fn ops(self) -> &'static c::tcp_congestion_ops {
+        // SAFETY: a constant of the C code, never written.
+        unsafe { &*self.registration.ops }
+    }
+
+    fn about(self) -> &'static c::about {
+        // SAFETY: a constant of the C code, never written.
+        unsafe { &*self.registration.about }
+    }
+
     /// In-kernel name.
     pub fn name(self) -> &'static str {
-        text(self.ops.name.as_ptr())
+        text(self.ops().name.as_ptr())
     }
 
     /// The paper or RFC it is written from.
     pub fn source(self) -> &'static str {
-        text(self.about.source)
+        text(self.about().source)
     }
 
     /// What it is good at.
     pub fn good_at(self) -> &'static str {
-        text(self.about.good_at)
+        text(self.about().good_at)
     }
 
     /// What can be set, in the order of [`Algorithm::values`].
     pub fn parameters(self) -> impl ExactSizeIterator<Item = Parameter> {
-        (0..self.about.parameters_count as usize).map(move |place| {
+        (0..self.about().parameters_count as usize).map(move |place| {
             // SAFETY: the C code describes `parameters_count` parameters in a constant array.
-            let parameter = unsafe { &*self.about.parameters.add(place) };
+            let parameter = unsafe { &*self.about().parameters.add(place) };
             Parameter {
                 name: text(parameter.name),
                 preset: parameter.preset,

@@ -59,7 +59,7 @@ impl Socket {
 
     /// Switches as the kernel does: release, private area zeroed, init; window and ssthresh stay.
     pub fn switch_to(&mut self, algorithm: Algorithm) {
-        if let Some(release) = self.algorithm.ops.release {
+        if let Some(release) = self.algorithm.ops().release {
             self.call(|sk| unsafe { release(sk) });
         }
         self.algorithm = algorithm;
@@ -68,14 +68,14 @@ impl Socket {
     }
 
     fn init(&mut self) {
-        if let Some(init) = self.algorithm.ops.init {
+        if let Some(init) = self.algorithm.ops().init {
             self.call(|sk| unsafe { init(sk) });
         }
     }
 
     /// `set_state`, after the socket's own state.
     pub fn set_state(&mut self, state: CaState) {
-        if let Some(set_state) = self.algorithm.ops.set_state {
+        if let Some(set_state) = self.algorithm.ops().set_state {
             self.call(|sk| unsafe { set_state(sk, state as u8) });
         }
         self.fields.inet_conn.set_icsk_ca_state(state as u8);
@@ -83,7 +83,7 @@ impl Socket {
 
     /// `cwnd_event`
     pub fn cwnd_event(&mut self, event: CaEvent) {
-        if let Some(cwnd_event) = self.algorithm.ops.cwnd_event {
+        if let Some(cwnd_event) = self.algorithm.ops().cwnd_event {
             self.call(|sk| unsafe { cwnd_event(sk, event as c::tcp_ca_event) });
         }
     }
@@ -91,7 +91,7 @@ impl Socket {
     /// `pkts_acked`: segments cumulatively ACKed, the RTT sample in microseconds, if any, and the
     /// segments delivered since the latest of them was sent.
     pub fn pkts_acked(&mut self, segments: u32, rtt_us: Option<u32>, delivered: u32) {
-        if let Some(pkts_acked) = self.algorithm.ops.pkts_acked {
+        if let Some(pkts_acked) = self.algorithm.ops().pkts_acked {
             let rtt_us = rtt_us.map_or(-1, |us| i32::try_from(us).unwrap_or(i32::MAX));
             let in_flight = delivered.saturating_mul(self.fields.mss_cache);
             let sample = c::ack_sample { pkts_acked: segments, rtt_us, in_flight };
@@ -101,20 +101,20 @@ impl Socket {
 
     /// `cong_avoid`
     pub fn cong_avoid(&mut self, ack: u32, acked: u32) {
-        if let Some(cong_avoid) = self.algorithm.ops.cong_avoid {
+        if let Some(cong_avoid) = self.algorithm.ops().cong_avoid {
             self.call(|sk| unsafe { cong_avoid(sk, ack, acked) });
         }
     }
 
     /// `ssthresh`: the slow start threshold after a loss.
     pub fn ssthresh(&mut self) -> u32 {
-        let ssthresh = self.algorithm.ops.ssthresh.expect("compulsory");
+        let ssthresh = self.algorithm.ops().ssthresh.expect("compulsory");
         self.call(|sk| unsafe { ssthresh(sk) })
     }
 
     /// `undo_cwnd`: the window when a reduction is taken back.
     pub fn undo_cwnd(&mut self) -> u32 {
-        let undo_cwnd = self.algorithm.ops.undo_cwnd.expect("compulsory");
+        let undo_cwnd = self.algorithm.ops().undo_cwnd.expect("compulsory");
         self.call(|sk| unsafe { undo_cwnd(sk) })
     }
 

@@ -86,6 +86,22 @@ fn period_out_of_range() {
 }
 
 #[test]
+fn parameters_that_cannot_be_set() {
+    for (setting, allowed) in [
+        ("kk_hybla.rtt0_us", "ALGORITHM.PARAMETER=VALUE"),
+        ("kk_hybla.rtt0_us=fast", "ALGORITHM.PARAMETER=VALUE"),
+        ("kk_hyblo.rtt0_us=25000", "kk_hybla"),
+        ("kk_hybla.rtt0=25000", "rtt0_us"),
+        ("kk_hybla.rtt0_us=0", "1000 to 1000000"),
+        ("kk_scalable.rtt0_us=25000", "it has none"),
+    ] {
+        let output = kirikae().args(["run", "--set", setting]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{setting}");
+        assert!(error(&output).contains(allowed), "{setting}: {}", error(&output));
+    }
+}
+
+#[test]
 fn cgroup_that_is_none() {
     for directory in ["/nonexistent", "/tmp"] {
         let output = kirikae().args(["run", "--cgroup", directory]).output().unwrap();

@@ -16,8 +16,9 @@ use std::time::Duration;
 
 use common::{OwnCgroup, algorithm, privileged, ss};
 use kirikae_agent::{
-    Agent, Algorithms, Config, Period, Pinning, Restored, Switch, algorithm_names, undo,
+    Agent, Algorithms, Config, Period, Pinning, Restored, Switch, candidates, undo,
 };
+use kirikae_algorithms::Algorithm;
 use nix::sched::{CloneFlags, unshare};
 use socket2::{Domain, SockFilter, SockRef, Socket, Type};
 
@@ -49,14 +50,19 @@ impl Connection {
         Connection { near: near.into(), far: listener.accept().unwrap().0 }
     }
 
-    /// Sends 100 KB and reads them at the other end, for RTT samples over several periods.
-    fn talk(&mut self) {
+    /// Sends 10 KB and reads them at the other end.
+    fn send(&mut self) {
         let chunk = [7u8; 10_000];
         let mut received = [0; 10_000];
+        self.near.write_all(&chunk).unwrap();
+        self.far.read_exact(&mut received).unwrap();
+        assert_eq!(received, chunk);
+    }
+
+    /// Sends 100 KB, with RTT samples over several periods.
+    fn talk(&mut self) {
         for _ in 0..10 {
-            self.near.write_all(&chunk).unwrap();
-            self.far.read_exact(&mut received).unwrap();
-            assert_eq!(received, chunk);
+            self.send();
             thread::sleep(Duration::from_millis(10));
         }
     }
@@ -79,9 +85,16 @@ impl Connection {
 
     /// None: infinite, which `ss` leaves out.
     fn ssthresh(&self) -> Option<u64> {
+        number(&ss(&self.near), "ssthresh:")
+    }
+
+    fn cwnd_and_ssthresh(&self) -> (u64, Option<u64>) {
         let text = ss(&self.near);
-        let number = text.split_whitespace().find_map(|word| word.strip_prefix("ssthresh:"))?;
-        Some(number.parse().unwrap())
+        (number(&text, "cwnd:").unwrap(), number(&text, "ssthresh:"))
+    }
+
+    fn switch_to(&self, algorithm: &str) {
+        SockRef::from(&self.near).set_tcp_congestion(algorithm.as_bytes()).unwrap();
     }
 
     fn algorithm(&self) -> String {
@@ -89,10 +102,17 @@ impl Connection {
     }
 }
 
+/// What follows a word of `ss`.
+fn number(text: &str, before: &str) -> Option<u64> {
+    let number = text.split_whitespace().find_map(|word| word.strip_prefix(before))?;
+    Some(number.parse().unwrap())
+}
+
 fn config(cgroup: &Path, pinning: Pinning) -> Config {
     Config {
         cgroup: cgroup.to_owned(),
         period: Period::RoundTrip,
+        algorithms: candidates().collect(),
         table: kirikae_table::shipped().unwrap(),
         pinning,
     }
@@ -102,6 +122,10 @@ fn switches(agent: &Agent) -> Vec<Switch> {
     let mut switches = Vec::new();
     agent.poll(Duration::from_millis(100), &mut |switch| switches.push(switch)).unwrap();
     switches
+}
+
+fn algorithm_names() -> impl Iterator<Item = &'static str> {
+    Algorithm::all().map(|algorithm| algorithm.name())
 }
 
 fn registered() -> Vec<&'static str> {
@@ -117,15 +141,25 @@ fn connections_are_switched_and_put_back() {
     let cgroup = OwnCgroup::enter();
 
     // The algorithms alone: there while the value lives, gone afterwards.
-    let algorithms = Algorithms::register().unwrap();
+    let algorithms = Algorithms::register(&Algorithm::all().collect::<Vec<_>>()).unwrap();
     assert_eq!(registered(), algorithm_names().collect::<Vec<_>>());
     for name in algorithm_names() {
         let mut connection = Connection::open(Some(name));
         connection.talk();
         assert_eq!(connection.algorithm(), name);
     }
+    every_ordered_pair();
     drop(algorithms);
     assert_eq!(registered(), [""; 0]);
+
+    // A parameter that was set: what cubic keeps of the initial window of 10 after a loss.
+    for (beta_1000, ssthresh) in [(500, 5), (900, 9)] {
+        let cubic = Algorithm::named("kk_cubic").unwrap().with("beta_1000", beta_1000).unwrap();
+        let algorithms = Algorithms::register(&[cubic]).unwrap();
+        assert_eq!(registered(), ["kk_cubic"]);
+        assert_eq!(Connection::open(Some("kk_cubic")).time_out(), ssthresh);
+        drop(algorithms);
+    }
 
     // The agent: switches, reports, leaves alone, restores.
     let original = Connection::open(None).algorithm();
@@ -133,7 +167,7 @@ fn connections_are_switched_and_put_back() {
     let mut switched = Connection::open(None);
     let mut chosen = Connection::open(Some("reno"));
     let mut kept = Connection::open(None);
-    SockRef::from(&kept.near).set_tcp_congestion(original.as_bytes()).unwrap();
+    kept.switch_to(&original);
     switched.talk();
     chosen.talk();
     kept.talk();
@@ -151,7 +185,7 @@ fn connections_are_switched_and_put_back() {
 
     let mut later = Connection::open(None);
     later.talk();
-    SockRef::from(&later.near).set_tcp_congestion(b"reno").unwrap();
+    later.switch_to("reno");
 
     // Over IPv6, and over IPv4 with a socket of IPv6: reported as what the packets have.
     let hosts = ["::1", "::ffff:127.0.0.1"].map(|host| host.parse().unwrap());
@@ -199,6 +233,26 @@ fn connections_are_switched_and_put_back() {
     thread::scope(|scope| {
         scope.spawn(|| into_bbr_and_back(&cgroup.path));
     });
+}
+
+/// Each of ours after each other one, on one running connection: the window stays as it is, and so
+/// does ssthresh but for a bbr, which has no use for it and gives it back.
+fn every_ordered_pair() {
+    let mut connection = Connection::open(Some("kk_cubic"));
+    let ssthresh = Some(connection.time_out());
+    for from in algorithm_names() {
+        for to in algorithm_names() {
+            connection.switch_to(from);
+            connection.send();
+            let (cwnd, _) = connection.cwnd_and_ssthresh();
+            connection.switch_to(to);
+            assert_eq!(connection.algorithm(), to);
+            let after = connection.cwnd_and_ssthresh();
+            let expected = if to.starts_with("kk_bbr") { None } else { ssthresh };
+            assert_eq!(after, (cwnd, expected), "{from} to {to}");
+            connection.send();
+        }
+    }
 }
 
 /// bbr sets ssthresh to infinite, which its successor must not inherit.

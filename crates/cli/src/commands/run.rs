@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use kirikae_agent::{Agent, Config, Period, Pinning, Switch};
+use kirikae_agent::{Agent, Config, Period, Pinning, Switch, candidates};
+use kirikae_algorithms::{Algorithm, ParameterError};
 use nix::time::{ClockId, clock_gettime};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -30,6 +31,10 @@ pub struct Arguments {
     /// Measuring and switching period: `round-trip` (at least 50 ms) or a time such as `200ms`
     #[arg(long, value_name = "PERIOD", default_value = "round-trip", value_parser = period)]
     period: Period,
+    /// Set a parameter of an algorithm, such as kk_hybla.rtt0_us=50000; `kirikae algorithms` lists
+    /// them with their ranges. May be given several times
+    #[arg(long, value_name = "ALGORITHM.PARAMETER=VALUE", value_parser = setting)]
+    set: Vec<Setting>,
     /// Print each switch as a line of JSON
     #[arg(long)]
     json: bool,
@@ -58,6 +63,43 @@ fn period(text: &str) -> Result<Period, String> {
     }
 }
 
+/// A parameter of a candidate and its value.
+#[derive(Clone)]
+struct Setting {
+    algorithm: &'static str,
+    parameter: String,
+    value: u32,
+}
+
+fn setting(text: &str) -> Result<Setting, String> {
+    let parts = text.split_once('=').and_then(|(name, value)| {
+        let (algorithm, parameter) = name.split_once('.')?;
+        Some((algorithm, parameter, value.parse::<u32>().ok()?))
+    });
+    let Some((algorithm, parameter, value)) = parts else {
+        return Err("allowed: ALGORITHM.PARAMETER=VALUE, the value a whole number".into());
+    };
+    let candidates: Vec<Algorithm> = candidates().collect();
+    let Some(found) = candidates.iter().find(|candidate| candidate.name() == algorithm) else {
+        let names: Vec<&str> = candidates.iter().map(|candidate| candidate.name()).collect();
+        return Err(format!("{algorithm} is none to choose among; allowed: {}", names.join(", ")));
+    };
+    found.with(parameter, value).map_err(|error| format!("{algorithm}.{parameter}: {error}"))?;
+    Ok(Setting { algorithm: found.name(), parameter: parameter.to_owned(), value })
+}
+
+/// The candidates with what was set; of a parameter set twice the last value counts.
+fn algorithms(settings: &[Setting]) -> Result<Vec<Algorithm>, ParameterError> {
+    candidates()
+        .map(|candidate| {
+            settings
+                .iter()
+                .filter(|setting| setting.algorithm == candidate.name())
+                .try_fold(candidate, |it, setting| it.with(&setting.parameter, setting.value))
+        })
+        .collect()
+}
+
 /// Runs until a signal.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     kirikae_agent::requirements()?;
@@ -73,6 +115,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let agent = Agent::start(&Config {
         cgroup: cgroup.clone(),
         period: arguments.period,
+        algorithms: algorithms(&arguments.set)?,
         table: kirikae_table::shipped()?,
         pinning: Pinning::Pinned,
     })?;

@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use kirikae_agent::{Algorithms, Period};
+use kirikae_agent::{Algorithms, Period, candidates};
+use kirikae_algorithms::Algorithm;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::error::{Error, While};
@@ -54,11 +55,13 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
             trials.push(Trial::prepare(scenario, contender, trials.len() as u16)?);
         }
     }
-    let everyone = || scenarios.iter().flat_map(|scenario| &scenario.contenders);
-    let switcher = period.map(Switcher::start).transpose()?;
-    // Registered until the end of the run; the agent does so itself.
-    let fixed = everyone().any(|contender| matches!(contender, Contender::Fixed(_)));
-    let _algorithms = (fixed && switcher.is_none()).then(Algorithms::register).transpose()?;
+    // Registered until the end of the run, by the agent where there is one.
+    let algorithms = algorithms(scenarios);
+    let (switcher, _algorithms) = match period {
+        Some(period) => (Some(Switcher::start(period, algorithms)?), None),
+        None if algorithms.is_empty() => (None, None),
+        None => (None, Some(Algorithms::register(&algorithms)?)),
+    };
 
     let records = Records::create(&options.output, scenarios)?;
     let cgroup = switcher.as_ref().map(|switcher| switcher.cgroup().to_owned());
@@ -74,6 +77,18 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
     let outcome = Outcome { comparisons, interrupted, records: records.directory().to_owned() };
     records.write(&outcome)?;
     Ok(outcome)
+}
+
+/// Every algorithm that a contender is or may be switched to.
+fn algorithms(scenarios: &[Scenario]) -> Vec<Algorithm> {
+    let contends = |contender| scenarios.iter().any(|s| s.contenders.contains(&contender));
+    let switched = contends(Contender::Kirikae);
+    Algorithm::all()
+        .filter(|algorithm| {
+            let candidate = candidates().any(|candidate| candidate.name() == algorithm.name());
+            contends(Contender::Fixed(algorithm.name())) || (switched && candidate)
+        })
+        .collect()
 }
 
 /// The period of the one agent of the run; none where no scenario has kirikae as a contender.

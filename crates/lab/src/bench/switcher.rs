@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use kirikae_agent::{Agent, Config, Period, Pinning, Switch};
+use kirikae_algorithms::Algorithm;
 
 use super::cgroup::Cgroup;
 use crate::error::Error;
@@ -21,7 +22,7 @@ pub struct Switcher {
 
 impl Switcher {
     /// Starts the agent on a cgroup of ours; returns when it is attached.
-    pub fn start(period: Period) -> Result<Switcher, Error> {
+    pub fn start(period: Period, algorithms: Vec<Algorithm>) -> Result<Switcher, Error> {
         let cgroup = Cgroup::create()?;
         let stop = Arc::new(AtomicBool::new(false));
         let (attached, wait) = mpsc::channel();
@@ -29,6 +30,7 @@ impl Switcher {
             let config = Config {
                 cgroup: cgroup.path().into(),
                 period,
+                algorithms,
                 table: kirikae_table::shipped()
                     .map_err(|error| Error::Failed(error.to_string()))?,
                 pinning: Pinning::Unpinned,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use kirikae_algorithms::Algorithm;
 use serde::{Serialize, Serializer};
 
 /// Congestion controls that the kernel brings; the first is the baseline of every comparison.
@@ -24,7 +25,7 @@ impl Contender {
 
     /// Every contender there is, stock ones first.
     pub fn all() -> Vec<Contender> {
-        Contender::around(kirikae_agent::algorithm_names())
+        Contender::around(Algorithm::all().map(|algorithm| algorithm.name()))
     }
 
     /// Those of a scenario that names none: stock ones, what the switcher chooses among, and it.
