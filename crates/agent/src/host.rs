@@ -19,7 +19,7 @@ pub fn requirements() -> Result<(), Error> {
     can_load_bpf()?;
     at_least(
         LINKS_OF_STRUCT_OPS,
-        "links of struct_ops, which take an algorithm out of the kernel when the agent ends",
+        "links of struct_ops, which take an algorithm out of the kernel when the agent ends,",
     )?;
     cgroup_root().map(drop)
 }

@@ -8,7 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use kirikae_agent::{Agent, Algorithms, Config, Period, Pinning, algorithm_names};
+use kirikae_agent::{Agent, Algorithms, Config, Period, Pinning};
+use kirikae_algorithms::Algorithm;
 use socket2::{Domain, Socket, Type};
 
 use crate::guest::Guest;
@@ -54,14 +55,16 @@ pub fn inside() -> anyhow::Result<()> {
     let up = std::process::Command::new("ip").args(["link", "set", "lo", "up"]).status()?;
     ensure!(up.success(), "ip link set lo up failed");
 
-    let algorithms = Algorithms::register()?;
-    for name in algorithm_names() {
+    let all: Vec<_> = Algorithm::all().collect();
+    let registered = Algorithms::register(&all)?;
+    for algorithm in &all {
+        let name = algorithm.name();
         let (used, received) = transfer(Some(name), BYTES).with_context(|| name.to_owned())?;
         ensure!(used == name, "asked for {name}, got {used}");
         ensure!(received == data(BYTES), "{name}: not the bytes that were sent");
         println!("{name} registered and carried {BYTES} bytes");
     }
-    drop(algorithms);
+    drop(registered);
     let available = fs::read_to_string(AVAILABLE)?;
     let left = available.split_whitespace().find(|name| name.starts_with("kk_"));
     ensure!(left.is_none(), "still registered afterwards: {left:?}");
@@ -74,6 +77,7 @@ pub fn inside() -> anyhow::Result<()> {
     let agent = Agent::start(&Config {
         cgroup: "/sys/fs/cgroup".into(),
         period: Period::RoundTrip,
+        algorithms: all,
         table: kirikae_table::shipped()?,
         pinning: Pinning::Unpinned,
     })?;

@@ -41,6 +41,12 @@ const MEANT: &[Meant] = &[
         leaves_out: |_, module, ours| module.min(ours) <= 4,
     },
     Meant {
+        algorithm: "cubic",
+        why: "but Reno's estimate, which RFC 9438 lets grow faster above the window before the loss",
+        tolerance: Tolerance { median: 0.1, max: 0.2 },
+        leaves_out: |_, _, _| false,
+    },
+    Meant {
         algorithm: "hybla",
         why: "but slow start, which the module begins with a window of its own",
         tolerance: TOLERANCE,

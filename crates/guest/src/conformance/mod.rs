@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
-use kirikae_agent::{Algorithms, algorithm_names};
+use kirikae_agent::Algorithms;
+use kirikae_algorithms::Algorithm;
 
 use crate::guest::Guest;
 use crate::kernel::Kernel;
@@ -111,7 +112,8 @@ fn pairs(kernel: &Kernel, route: Route, trials: &TrialArguments) -> anyhow::Resu
 
 /// Our algorithms, without kk_.
 fn ours() -> Vec<String> {
-    algorithm_names().map(|name| name.trim_start_matches("kk_").to_owned()).collect()
+    let name = |algorithm: Algorithm| algorithm.name().trim_start_matches("kk_").to_owned();
+    Algorithm::all().map(name).collect()
 }
 
 /// Runs the trials and prints each pair as a line of JSON.
@@ -121,7 +123,7 @@ pub fn inside(arguments: &InsideArguments) -> anyhow::Result<()> {
     let available = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")?;
     let TrialArguments { algorithms, short, control } = &arguments.trials;
     let plan = arguments.route.plan(*short);
-    let _registered = Algorithms::register()?;
+    let _registered = Algorithms::register(&Algorithm::all().collect::<Vec<_>>())?;
     for algorithm in algorithms {
         // Without a module, no line: the host knows what it asked for.
         if available.split_whitespace().any(|module| module == algorithm) {
