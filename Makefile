@@ -5,7 +5,9 @@ KIRIKAE := target/release/kirikae
 DEMO := scenarios/long-clean.toml scenarios/long-isolated-1.toml \
 	scenarios/long-bursts.toml scenarios/shallow.toml
 
-.PHONY: demo test bench build format lint deny
+.PHONY: demo test conformance carry bench build format lint deny
+
+GUEST := cargo run --quiet --release --locked --package kirikae-guest --
 
 # The real kernel over four emulated paths, about three minutes.
 demo: build
@@ -18,6 +20,19 @@ build:
 # Everything that CI checks. Tests that need root say so and pass over what they cannot run.
 test: lint deny
 	cargo test --workspace --locked
+	scripts/install-missing guest
+	$(GUEST) carry
+	$(GUEST) conformance --short
+
+# Our algorithms beside the kernel's own: cwnd, round trip by round trip, in guests under qemu.
+conformance:
+	scripts/install-missing build guest
+	$(GUEST) conformance
+
+# Every BPF object loads and carries traffic on Linux 6.1 and 6.12, in guests under qemu.
+carry:
+	scripts/install-missing build guest
+	$(GUEST) carry
 
 lint:
 	scripts/install-missing build test

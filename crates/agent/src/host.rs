@@ -20,7 +20,7 @@ pub fn requirements() -> Result<(), Error> {
     at_least(
         &kernel_release()?,
         LINKS_OF_STRUCT_OPS,
-        "links of struct_ops, which take an algorithm out of the kernel when the agent ends",
+        "links of struct_ops, which take an algorithm out of the kernel when the agent ends,",
     )?;
     cgroup_root().map(drop)
 }

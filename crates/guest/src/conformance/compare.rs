@@ -1,0 +1,183 @@
+//! How far an algorithm is from the kernel's module, and how far it may be.
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+use super::rounds::Rounds;
+use super::trial::Route;
+
+/// What was measured of an algorithm and of the kernel's module over one path.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Pair {
+    pub algorithm: String,
+    pub route: Route,
+    pub module: Rounds,
+    pub ours: Rounds,
+}
+
+/// How far two algorithms may be apart, as a share of the module's cwnd.
+#[derive(Clone, Copy, Debug)]
+struct Tolerance {
+    median: f64,
+    max: f64,
+}
+
+const TOLERANCE: Tolerance = Tolerance { median: 0.05, max: 0.15 };
+
+/// A difference that is known and meant to stay, and what may be apart because of it.
+struct Meant {
+    algorithm: &'static str,
+    why: &'static str,
+    tolerance: Tolerance,
+    /// Rounds that are not compared: by phase (0 before the first loss), the module's cwnd, ours.
+    leaves_out: fn(usize, u32, u32) -> bool,
+}
+
+const MEANT: &[Meant] = &[
+    Meant {
+        algorithm: "bbr",
+        why: "but the rounds of PROBE_RTT, which comes by the clock",
+        tolerance: TOLERANCE,
+        leaves_out: |_, module, ours| module.min(ours) <= 4,
+    },
+    Meant {
+        algorithm: "cubic",
+        why: "but Reno's estimate, which RFC 9438 lets grow faster above the window before the loss",
+        tolerance: Tolerance { median: 0.1, max: 0.2 },
+        leaves_out: |_, _, _| false,
+    },
+    Meant {
+        algorithm: "hybla",
+        why: "but slow start, which the module begins with a window of its own",
+        tolerance: TOLERANCE,
+        leaves_out: |phase, _, _| phase == 0,
+    },
+    Meant {
+        algorithm: "westwood",
+        why: "but the estimate, taken on finding the loss; the module's is newer by the recovery",
+        tolerance: Tolerance { median: 0.15, max: 0.6 },
+        leaves_out: |_, _, _| false,
+    },
+];
+
+/// One line of the table.
+pub struct Comparison {
+    pub algorithm: String,
+    pub route: Route,
+    /// None where the kernel has no such module.
+    pub measured: Option<Measured>,
+}
+
+/// How far an algorithm was from the module.
+#[derive(Debug)]
+pub struct Measured {
+    pub rounds: usize,
+    /// Relative difference of cwnd.
+    pub median: f64,
+    pub max: f64,
+    /// How often each recovered from loss: the module, ours.
+    pub recoveries: (usize, usize),
+    pub verdict: Verdict,
+}
+
+/// What a line of the table comes to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Verdict {
+    Conforms,
+    Meant(&'static str),
+    Differs,
+}
+
+impl Comparison {
+    /// An algorithm over each path.
+    pub fn all_of(algorithm: &str, pairs: &[Pair]) -> Vec<Comparison> {
+        let over = |&route| {
+            let same = |pair: &&Pair| pair.algorithm == algorithm && pair.route == route;
+            let measured = pairs.iter().find(same).map(Measured::of);
+            Comparison { algorithm: algorithm.to_owned(), route, measured }
+        };
+        Route::value_variants().iter().map(over).collect()
+    }
+
+    pub fn passes(&self) -> bool {
+        self.measured.as_ref().is_none_or(|measured| measured.verdict != Verdict::Differs)
+    }
+}
+
+impl Measured {
+    fn of(pair: &Pair) -> Measured {
+        let recoveries = |rounds: &Rounds| rounds.0.len().saturating_sub(1);
+        let recoveries = (recoveries(&pair.module), recoveries(&pair.ours));
+        let alike = recoveries.0 == recoveries.1;
+        let all = differences(pair, |_, _, _| false);
+        let (median, max) = median_and_max(&all);
+        let within = |differences: &[f64], tolerance: Tolerance| {
+            let (median, max) = median_and_max(differences);
+            alike && median <= tolerance.median && max <= tolerance.max
+        };
+        let meant = MEANT.iter().find(|meant| meant.algorithm == pair.algorithm);
+        let verdict = match meant {
+            _ if within(&all, TOLERANCE) => Verdict::Conforms,
+            Some(meant) if within(&differences(pair, meant.leaves_out), meant.tolerance) => {
+                Verdict::Meant(meant.why)
+            }
+            _ => Verdict::Differs,
+        };
+        Measured { rounds: all.len(), median, max, recoveries, verdict }
+    }
+}
+
+/// Of cwnd, relative to the module's, round by round.
+fn differences(pair: &Pair, leaves_out: fn(usize, u32, u32) -> bool) -> Vec<f64> {
+    let mut differences = Vec::new();
+    for (phase, (module, ours)) in pair.module.0.iter().zip(&pair.ours.0).enumerate() {
+        for (&module, &ours) in module.iter().zip(ours) {
+            if !leaves_out(phase, module, ours) {
+                differences.push((f64::from(ours) / f64::from(module) - 1.0).abs());
+            }
+        }
+    }
+    differences
+}
+
+/// Infinite where there is nothing to compare.
+fn median_and_max(differences: &[f64]) -> (f64, f64) {
+    let mut sorted = differences.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = |n: usize| sorted.get(n).copied().unwrap_or(f64::INFINITY);
+    (at(sorted.len() / 2), at(sorted.len().saturating_sub(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(algorithm: &str, module: &[&[u32]], ours: &[&[u32]]) -> Verdict {
+        let rounds =
+            |phases: &[&[u32]]| Rounds(phases.iter().map(|phase| phase.to_vec()).collect());
+        let (module, ours) = (rounds(module), rounds(ours));
+        let pair = Pair { algorithm: algorithm.into(), route: Route::Wide, module, ours };
+        Measured::of(&pair).verdict
+    }
+
+    #[test]
+    fn rounds_are_compared_from_the_same_loss_on() {
+        let module: &[&[u32]] = &[&[10, 20, 40], &[100, 101, 102]];
+        let reno = |ours: &[&[u32]]| verdict("reno", module, ours);
+        assert_eq!(reno(&[&[10, 20], &[100, 101, 102]]), Verdict::Conforms);
+        assert_eq!(reno(&[&[10, 20, 40], &[105, 106, 107]]), Verdict::Conforms);
+        assert_eq!(reno(&[&[10, 20, 43], &[106, 107, 109]]), Verdict::Differs, "median");
+        assert_eq!(reno(&[&[10, 20, 40], &[100, 101, 118]]), Verdict::Differs, "max");
+        assert_eq!(reno(&[&[10, 20, 40]]), Verdict::Differs, "recoveries");
+        assert_eq!(reno(&[&[], &[]]), Verdict::Differs, "nothing to compare");
+    }
+
+    #[test]
+    fn what_is_meant_to_differ_may_and_nothing_else() {
+        let module: &[&[u32]] = &[&[4, 64], &[100, 101, 102]];
+        let meant = verdict("hybla", module, &[&[10, 160], &[100, 101, 102]]);
+        assert!(matches!(meant, Verdict::Meant(why) if why.contains("slow start")), "{meant:?}");
+        assert_eq!(verdict("hybla", module, &[&[10, 160], &[100, 101, 130]]), Verdict::Differs);
+        assert_eq!(verdict("reno", module, &[&[10, 160], &[100, 101, 102]]), Verdict::Differs);
+    }
+}
