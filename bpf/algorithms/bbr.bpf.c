@@ -95,7 +95,9 @@ static __always_inline struct bbr *bbr_of(const struct sock *sk)
 
 static __always_inline u32 bandwidth(const struct bbr *b)
 {
-	return b->policed ? b->policed_bw : b->btl_bw.value[0];
+	u32 policed_bw = read_now(b->policed_bw);
+
+	return b->policed ? policed_bw : b->btl_bw.first.value;
 }
 
 /* "pacing_gain_cycle = [5/4, 3/4, 1, 1, 1, 1, 1, 1]" */
@@ -133,7 +135,7 @@ static __always_inline u32 with_quanta(const struct sock *sk, const struct bbr *
 /* "BBRInflight(gain)" */
 static __always_inline u32 inflight(const struct sock *sk, const struct bbr *b, u32 gain)
 {
-	return with_quanta(sk, b, bdp_multiple(b->btl_bw.value[0], b->rtprop_us, gain));
+	return with_quanta(sk, b, bdp_multiple(b->btl_bw.first.value, b->rtprop_us, gain));
 }
 
 /* What of `in_flight` segments will still be when the next segment goes. */
@@ -267,7 +269,7 @@ static __always_inline void update_btl_bw(struct sock *sk, struct bbr *b,
 	policer_update(sk, b, rs->losses > 0, rs->is_app_limited);
 	bw = delivery_rate(rs);
 	/* "if (rs.delivery_rate >= BBR.BtlBw || ! rs.is_app_limited)" */
-	if (bw >= b->btl_bw.value[0] || !rs->is_app_limited)
+	if (bw >= b->btl_bw.first.value || !rs->is_app_limited)
 		max_filter_update(&b->btl_bw, BTL_BW_ROUNDS, b->rounds.count, bw);
 }
 
@@ -318,7 +320,7 @@ static __always_inline bool is_next_phase(struct sock *sk, struct bbr *b,
 /* "BBRCheckFullPipe()" */
 static __always_inline void check_full_pipe(struct bbr *b, const struct rate_sample *rs)
 {
-	u32 btl_bw = b->btl_bw.value[0];
+	u32 btl_bw = b->btl_bw.first.value;
 
 	if (b->filled_pipe || !b->round_start || rs->is_app_limited)
 		return;

@@ -790,7 +790,7 @@ static __always_inline void set_cwnd(struct sock *sk, struct bbr3 *b, const stru
 	/* "Upon exiting loss recovery" */
 	if (prior >= TCP_CA_Recovery && b->prior_ca_state < TCP_CA_Recovery)
 		restore_cwnd(b, tp);
-	max_inflight = quantization_budget(sk, b, max_inflight + b->extra_acked.value[0]);
+	max_inflight = quantization_budget(sk, b, max_inflight + b->extra_acked.first.value);
 	/* "C.cwnd = min(C.cwnd + RS.newly_acked, BBR.max_inflight)" */
 	if (b->full_bw_reached)
 		tp->snd_cwnd = min(tp->snd_cwnd + rs->acked_sacked, max_inflight);

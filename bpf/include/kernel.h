@@ -308,6 +308,26 @@ static __always_inline bool tcp_is_cwnd_limited(const struct sock *sk)
 	return tcp_in_slow_start(tp) && tp->snd_cwnd < 2 * tp->max_packets_out;
 }
 
+/*
+ * A value that is read here and now. Of two fields to choose from the compiler would make one read
+ * at a chosen place, and the verifier wants fixed places.
+ */
+static __always_inline u32 read_now(u32 value)
+{
+	asm volatile("" : "+r"(value));
+	return value;
+}
+
+/* Samples are application-limited until `delivered`. Not to be had before Linux 6.4. */
+static __always_inline void set_app_limited(struct tcp_sock *tp, u32 delivered)
+{
+#ifdef __bpf__
+	if (LINUX_KERNEL_VERSION < (6 << 16 | 4 << 8))
+		return;
+#endif
+	tp->app_limited = delivered;
+}
+
 /* Segments that are on their way: neither ACKed nor held for lost. */
 static __always_inline u32 tcp_packets_in_flight(const struct tcp_sock *tp)
 {

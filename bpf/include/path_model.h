@@ -76,51 +76,48 @@ static __always_inline bool round_update(struct rounds *rounds, const struct tcp
  * the largest ones after it, renewed at the quarters of the window, so that the next is at hand
  * when the largest gets too old.
  */
-struct max_filter {
-	u32 value[3]; /* descending */
-	u32 round[3]; /* ascending */
+struct max_sample {
+	u32 value;
+	u32 round;
 };
 
-static __always_inline void max_filter_put(struct max_filter *f, int from, u32 round, u32 value)
-{
-	for (int i = from; i < 3; i++) {
-		f->value[i] = value;
-		f->round[i] = round;
-	}
-}
+struct max_filter {
+	struct max_sample first; /* values descend, rounds ascend */
+	struct max_sample second;
+	struct max_sample third;
+};
 
-static __always_inline void max_filter_shift(struct max_filter *f, u32 round, u32 value)
+static __always_inline void max_filter_shift(struct max_filter *f, struct max_sample sample)
 {
-	f->value[0] = f->value[1];
-	f->round[0] = f->round[1];
-	f->value[1] = f->value[2];
-	f->round[1] = f->round[2];
-	max_filter_put(f, 2, round, value);
+	f->first = f->second;
+	f->second = f->third;
+	f->third = sample;
 }
 
 static __always_inline void max_filter_update(struct max_filter *f, u32 window, u32 round,
 					      u32 value)
 {
+	struct max_sample sample = {.value = value, .round = round};
 	u32 age;
 
-	if (value >= f->value[0] || round - f->round[2] > window) {
-		max_filter_put(f, 0, round, value);
+	if (value >= f->first.value || round - f->third.round > window) {
+		f->first = f->second = f->third = sample;
 		return;
 	}
-	if (value >= f->value[1])
-		max_filter_put(f, 1, round, value);
-	else if (value >= f->value[2])
-		max_filter_put(f, 2, round, value);
+	if (value >= f->second.value)
+		f->second = f->third = sample;
+	else if (value >= f->third.value)
+		f->third = sample;
 
-	age = round - f->round[0];
+	age = round - f->first.round;
 	if (age > window) {
-		max_filter_shift(f, round, value);
-		if (round - f->round[0] > window)
-			max_filter_shift(f, round, value);
-	} else if (f->round[1] == f->round[0] && age > window / 4) {
-		max_filter_put(f, 1, round, value);
-	} else if (f->round[2] == f->round[1] && age > window / 2) {
-		max_filter_put(f, 2, round, value);
+		max_filter_shift(f, sample);
+		if (round - f->first.round > window)
+			max_filter_shift(f, sample);
+	} else if (f->second.round == f->first.round && age > window / 4) {
+		f->second = f->third = sample;
+	} else if (f->third.round == f->second.round && age > window / 2) {
+		f->third = sample;
 	}
 }
 
@@ -199,7 +196,7 @@ static __always_inline u32 excess_acked(struct ack_interval *interval, const str
 /* "C.app_limited = (BW.delivered + packets_in_flight) ? : 1" */
 static __always_inline void mark_app_limited(struct tcp_sock *tp)
 {
-	tp->app_limited = max(tp->delivered + tcp_packets_in_flight(tp), 1U);
+	set_app_limited(tp, max(tp->delivered + tcp_packets_in_flight(tp), 1U));
 }
 
 /*
