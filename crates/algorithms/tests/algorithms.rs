@@ -53,9 +53,12 @@ fn ack(socket: &mut Socket, in_flight: u32) {
 /// One round trip: every segment of the window is ACKed by itself.
 fn round_trip(socket: &mut Socket) {
     let rtt_us = socket.fields.rtt_min.s[0].v;
-    let window = socket.fields.snd_cwnd;
+    let mut window = socket.fields.snd_cwnd;
+    if socket.algorithm().controls_alone() {
+        window = window.min(CAPACITY);
+    }
     for _ in 0..window {
-        socket.fields.tcp_mstamp += u64::from(rtt_us / socket.fields.snd_cwnd.max(1));
+        socket.fields.tcp_mstamp += u64::from(rtt_us / window.max(1));
         ack(socket, window);
     }
 }
