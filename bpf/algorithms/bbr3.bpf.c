@@ -872,6 +872,7 @@ CALLBACK(void, bbr3_init, struct sock *sk)
 	struct bbr3_private *private = inet_csk_ca(sk);
 
 	private->ssthresh_found = model_take_over(sk);
+	large_state_drop(sk);
 	if (!bbr3_of(sk))
 		pace_at_first(sk, 2 * GAIN_ONE);
 }

@@ -40,12 +40,12 @@ struct idle_keep {
 	u32 latest_delivered; /* and at its latest ACK */
 	u32 rate;	      /* bytes per millisecond: the fastest remembered; 0: none yet */
 	u32 latest_rate;      /* the fastest since `rate` was last renewed */
-	u32 pipe;	      /* the most segments delivered in a round trip that are remembered */
-	u32 latest_pipe;      /* the most since `pipe` was last renewed */
-	u32 starts;	      /* transmissions after idle since both were renewed */
-	u32 start_kb;	      /* tp->bytes_sent >> 10 at the latest of them */
+	u16 pipe;	      /* the most segments delivered in a round trip that are remembered */
+	u16 latest_pipe;      /* the most since `pipe` was last renewed */
+	u32 start_kb;	      /* tp->bytes_sent >> 10 at the latest transmission after idle */
 	u32 start_segs;	      /* and tp->data_segs_out */
-	u32 cwnd;	      /* window before the kernel's cut, segments; 0: nothing to restore */
+	u32 starts : 3;	      /* such transmissions since `rate` and `pipe` were renewed */
+	u32 cwnd : 29;	      /* window before the kernel's cut, segments; 0: nothing to restore */
 };
 
 enum connection_flags {

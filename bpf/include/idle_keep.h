@@ -45,6 +45,9 @@
  */
 #define SEGMENT_MIN_NUMERATOR 3
 #define SEGMENT_MIN_DENOMINATOR 4
+/* Largest counts of segments that there is room for. */
+#define PIPE_MAX 0xffffU
+#define CWND_MAX 0x1fffffffU
 /* A rate is remembered for this many to twice this many transmissions after idle. */
 #define RATE_MEMORY 4
 
@@ -113,7 +116,7 @@ static __always_inline u32 idle_keep_window(const struct idle_keep *keep, const 
 /* The largest window that what was carried before the gap stands for, segments. */
 static __always_inline u32 idle_keep_validated(const struct idle_keep *keep)
 {
-	return max(keep->cwnd, 2 * keep->pipe);
+	return max((u32)keep->cwnd, 2U * keep->pipe);
 }
 
 /* What the time since the latest transmission after idle has told of the path. */
@@ -153,7 +156,7 @@ static __always_inline void idle_keep_event(struct sock *sk, enum tcp_ca_event e
 	if (event == CA_EVENT_CWND_RESTART) {
 		/* Comes once per buffer written until something is sent: the first counts. */
 		if (!keep->cwnd)
-			keep->cwnd = tcp_sk(sk)->snd_cwnd;
+			keep->cwnd = min(tcp_sk(sk)->snd_cwnd, CWND_MAX);
 	} else if (event == CA_EVENT_TX_START) {
 		idle_keep_start(sk, keep);
 		keep->cwnd = 0;
@@ -193,7 +196,7 @@ static __always_inline void idle_keep_acked(struct sock *sk, const struct ack_sa
 	if (sample->pkts_acked || sample->rtt_us >= 0) {
 		u32 pipe = sample->in_flight / max(tp->mss_cache, 1);
 
-		keep->latest_pipe = max(keep->latest_pipe, pipe);
+		keep->latest_pipe = max((u32)keep->latest_pipe, min(pipe, PIPE_MAX));
 	}
 }
 

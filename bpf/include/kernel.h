@@ -64,7 +64,8 @@ enum sk_pacing { SK_PACING_NONE, SK_PACING_NEEDED, SK_PACING_FQ };
 #define TCP_INFINITE_SSTHRESH 0x7fffffff
 #define TCP_CONG_NON_RESTRICTED 1
 #define TCP_CA_NAME_MAX 16
-#define TCP_INIT_CWND 10 /* segments, RFC 6928 */
+#define PRIVATE_AREA_BYTES 104 /* what the kernel gives an algorithm for each connection */
+#define TCP_INIT_CWND 10       /* segments, RFC 6928 */
 #define USEC_PER_SEC 1000000U
 #define USEC_PER_MSEC 1000U
 
@@ -95,7 +96,7 @@ struct inet_connection_sock {
 	__u8 icsk_ca_state : 5; /* enum tcp_ca_state */
 	__u8 icsk_ca_initialized : 1;
 	__u8 icsk_ca_setsockopt : 1; /* TCP_CONGESTION was set on this socket */
-	u64 icsk_ca_priv[13];	     /* the algorithm's private area, 104 bytes */
+	u64 icsk_ca_priv[PRIVATE_AREA_BYTES / 8];
 } KERNEL_STRUCT;
 
 struct tcp_sock {
@@ -282,7 +283,7 @@ static __always_inline void *inet_csk_ca(const struct sock *sk)
 }
 
 #define ASSERT_FITS_PRIVATE_AREA(type) \
-	_Static_assert(sizeof(type) <= 104, "the kernel gives an algorithm 104 bytes")
+	_Static_assert(sizeof(type) <= PRIVATE_AREA_BYTES, "the kernel gives no more")
 
 #define min(a, b) ((a) < (b) ? (a) : (b))
 #define max(a, b) ((a) > (b) ? (a) : (b))

@@ -28,6 +28,8 @@ static __always_inline void take_over(struct sock *sk)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct connection *connection;
 
+	/* The ACK of our SYN comes before init, and what it left there is of no connection yet. */
+	__builtin_memset(inet_csk_ca(sk), 0, PRIVATE_AREA_BYTES);
 	tp->snd_cwnd_cnt = 0;
 	if (pacing_is_ours(sk))
 		sk->sk_pacing_status = SK_PACING_NONE;
