@@ -98,6 +98,7 @@ struct inet_connection_sock {
 
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
+	u32 snd_nxt;	     /* sequence number of what is sent next */
 	u32 mss_cache;	     /* bytes */
 	u32 snd_cwnd;	     /* segments */
 	u32 snd_cwnd_cnt;    /* ACKed segments not yet turned into growth */

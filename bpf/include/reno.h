@@ -52,6 +52,12 @@ static __always_inline void reno_grow(struct sock *sk, u32 per, u32 acked)
 		reno_additive_increase(tcp_sk(sk), per, acked);
 }
 
+/* "ssthresh = max (FlightSize / 2, 2*SMSS)", of the window as in Linux. */
+static __always_inline u32 reno_half(const struct tcp_sock *tp)
+{
+	return max(tp->snd_cwnd >> 1, 2);
+}
+
 /* For undo_cwnd: a reduction that proves to have been wrong is taken back in full. */
 CALLBACK(u32, reno_undo_cwnd, struct sock *sk)
 {
