@@ -2,10 +2,11 @@
 /*
  * CUBIC.
  *
- * Source: RFC 9438, sections 4.1 to 4.9.
+ * Source: RFC 9438, sections 4.1 to 4.10 (cubic.h); RFC 9406 (hystart.h).
  *
  * Deliberate differences:
- *  1. No HyStart++ (section 4.10): slow start is Reno's.
+ *  1. HyStart++ (section 4.10: "SHOULD") is off as preset: hystart.h says why. Slow start is
+ *     Reno's.
  *  2. Time is counted in milliseconds and windows in 1/1024 segment (W_est in 2^-20).
  *  3. Time in which nothing was in flight is no part of the epoch (section 5.8 says why).
  *  4. When a reduction proves to have been wrong, only the window is restored, not W_max and the

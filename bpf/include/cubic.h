@@ -2,7 +2,7 @@
 /*
  * CUBIC's window, for the algorithms that differ in how long it takes to come back.
  *
- * Source: RFC 9438, sections 4.1 to 4.9.
+ * Source: RFC 9438, sections 4.1 to 4.10.
  *
  * The algorithm's file lists CUBIC_PARAMETERS among its own, includes this, and defines
  * cubic_k_ms().
@@ -12,7 +12,9 @@
 
 #define CUBIC_PARAMETERS(P) \
 	P(c_1000, 400, 10, 10000, "C, how fast it returns: segments/s^3, in 1/1000") \
-	P(beta_1000, 700, 500, 900, "beta, what is left of the window after a loss, in 1/1000")
+	P(beta_1000, 700, 500, 900, "beta, what is left of the window after a loss, in 1/1000") \
+	HYSTART_PARAMETER(P)
+#include "hystart.h"
 #include "idle_keep.h"
 #include "parameters.h"
 #include "reno.h"
@@ -24,6 +26,7 @@ struct cubic {
 	u32 w_max;	    /* segments; 0: none */
 	u32 k_ms;	    /* K */
 	u32 w_prior;	    /* cwnd_prior: the window before the latest reduction, segments */
+	struct hystart hystart;
 };
 ASSERT_FITS_PRIVATE_AREA(struct cubic);
 
@@ -115,7 +118,10 @@ static __always_inline u64 target_1024(const struct cubic *c, const struct sock 
 
 CALLBACK(void, cubic_init, struct sock *sk)
 {
+	struct cubic *c = inet_csk_ca(sk);
+
 	idle_keep_init(sk);
+	hystart_begin(&c->hystart, tcp_sk(sk));
 }
 
 CALLBACK(void, cubic_cong_avoid, struct sock *sk, u32 ack, u32 acked)
@@ -124,7 +130,7 @@ CALLBACK(void, cubic_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	struct tcp_sock *tp = tcp_sk(sk);
 	u64 cwnd, target;
 
-	acked = reno_before_avoidance(sk, acked);
+	acked = hystart_before_avoidance(&c->hystart, sk, parameter(sk, hystart), ack, acked);
 	if (!acked)
 		return;
 	if (!c->epoch_start_us)
@@ -167,13 +173,19 @@ CALLBACK(void, cubic_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	struct cubic *c = inet_csk_ca(sk);
 
 	idle_keep_event(sk, event);
-	if (event == CA_EVENT_TX_START && c->epoch_start_us)
+	if (event != CA_EVENT_TX_START)
+		return;
+	hystart_begin(&c->hystart, tcp_sk(sk));
+	if (c->epoch_start_us)
 		c->epoch_start_us += tcp_sk(sk)->tcp_mstamp - c->idle.latest_ack_us;
 }
 
 CALLBACK(void, cubic_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
+	struct cubic *c = inet_csk_ca(sk);
+
 	idle_keep_acked(sk, sample);
+	hystart_acked(&c->hystart, sample);
 }
 
 #endif

@@ -179,6 +179,101 @@ fn cubic_gives_up_more_when_it_did_not_get_back() {
     assert_eq!(socket.ssthresh(), 56);
 }
 
+/// A new connection with HyStart++, and the window after each round trip of these RTTs.
+fn hystart_rounds(name: &str, rtts_ms: &[u32], paced: bool) -> (Socket, Vec<u32>) {
+    let mut socket = socket(name, 100_000);
+    socket.switch_to(Algorithm::named(name).unwrap().with("hystart", 1).unwrap());
+    socket.set_pacing(paced);
+    let rounds = rtts_ms.iter().map(|ms| {
+        round_trip_of(&mut socket, ms * 1000);
+        socket.fields.snd_cwnd
+    });
+    let rounds = rounds.collect();
+    (socket, rounds)
+}
+
+/// RFC 9406: RttThresh at 100 ms is 12.5 ms. Nothing happens below it; at it, from the 8th sample
+/// on, growth is a quarter for 5 round trips (the first of them partial), and then slow start is
+/// over.
+#[test]
+fn hystart_goes_on_at_a_quarter_for_five_round_trips() {
+    for name in ["kk_cubic", "kk_cubic_fair"] {
+        let (socket, rounds) = hystart_rounds(name, &[100, 112, 112], true);
+        assert_eq!(rounds, [20, 40, 80], "{name}: no delay of 12.5 ms");
+        assert_eq!(socket.fields.snd_ssthresh, 0x7fff_ffff);
+
+        let (socket, rounds) = hystart_rounds(name, &[100, 113, 113, 113, 113, 113, 113], true);
+        // 7 ACKs of 20 at full growth, 13 at a quarter; then 4 round trips by a quarter.
+        assert_eq!(rounds[..2], [20, 30]);
+        for (before, after) in rounds[1..].iter().zip(&rounds[2..6]) {
+            assert!((before * 5 / 4..=before * 5 / 4 + 1).contains(after), "{name}: {rounds:?}");
+        }
+        assert_eq!(socket.fields.snd_ssthresh, rounds[5], "{name}: {rounds:?}");
+        assert!(rounds[6] <= rounds[5] + 1, "{name}: {rounds:?}");
+    }
+}
+
+/// "currentRoundMinRTT < cssBaselineMinRtt": the delay was none of ours, slow start resumes.
+#[test]
+fn hystart_resumes_slow_start_when_the_delay_was_jitter() {
+    let (socket, rounds) = hystart_rounds("kk_cubic", &[100, 120, 100, 100], true);
+    assert_eq!(rounds[..2], [20, 30]);
+    // 7 ACKs of 30 at a quarter, then full growth again.
+    assert!((53..=55).contains(&rounds[2]), "{rounds:?}");
+    assert_eq!(rounds[3], 2 * rounds[2], "{rounds:?}");
+    assert_eq!(socket.fields.snd_ssthresh, 0x7fff_ffff);
+}
+
+/// RttThresh is 4 ms at least and 16 ms at most.
+#[test]
+fn hystart_thresholds_are_bounded() {
+    for (before_ms, below_ms, at_ms) in [(8, 11, 12), (400, 415, 416)] {
+        let (_, rounds) = hystart_rounds("kk_cubic", &[before_ms, below_ms], true);
+        assert_eq!(rounds, [20, 40], "{below_ms} ms after {before_ms} ms");
+        let (_, rounds) = hystart_rounds("kk_cubic", &[before_ms, at_ms], true);
+        assert_eq!(rounds, [20, 30], "{at_ms} ms after {before_ms} ms");
+    }
+}
+
+/// "L = infinity if paced, L = 8 if non-paced"
+#[test]
+fn hystart_grows_by_eight_for_an_ack_that_is_not_paced() {
+    for (paced, expected) in [(false, 18), (true, 30)] {
+        let (mut socket, _) = hystart_rounds("kk_cubic", &[], paced);
+        socket.cong_avoid(socket.fields.snd_nxt, 20);
+        assert_eq!(socket.fields.snd_cwnd, expected);
+    }
+}
+
+/// It is for the slow start whose end is not known yet, and begins anew after idle time.
+#[test]
+fn hystart_is_for_the_first_slow_start() {
+    let (mut socket, _) = hystart_rounds("kk_cubic", &[100], true);
+    socket.fields.snd_ssthresh = 1000;
+    round_trip_of(&mut socket, 130_000);
+    assert_eq!(socket.fields.snd_cwnd, 40, "ssthresh is known");
+
+    let (mut socket, _) = hystart_rounds("kk_cubic", &[100, 130], true);
+    socket.cwnd_event(CaEvent::TxStart);
+    let before = socket.fields.snd_cwnd;
+    round_trip_of(&mut socket, 150_000);
+    assert_eq!(socket.fields.snd_cwnd, 2 * before, "nothing to compare with");
+}
+
+#[test]
+fn hystart_is_off_as_preset() {
+    for algorithm in Algorithm::all() {
+        for parameter in algorithm.parameters().filter(|p| p.name == "hystart") {
+            assert_eq!(parameter.preset, 0, "{algorithm:?}");
+        }
+    }
+    let mut socket = socket("kk_cubic", 100_000);
+    for rtt_us in [100_000, 200_000, 400_000] {
+        round_trip_of(&mut socket, rtt_us);
+    }
+    assert_eq!(socket.fields.snd_cwnd, 80);
+}
+
 /// "K = K_cubic * cbrt(rtt_ref / RTT)": half of it at 8 times the reference, twice at an eighth.
 /// W_max + 10 is reached cbrt(10 / C) after K, where the window grows by 10 segments a second.
 #[test]
