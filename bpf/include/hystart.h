@@ -45,7 +45,6 @@ static __always_inline void hystart_begin(struct hystart *h, const struct tcp_so
 {
 	round_trip_begin(&h->end_seq, tp);
 	h->rtt_us = 0;
-	h->rtt_before_us = 0;
 	h->samples = 0;
 	h->css_rounds = 0;
 }

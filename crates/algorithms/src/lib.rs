@@ -3,6 +3,7 @@
 
 mod algorithm;
 mod c;
+pub mod drive;
 mod socket;
 mod switcher;
 
