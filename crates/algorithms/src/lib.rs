@@ -4,6 +4,7 @@
 mod algorithm;
 mod c;
 pub mod drive;
+pub mod portrait;
 mod socket;
 mod switcher;
 
