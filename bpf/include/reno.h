@@ -22,10 +22,11 @@ static __always_inline u32 reno_slow_start(struct tcp_sock *tp, u32 acked)
 /* One segment more for every `per` segments ACKed: per = cwnd is Reno's one per round trip. */
 static __always_inline void reno_additive_increase(struct tcp_sock *tp, u32 per, u32 acked)
 {
-	u32 count = tp->snd_cwnd_cnt + acked;
-	u32 grow;
+	u32 count, grow;
 
 	per = max(per, 1);
+	/* What was counted while growth was slower is worth one segment, not several at once. */
+	count = min(tp->snd_cwnd_cnt, per) + acked;
 	grow = count / per;
 	tp->snd_cwnd_cnt = count - grow * per;
 	tp->snd_cwnd = min(tp->snd_cwnd + grow, tp->snd_cwnd_clamp);

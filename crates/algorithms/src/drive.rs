@@ -18,8 +18,11 @@ pub const RTT_MAX_US: u32 = 100_000_000;
 /// Most bytes in flight: the largest window that TCP can announce.
 const FLIGHT_MAX: u64 = 1 << 30;
 
-/// Growth by one ACK that no window and no ACK explains: Hybla's in slow start, 2^16, and a little.
-const GROWTH_MAX: u64 = 1 << 17;
+/// Growth in slow start that neither the window nor the ACK explains: Hybla's 2^16 for each ACK.
+const SLOW_START_MAX: u64 = 1 << 16;
+
+/// The same after it: Hybla's rho^2.
+const AVOIDANCE_MAX: u64 = 1 << 8;
 
 /// Something that a connection meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -330,8 +333,10 @@ impl Connection {
             }
             _ if segments > 0 => {
                 let (ack, before) = (self.una, self.cwnd());
+                let starting = before < self.socket.fields.snd_ssthresh;
                 self.call(|socket| socket.cong_avoid(ack, acked))?;
-                let most = 2 * u64::from(before) + u64::from(acked) + GROWTH_MAX;
+                let slack = if starting { SLOW_START_MAX } else { AVOIDANCE_MAX };
+                let most = 2 * u64::from(before) + u64::from(acked) + slack;
                 must_of(u64::from(self.cwnd()) <= most, || {
                     format!("cwnd leaps from {before} to {} for an ACK of {acked}", self.cwnd())
                 })
@@ -343,9 +348,9 @@ impl Connection {
     /// As the kernel takes it from the window after each ACK, less its factor.
     fn pacing_rate(&mut self) {
         let fields = &mut self.socket.fields;
-        if let Some(rate) = (u64::from(fields.snd_cwnd) * u64::from(fields.mss_cache) * 8_000_000)
-            .checked_div(u64::from(fields.srtt_us))
-        {
+        let bytes = u64::from(fields.snd_cwnd) * u64::from(fields.mss_cache);
+        let rate = bytes.saturating_mul(8_000_000).checked_div(u64::from(fields.srtt_us));
+        if let Some(rate) = rate {
             fields.inet_conn.icsk_inet.sk.sk_pacing_rate = rate;
         }
     }
