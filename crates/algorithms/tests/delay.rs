@@ -283,13 +283,13 @@ fn compound_learns_gamma_from_the_queue_before_a_loss() {
     assert!(socket.fields.snd_cwnd > 204, "after a timeout gamma is 30 again");
 }
 
-/// What was counted while growth was slower is worth one segment, whoever grows next.
+/// What was counted while growth was slower is worth one segment, beside what the ACK is worth.
 #[test]
 fn a_stale_count_is_worth_one_segment() {
     for algorithm in Algorithm::all() {
         let mut socket = avoiding(algorithm.name(), 100_000, 20);
         socket.fields.snd_cwnd_cnt = 100_000;
         socket.cong_avoid(socket.fields.snd_nxt, 1);
-        assert!(socket.fields.snd_cwnd <= 21, "{algorithm:?}: {}", socket.fields.snd_cwnd);
+        assert!(socket.fields.snd_cwnd <= 22, "{algorithm:?}: {}", socket.fields.snd_cwnd);
     }
 }
