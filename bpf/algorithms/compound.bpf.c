@@ -115,7 +115,7 @@ static __always_inline void dwnd_adjust(struct compound *c, struct sock *sk)
 	}
 }
 
-/* "gamma = (1 - lambda) gamma + lambda 3/4 Diff_reno", lambda = 0.8 */
+/* "gamma = (1 - lambda) gamma + lambda 3/4 Diff_reno", lambda = 0.8 as in ns-3's Compound TCP */
 static __always_inline void gamma_adapt(struct compound *c, const struct sock *sk)
 {
 	u32 highest = parameter(sk, gamma);
