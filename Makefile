@@ -5,7 +5,7 @@ KIRIKAE := target/release/kirikae
 DEMO := scenarios/long-clean.toml scenarios/long-isolated-1.toml \
 	scenarios/long-bursts.toml scenarios/shallow.toml
 
-.PHONY: demo test conformance carry bench build format lint deny
+.PHONY: demo test conformance carry bench fuzz build format lint deny
 
 GUEST := cargo run --quiet --release --locked --package kirikae-guest --
 
@@ -52,3 +52,10 @@ format:
 # Speeds, not tests: path elements and the emulator.
 bench: build
 	cargo bench --workspace --locked
+
+# Ten minutes of whatever a connection may meet, against every algorithm. Needs a nightly compiler
+# and cargo-fuzz. What it finds new goes to target/fuzz-corpus.
+fuzz:
+	mkdir -p target/fuzz-corpus
+	cargo +nightly fuzz run --sanitizer none algorithms target/fuzz-corpus \
+		fuzz/corpus/algorithms -- -max_len=2048 -max_total_time=600

@@ -124,9 +124,10 @@ static __always_inline void max_filter_update(struct max_filter *f, u32 window, 
 /* "pacing_gain * bw * (100 - BBRPacingMarginPercent) / 100", bytes per second; margin 1 % */
 static __always_inline u64 pacing_rate(const struct sock *sk, u64 bw, u32 gain)
 {
-	u64 rate = bw * tcp_sk(sk)->mss_cache * gain / GAIN_ONE;
+	/* The smallest bandwidth that there is a number for: a rate of 0 is none at all. */
+	u64 rate = max(bw, 1ULL) * tcp_sk(sk)->mss_cache * gain / GAIN_ONE;
 
-	rate = rate * (USEC_PER_SEC / 100 * 99) >> BW_SCALE;
+	rate = max(rate * (USEC_PER_SEC / 100 * 99) >> BW_SCALE, 1ULL);
 	return min(rate, (u64)sk->sk_max_pacing_rate);
 }
 

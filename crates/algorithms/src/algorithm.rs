@@ -149,9 +149,24 @@ impl Algorithm {
     }
 }
 
+impl PartialEq for Algorithm {
+    fn eq(&self, other: &Algorithm) -> bool {
+        std::ptr::eq(self.registration, other.registration) && self.values == other.values
+    }
+}
+
+impl Eq for Algorithm {}
+
+/// Its name, and the parameters that are not as preset.
 impl fmt::Debug for Algorithm {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(self.name())?;
+        for (parameter, value) in self.parameters().zip(self.values) {
+            if value != parameter.preset {
+                write!(f, " {}={value}", parameter.name)?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -3,6 +3,8 @@
 
 mod algorithm;
 mod c;
+pub mod drive;
+pub mod portrait;
 mod socket;
 mod switcher;
 

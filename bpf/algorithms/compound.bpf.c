@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Compound TCP: Reno's window, and beside it one that grows fast while the queue is short.
+ *
+ * Source: K. Tan, J. Song, Q. Zhang, M. Sridharan, "A Compound TCP Approach for High-Speed and Long
+ * Distance Networks", INFOCOM 2006; M. Sridharan, K. Tan, D. Bansal, D. Thaler,
+ * draft-sridharan-tcpm-ctcp-02, 2008 (how gamma adapts).
+ *
+ * What the kernel calls the window is the paper's win; its loss window cwnd is win - dwnd.
+ *
+ * Deliberate differences:
+ *  1. k is 3/4, the paper's, whose power is two square roots; and there is no window below which
+ *     dwnd stays 0: alpha win^k is less than 1, and dwnd does not grow, under 16 segments anyway.
+ *  2. baseRTT is the lowest RTT that the kernel has seen in its window (rtt_min) and RTT its
+ *     smoothed one. So nothing has to begin anew after a timeout but dwnd and gamma.
+ *  3. What is left of dwnd by kernel cuts of win, as after idle time, is at most win - 1.
+ *  4. When a reduction proves to have been wrong, win is restored, not dwnd: the part that dwnd
+ *     gave up is the loss window's.
+ *  5. A window that is not used does not grow (RFC 7661).
+ *  6. Idle keep (idle_keep.h).
+ *
+ * Switched in mid-flight: the window found is the loss window; dwnd is 0 and gamma its preset.
+ */
+#define PARAMETERS(P) \
+	P(alpha_1000, 125, 1, 1000, "alpha, how fast dwnd grows: alpha win^(3/4), in 1/1000") \
+	P(beta_1000, 500, 100, 900, "beta, what is given up of the window for a loss, in 1/1000") \
+	P(gamma, 30, 5, 1000, "gamma to begin with and at most, segments in the queue")
+#include "idle_keep.h"
+#include "parameters.h"
+#include "reno.h"
+#include "round_trip.h"
+
+struct compound {
+	struct idle_keep idle;
+	u32 dwnd;	    /* segments */
+	u32 dwnd_part_8;    /* growth of dwnd not yet whole, segments << 8 */
+	u32 end_seq;	    /* of the present round trip */
+	u32 gamma_given_up; /* by how much gamma is below its preset, segments */
+	u32 diff_reno;	    /* Diff_reno of the latest round trip plus 1, segments; 0: none */
+};
+ASSERT_FITS_PRIVATE_AREA(struct compound);
+
+#define GAMMA_LOWEST 5
+/* Largest window whose cube fits 64 bits. */
+#define POWER_MAX ((1U << 21) - 1)
+
+/* Largest x with x^2 <= a: one bit at a time. */
+VERIFIED_APART u64 square_root(u64 a)
+{
+	u64 x = 0;
+
+	for (int bit = 31; bit >= 0; bit--) {
+		u64 y = x | (1ULL << bit);
+
+		if (y * y <= a)
+			x = y;
+	}
+	return x;
+}
+
+/* win^k, k = 3/4, segments << 8 */
+static __always_inline u64 power_8(u32 win)
+{
+	u64 w = min(win, POWER_MAX);
+
+	return square_root(square_root(w * w * w) << 16);
+}
+
+/* "Diff = (win / baseRTT - win / RTT) baseRTT", segments */
+static __always_inline u32 queued(const struct tcp_sock *tp, u32 win)
+{
+	u64 base_us = tcp_min_rtt(tp);
+	u64 rtt_us = max(tp->srtt_us >> 3, 1);
+
+	return rtt_us > base_us ? win * (rtt_us - base_us) / rtt_us : 0;
+}
+
+static __always_inline u32 dwnd_of(const struct compound *c, const struct tcp_sock *tp)
+{
+	return min(c->dwnd, max(tp->snd_cwnd, 1) - 1);
+}
+
+static __always_inline void dwnd_grow(struct compound *c, struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	/* "dwnd + (alpha win^k - 1)+" */
+	u64 grow_8 = parameter(sk, alpha_1000) * power_8(tp->snd_cwnd) / 1000;
+	u32 grow;
+
+	if (grow_8 <= 1 << 8)
+		return;
+	grow_8 = grow_8 - (1 << 8) + c->dwnd_part_8;
+	grow = min(grow_8 >> 8, (u64)(tp->snd_cwnd_clamp - tp->snd_cwnd));
+	c->dwnd_part_8 = grow_8 & 0xff;
+	c->dwnd += grow;
+	tp->snd_cwnd += grow;
+}
+
+/* Once per round trip. */
+static __always_inline void dwnd_adjust(struct compound *c, struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 diff = queued(tp, tp->snd_cwnd);
+
+	c->dwnd = dwnd_of(c, tp);
+	c->diff_reno = queued(tp, tp->snd_cwnd - c->dwnd) + 1;
+	if (diff >= parameter(sk, gamma) - c->gamma_given_up) {
+		/* "(dwnd - eta Diff)+", eta = 1 */
+		u32 shrink = min(c->dwnd, diff);
+
+		c->dwnd -= shrink;
+		tp->snd_cwnd -= shrink;
+	} else if (tcp_is_cwnd_limited(sk) && tp->snd_cwnd < tp->snd_cwnd_clamp) {
+		dwnd_grow(c, sk);
+	}
+}
+
+/* "gamma = (1 - lambda) gamma + lambda 3/4 Diff_reno", lambda = 0.8 as in ns-3's Compound TCP */
+static __always_inline void gamma_adapt(struct compound *c, const struct sock *sk)
+{
+	u32 highest = parameter(sk, gamma);
+	u64 gamma = highest - c->gamma_given_up;
+
+	if (!c->diff_reno)
+		return;
+	gamma = (gamma * 2 + (u64)(c->diff_reno - 1) * 6) / 10;
+	gamma = max(min(gamma, (u64)highest), (u64)GAMMA_LOWEST);
+	c->gamma_given_up = highest - gamma;
+	c->diff_reno = 0;
+}
+
+CALLBACK(void, compound_init, struct sock *sk)
+{
+	struct compound *c = inet_csk_ca(sk);
+
+	idle_keep_init(sk);
+	round_trip_begin(&c->end_seq, tcp_sk(sk));
+}
+
+CALLBACK(void, compound_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct compound *c = inet_csk_ca(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (round_trip_ended(&c->end_seq, tp, ack) && !tcp_in_slow_start(tp))
+		dwnd_adjust(c, sk);
+	/* "cwnd = cwnd + 1 / (cwnd + dwnd)" */
+	reno_grow(sk, tp->snd_cwnd, acked);
+}
+
+/* "dwnd = (win (1 - beta) - cwnd / 2)+", "cwnd = cwnd / 2" */
+CALLBACK(u32, compound_ssthresh, struct sock *sk)
+{
+	struct compound *c = inet_csk_ca(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 half = (tp->snd_cwnd - dwnd_of(c, tp)) / 2;
+	u32 win = (u64)tp->snd_cwnd * (1000 - parameter(sk, beta_1000)) / 1000;
+
+	win = max(win, max(half, 2));
+	c->dwnd = win - half;
+	gamma_adapt(c, sk);
+	return win;
+}
+
+CALLBACK(void, compound_set_state, struct sock *sk, u8 new_state)
+{
+	struct compound *c = inet_csk_ca(sk);
+
+	if (new_state != TCP_CA_Loss)
+		return;
+	c->dwnd = 0;
+	c->gamma_given_up = 0;
+	c->diff_reno = 0;
+}
+
+CALLBACK(void, compound_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	struct compound *c = inet_csk_ca(sk);
+
+	idle_keep_event(sk, event);
+	if (event == CA_EVENT_TX_START)
+		round_trip_begin(&c->end_seq, tcp_sk(sk));
+}
+
+CALLBACK(void, compound_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	idle_keep_acked(sk, sample);
+}
+
+ALGORITHM(compound) = {
+	.init = (void *)compound_init,
+	.release = (void *)idle_keep_release,
+	.cong_avoid = (void *)compound_cong_avoid,
+	.ssthresh = (void *)compound_ssthresh,
+	.undo_cwnd = (void *)reno_undo_cwnd,
+	.set_state = (void *)compound_set_state,
+	.cwnd_event = (void *)compound_cwnd_event,
+	.pkts_acked = (void *)compound_pkts_acked,
+	.flags = TCP_CONG_NON_RESTRICTED,
+	.name = "kk_compound",
+};
+
+ABOUT_WITH_PARAMETERS(compound,
+		      "Tan, Song, Zhang, Sridharan: A Compound TCP Approach. INFOCOM 2006",
+		      "fast paths shared with Reno: fills them, yields when the queue grows");

@@ -1,0 +1,645 @@
+//! Plays what a connection may meet against a socket, with the callbacks in the order in which the
+//! kernel makes them, and checks after each what must hold for every algorithm.
+//!
+//! A sequence of operations is also a sequence of bytes, [`RECORD`] for each operation, so that a
+//! fuzzer can write one. Every sequence of bytes is one that the kernel could produce: an
+//! operation that cannot happen in the present state does nothing.
+
+use std::fmt;
+
+use crate::{Algorithm, CaEvent, CaState, RateSample, Socket};
+
+/// Bytes of an operation.
+pub const RECORD: usize = 8;
+
+/// Longest round-trip time that is played, microseconds.
+pub const RTT_MAX_US: u32 = 100_000_000;
+
+/// Most bytes in flight: the largest window that TCP can announce.
+const FLIGHT_MAX: u64 = 1 << 30;
+
+/// Growth in slow start that neither the window nor the ACK explains: Hybla's 2^16 for each ACK.
+const SLOW_START_MAX: u64 = 1 << 16;
+
+/// The same after it: Hybla's rho^2.
+const AVOIDANCE_MAX: u64 = 1 << 8;
+
+/// Something that a connection meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// An ACK comes in.
+    Ack {
+        /// Segments that it ACKs cumulatively; as far as they are in flight.
+        segments: u32,
+        /// Segments that it SACKs beyond.
+        sacked: u32,
+        /// Its RTT sample.
+        rtt_us: Option<u32>,
+        /// Time since whatever was before.
+        after_us: u32,
+        /// Whether the program writes so much that the window is the limit.
+        limited: bool,
+    },
+    /// A loss is found by what the receiver SACKs.
+    FastRetransmit,
+    /// The retransmission timer expires, with so many segments not held for lost.
+    Timeout {
+        /// Segments still in flight.
+        left: u32,
+    },
+    /// The receiver echoes a congestion mark.
+    CongestionMark,
+    /// Segments are reordered, or an ACK ends that.
+    Disorder,
+    /// Everything that was in flight at the latest loss is ACKed.
+    Recover,
+    /// The latest loss proves to have been none.
+    Undo,
+    /// All is ACKed, and then nothing happens for so long.
+    Idle {
+        /// Until the program writes again.
+        gap_us: u64,
+        /// Buffers written until the first segment leaves.
+        writes: u8,
+    },
+    /// For a retransmission timeout the program used so many segments of the window.
+    ApplicationLimited {
+        /// Segments.
+        used: u32,
+    },
+    /// The path takes segments of this size now.
+    Mss {
+        /// Bytes.
+        bytes: u32,
+    },
+    /// The lowest RTT has left the kernel's window of 5 minutes.
+    ForgetRtt,
+    /// The algorithm is changed.
+    Switch {
+        /// To this one.
+        to: Algorithm,
+    },
+}
+
+/// What must hold, and did not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// Position of the operation.
+    pub at: usize,
+    /// The operation.
+    pub operation: Operation,
+    /// What should have held.
+    pub what: String,
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{} (operation {}, {:?})", self.what, self.at, self.operation)
+    }
+}
+
+impl std::error::Error for Broken {}
+
+/// How a connection begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beginning {
+    /// With this algorithm,
+    pub algorithm: Algorithm,
+    /// segments of so many bytes,
+    pub mss: u32,
+    /// a window of so many segments,
+    pub cwnd: u32,
+    /// and never one larger than this.
+    pub clamp: u32,
+}
+
+/// A connection that operations are played against.
+pub struct Connection {
+    /// Its socket.
+    pub socket: Socket,
+    state: CaState,
+    una: u32,
+    high_seq: u32,
+    /// 0: none, as in the kernel.
+    prior_ssthresh: u32,
+    may_undo: bool,
+    /// ACKs came in since the latest timeout.
+    progress: bool,
+    limited: bool,
+    /// Segments held for lost that no rate sample has told of yet.
+    losses: u32,
+}
+
+type Checked = Result<(), String>;
+
+impl Connection {
+    /// A connection that has just been established.
+    ///
+    /// # Errors
+    /// Where the algorithm's init breaks what must hold.
+    pub fn begin(beginning: &Beginning) -> Result<Connection, String> {
+        let mut socket = Socket::new(beginning.algorithm, beginning.mss);
+        socket.fields.snd_cwnd_clamp = beginning.clamp;
+        socket.fields.snd_cwnd = beginning.cwnd.min(beginning.clamp);
+        socket.fields.tcp_mstamp = 1_000_000;
+        let mut connection = Connection {
+            socket,
+            state: CaState::Open,
+            una: 0,
+            high_seq: 0,
+            prior_ssthresh: 0,
+            may_undo: false,
+            progress: true,
+            limited: true,
+            losses: 0,
+        };
+        connection.call(|socket| socket.switch_to(beginning.algorithm))?;
+        connection.send()?;
+        Ok(connection)
+    }
+
+    /// The window, segments.
+    pub fn cwnd(&self) -> u32 {
+        self.socket.fields.snd_cwnd
+    }
+
+    /// The state of congestion control.
+    pub fn state(&self) -> CaState {
+        self.state
+    }
+
+    /// Segments in flight.
+    pub fn in_flight(&self) -> u32 {
+        self.socket.fields.snd_nxt.wrapping_sub(self.una).div_ceil(self.mss())
+    }
+
+    /// One operation.
+    ///
+    /// # Errors
+    /// Where something that must hold did not.
+    pub fn play(&mut self, operation: &Operation) -> Checked {
+        match *operation {
+            Operation::Ack { segments, sacked, rtt_us, after_us, limited } => {
+                self.limited = limited;
+                self.ack(segments, sacked, rtt_us, after_us)
+            }
+            Operation::FastRetransmit => self.fast_retransmit(),
+            Operation::Timeout { left } => self.timeout(left),
+            Operation::CongestionMark => self.congestion_mark(),
+            Operation::Disorder => match self.state {
+                CaState::Open => self.set_state(CaState::Disorder),
+                CaState::Disorder => self.set_state(CaState::Open),
+                _ => Ok(()),
+            },
+            Operation::Recover => {
+                let segments = self.in_flight();
+                let rtt_us = self.socket.fields.srtt_us >> 3;
+                self.ack(segments, 0, Some(rtt_us.max(1)), rtt_us)
+            }
+            Operation::Undo => self.undo(),
+            Operation::Idle { gap_us, writes } => self.idle(gap_us, writes),
+            Operation::ApplicationLimited { used } => {
+                self.application_limited(used);
+                Ok(())
+            }
+            Operation::Mss { bytes } => self.path_mtu(bytes),
+            Operation::ForgetRtt => {
+                let fields = &mut self.socket.fields;
+                if fields.srtt_us > 0 {
+                    fields.rtt_min.s[0].v = (fields.srtt_us >> 3).max(1);
+                }
+                Ok(())
+            }
+            Operation::Switch { to } => {
+                self.prior_ssthresh = 0;
+                let (cwnd, ssthresh) = (self.cwnd(), self.socket.fields.snd_ssthresh);
+                let no_ssthresh = self.controls_alone() || to.controls_alone();
+                self.call(|socket| socket.switch_to(to))?;
+                let fields = &self.socket.fields;
+                must(fields.snd_cwnd == cwnd, "a switch keeps cwnd")?;
+                must(no_ssthresh || fields.snd_ssthresh == ssthresh, "a switch keeps ssthresh")
+            }
+        }
+    }
+
+    /// Whether the kernel leaves window and pacing to the algorithm.
+    fn controls_alone(&self) -> bool {
+        self.socket.algorithm().controls_alone()
+    }
+
+    fn mss(&self) -> u32 {
+        self.socket.fields.mss_cache
+    }
+
+    /// Calls back, and checks.
+    fn call<T>(&mut self, callback: impl FnOnce(&mut Socket) -> T) -> Result<T, String> {
+        let before = (self.cwnd(), self.socket.pacing());
+        let result = callback(&mut self.socket);
+        let cwnd = self.cwnd();
+        let clamp = self.socket.fields.snd_cwnd_clamp;
+        must(cwnd >= 1, "cwnd is at least 1")?;
+        must_of(cwnd <= clamp.max(before.0), || format!("cwnd {cwnd} <= clamp {clamp}"))?;
+        let ssthresh = self.socket.fields.snd_ssthresh;
+        must_of(ssthresh >= 2, || format!("ssthresh {ssthresh} >= 2"))?;
+        let pacing = self.socket.pacing();
+        must(pacing == before.1 || pacing != Some(0), "a pacing rate that is set is above 0")?;
+        Ok(result)
+    }
+
+    fn set_state(&mut self, state: CaState) -> Checked {
+        self.call(|socket| socket.set_state(state))?;
+        self.state = state;
+        Ok(())
+    }
+
+    /// Whatever the window allows is sent, and the first of it announced where nothing was there.
+    fn send(&mut self) -> Checked {
+        if self.in_flight() == 0 {
+            self.call(|socket| socket.cwnd_event(CaEvent::TxStart))?;
+        }
+        let bytes = (u64::from(self.cwnd()) * u64::from(self.mss())).min(FLIGHT_MAX) as u32;
+        let fields = &mut self.socket.fields;
+        if fields.snd_nxt.wrapping_sub(self.una) < bytes {
+            fields.data_segs_out = fields.data_segs_out.wrapping_add(1);
+            let snd_nxt = self.una.wrapping_add(bytes);
+            fields.bytes_sent += u64::from(snd_nxt.wrapping_sub(fields.snd_nxt));
+            fields.snd_nxt = snd_nxt;
+        }
+        fields.max_packets_out = fields.snd_nxt.wrapping_sub(self.una).div_ceil(fields.mss_cache);
+        fields.packets_out = fields.max_packets_out;
+        fields.set_is_cwnd_limited(self.limited.into());
+        Ok(())
+    }
+
+    fn rtt_sample(&mut self, rtt_us: u32) {
+        let fields = &mut self.socket.fields;
+        let rtt_us = rtt_us.clamp(1, RTT_MAX_US);
+        fields.srtt_us = match fields.srtt_us {
+            0 => rtt_us << 3,
+            srtt => srtt - (srtt >> 3) + rtt_us,
+        };
+        fields.rtt_min.s[0].v = fields.rtt_min.s[0].v.min(rtt_us);
+    }
+
+    fn ack(&mut self, segments: u32, sacked: u32, rtt_us: Option<u32>, after_us: u32) -> Checked {
+        let in_flight = self.in_flight();
+        let segments = segments.min(in_flight);
+        let sacked = sacked.min(in_flight - segments);
+        let mss = self.mss();
+        let fields = &mut self.socket.fields;
+        let bytes = (u64::from(segments) * u64::from(mss))
+            .min(u64::from(fields.snd_nxt.wrapping_sub(self.una))) as u32;
+        self.una = self.una.wrapping_add(bytes);
+        fields.tcp_mstamp += u64::from(after_us);
+        fields.delivered = fields.delivered.wrapping_add(segments + sacked);
+        if let Some(rtt_us) = rtt_us {
+            self.rtt_sample(rtt_us);
+        }
+        self.socket.fields.delivered_mstamp = self.socket.fields.tcp_mstamp;
+        self.call(|socket| socket.pkts_acked(segments, rtt_us, in_flight))?;
+        self.progress |= segments > 0;
+        self.state_may_end()?;
+        let sample = self.rate_sample(segments + sacked, in_flight, rtt_us);
+        self.control(segments, &sample)?;
+        self.pacing_rate();
+        self.send()
+    }
+
+    /// What was in flight at the latest loss or mark is ACKed.
+    fn state_may_end(&mut self) -> Checked {
+        let beyond = self.una.wrapping_sub(self.high_seq).cast_signed();
+        match self.state {
+            CaState::Cwr if beyond > 0 => {
+                self.reduction_end()?;
+                self.set_state(CaState::Open)
+            }
+            CaState::Recovery if beyond >= 0 => {
+                self.set_state(CaState::Open)?;
+                self.reduction_end()
+            }
+            CaState::Loss if beyond >= 0 => self.set_state(CaState::Open),
+            _ => Ok(()),
+        }
+    }
+
+    fn reduction_end(&mut self) -> Checked {
+        if self.controls_alone() {
+            return Ok(());
+        }
+        let fields = &mut self.socket.fields;
+        if fields.snd_ssthresh < 0x7fff_ffff {
+            // The kernel asks no one; a clamp that is lower only concerns growth.
+            fields.snd_cwnd = fields.snd_ssthresh;
+        }
+        self.call(|socket| socket.cwnd_event(CaEvent::CompleteCwr))
+    }
+
+    /// What an ACK tells of the rate: the flight that it found took its round trip.
+    fn rate_sample(&mut self, acked: u32, in_flight: u32, rtt_us: Option<u32>) -> RateSample {
+        let fields = &mut self.socket.fields;
+        fields.packets_out = fields.snd_nxt.wrapping_sub(self.una).div_ceil(fields.mss_cache);
+        let sampled = rtt_us.filter(|_| acked > 0);
+        RateSample {
+            prior_delivered: fields.delivered.wrapping_sub(in_flight),
+            delivered: sampled.map_or(-1, |_| in_flight.cast_signed()),
+            interval_us: sampled.map_or(-1, |rtt_us| rtt_us.max(1).into()),
+            rtt_us: rtt_us.map_or(-1, i64::from),
+            losses: std::mem::take(&mut self.losses).cast_signed(),
+            acked_sacked: acked,
+            prior_in_flight: in_flight,
+            is_app_limited: !self.limited,
+            ..RateSample::default()
+        }
+    }
+
+    fn lose(&mut self, segments: u32) {
+        self.losses = self.losses.saturating_add(segments);
+        self.socket.fields.lost = self.socket.fields.lost.wrapping_add(segments);
+    }
+
+    /// The end of an ACK: what takes the window where it should be.
+    fn control(&mut self, segments: u32, sample: &RateSample) -> Checked {
+        let acked = sample.acked_sacked;
+        if self.controls_alone() {
+            return self.call(|socket| socket.cong_control(sample));
+        }
+        let fields = &mut self.socket.fields;
+        match self.state {
+            // As far as proportional rate reduction gets with each ACK.
+            CaState::Cwr | CaState::Recovery => {
+                let (cwnd, ssthresh) = (fields.snd_cwnd, fields.snd_ssthresh);
+                fields.snd_cwnd = if cwnd > ssthresh {
+                    cwnd.saturating_sub(acked).max(ssthresh)
+                } else {
+                    cwnd.saturating_add(acked).min(ssthresh)
+                };
+                Ok(())
+            }
+            _ if segments > 0 => {
+                let (ack, before) = (self.una, self.cwnd());
+                let starting = before < self.socket.fields.snd_ssthresh;
+                self.call(|socket| socket.cong_avoid(ack, acked))?;
+                let slack = if starting { SLOW_START_MAX } else { AVOIDANCE_MAX };
+                let most = 2 * u64::from(before) + u64::from(acked) + slack;
+                must_of(u64::from(self.cwnd()) <= most, || {
+                    format!("cwnd leaps from {before} to {} for an ACK of {acked}", self.cwnd())
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// As the kernel takes it from the window after each ACK, less its factor.
+    fn pacing_rate(&mut self) {
+        if self.controls_alone() {
+            return;
+        }
+        let fields = &mut self.socket.fields;
+        let bytes = u64::from(fields.snd_cwnd) * u64::from(fields.mss_cache);
+        let rate = bytes.saturating_mul(8_000_000).checked_div(u64::from(fields.srtt_us));
+        if let Some(rate) = rate {
+            fields.inet_conn.icsk_inet.sk.sk_pacing_rate = rate;
+        }
+    }
+
+    fn ssthresh_now(&self) -> u32 {
+        let fields = &self.socket.fields;
+        match self.state {
+            CaState::Cwr | CaState::Recovery => fields.snd_ssthresh,
+            _ => fields.snd_ssthresh.max((fields.snd_cwnd >> 1) + (fields.snd_cwnd >> 2)),
+        }
+    }
+
+    fn ssthresh(&mut self) -> Checked {
+        let ssthresh = self.call(Socket::ssthresh)?;
+        must_of(ssthresh >= 2, || format!("ssthresh() gives {ssthresh}, less than 2"))?;
+        self.socket.fields.snd_ssthresh = ssthresh;
+        Ok(())
+    }
+
+    fn reduction_begin(&mut self) -> Checked {
+        let fields = &mut self.socket.fields;
+        self.high_seq = fields.snd_nxt;
+        fields.snd_cwnd_cnt = 0;
+        fields.prior_cwnd = fields.snd_cwnd;
+        self.ssthresh()
+    }
+
+    fn fast_retransmit(&mut self) -> Checked {
+        match self.state {
+            CaState::Recovery | CaState::Loss => return Ok(()),
+            CaState::Cwr => self.prior_ssthresh = 0,
+            CaState::Open | CaState::Disorder => {
+                self.prior_ssthresh = self.ssthresh_now();
+                self.reduction_begin()?;
+            }
+        }
+        self.may_undo = true;
+        self.lose(1);
+        self.set_state(CaState::Recovery)
+    }
+
+    fn congestion_mark(&mut self) -> Checked {
+        self.prior_ssthresh = 0;
+        if !matches!(self.state, CaState::Open | CaState::Disorder) {
+            return Ok(());
+        }
+        self.may_undo = false;
+        self.reduction_begin()?;
+        self.set_state(CaState::Cwr)
+    }
+
+    fn timeout(&mut self, left: u32) -> Checked {
+        let news = self.una.wrapping_sub(self.high_seq).cast_signed() >= 0;
+        if matches!(self.state, CaState::Open | CaState::Disorder)
+            || news
+            || (self.state == CaState::Loss && self.progress)
+        {
+            self.prior_ssthresh = self.ssthresh_now();
+            self.socket.fields.prior_cwnd = self.cwnd();
+            self.ssthresh()?;
+            self.call(|socket| socket.cwnd_event(CaEvent::Loss))?;
+            self.may_undo = true;
+        }
+        self.lose(self.in_flight().saturating_sub(left));
+        let fields = &mut self.socket.fields;
+        fields.snd_cwnd = left.min(fields.snd_cwnd - 1) + 1;
+        fields.snd_cwnd_cnt = 0;
+        self.high_seq = fields.snd_nxt;
+        self.progress = false;
+        self.set_state(CaState::Loss)
+    }
+
+    fn undo(&mut self) -> Checked {
+        if !self.may_undo || !matches!(self.state, CaState::Recovery | CaState::Loss) {
+            return Ok(());
+        }
+        if self.prior_ssthresh > 0 {
+            let cwnd = self.call(Socket::undo_cwnd)?;
+            must_of(cwnd >= 1, || format!("undo_cwnd() gives {cwnd}"))?;
+            let fields = &mut self.socket.fields;
+            fields.snd_cwnd = cwnd;
+            fields.snd_ssthresh = fields.snd_ssthresh.max(self.prior_ssthresh);
+        }
+        self.may_undo = false;
+        self.set_state(CaState::Open)
+    }
+
+    fn idle(&mut self, gap_us: u64, writes: u8) -> Checked {
+        // What was written is sent and ACKed; nothing follows.
+        let segments = self.in_flight();
+        let rtt_us = (self.socket.fields.srtt_us >> 3).max(1);
+        self.una = self.socket.fields.snd_nxt;
+        let fields = &mut self.socket.fields;
+        fields.tcp_mstamp += u64::from(rtt_us);
+        fields.delivered = fields.delivered.wrapping_add(segments);
+        fields.delivered_mstamp = fields.tcp_mstamp;
+        self.rtt_sample(rtt_us);
+        self.call(|socket| socket.pkts_acked(segments, Some(rtt_us), segments))?;
+        self.state_may_end()?;
+        let sample = self.rate_sample(segments, segments, Some(rtt_us));
+        self.control(segments, &sample)?;
+        self.pacing_rate();
+
+        self.socket.fields.tcp_mstamp += gap_us;
+        let rto_us = u64::from(rtt_us) + 200_000;
+        for _ in 0..writes {
+            if gap_us <= rto_us || self.controls_alone() {
+                break;
+            }
+            self.call(|socket| socket.cwnd_event(CaEvent::CwndRestart))?;
+            let ssthresh = self.ssthresh_now();
+            let fields = &mut self.socket.fields;
+            fields.snd_ssthresh = ssthresh;
+            let restart = fields.snd_cwnd.min(10);
+            let halvings = (gap_us / rto_us).min(31) as u32;
+            fields.snd_cwnd = (fields.snd_cwnd >> halvings).max(restart);
+        }
+        self.send()
+    }
+
+    fn application_limited(&mut self, used: u32) {
+        let ssthresh = self.ssthresh_now();
+        let fields = &mut self.socket.fields;
+        let used = used.max(10);
+        if self.state == CaState::Open && used < fields.snd_cwnd {
+            fields.snd_ssthresh = ssthresh;
+            fields.snd_cwnd = (fields.snd_cwnd + used) >> 1;
+        }
+    }
+
+    /// Smaller segments are a loss for which the algorithm is not asked.
+    fn path_mtu(&mut self, bytes: u32) -> Checked {
+        let smaller = bytes < self.mss();
+        self.socket.fields.mss_cache = bytes;
+        if !smaller || self.state == CaState::Loss {
+            return Ok(());
+        }
+        let ssthresh = self.ssthresh_now();
+        let fields = &mut self.socket.fields;
+        self.high_seq = fields.snd_nxt;
+        fields.snd_ssthresh = ssthresh.max(2);
+        self.prior_ssthresh = 0;
+        self.may_undo = false;
+        self.set_state(CaState::Loss)
+    }
+}
+
+fn must(holds: bool, what: &str) -> Checked {
+    must_of(holds, || what.to_owned())
+}
+
+fn must_of(holds: bool, what: impl FnOnce() -> String) -> Checked {
+    if holds { Ok(()) } else { Err(what()) }
+}
+
+/// What the bytes mean: how the connection begins, and the operations. An incomplete record at the
+/// end means nothing; without a first one the beginning is the first algorithm's usual one.
+pub fn decode(bytes: &[u8]) -> (Beginning, Vec<Operation>) {
+    let records = bytes.as_chunks::<RECORD>().0;
+    let (first, rest) = records.split_first().unwrap_or((&[0; RECORD], &[]));
+    (beginning(first), rest.iter().map(operation).collect())
+}
+
+/// Plays what the bytes mean.
+///
+/// # Errors
+/// At the first operation that breaks what must hold.
+pub fn play(bytes: &[u8]) -> Result<(), Broken> {
+    let (beginning, operations) = decode(bytes);
+    let switch = Operation::Switch { to: beginning.algorithm };
+    let mut connection =
+        Connection::begin(&beginning).map_err(|what| Broken { at: 0, operation: switch, what })?;
+    for (at, operation) in operations.into_iter().enumerate() {
+        connection.play(&operation).map_err(|what| Broken { at, operation, what })?;
+    }
+    Ok(())
+}
+
+fn beginning(record: &[u8; RECORD]) -> Beginning {
+    let [which, values, mss_low, mss_high, cwnd, clamp, ..] = *record;
+    Beginning {
+        algorithm: algorithm(which, values),
+        mss: mss(u16::from_le_bytes([mss_low, mss_high])),
+        cwnd: 1 << (cwnd % 21),
+        // Mostly none, as on most hosts.
+        clamp: if clamp < 128 { u32::MAX } else { u32::from(clamp - 126) },
+    }
+}
+
+fn operation(record: &[u8; RECORD]) -> Operation {
+    let [kind, small, low, high, a, b, c, d] = *record;
+    let medium = u16::from_le_bytes([low, high]);
+    let large = u32::from_le_bytes([a, b, c, d]);
+    match kind % 24 {
+        0..=9 => Operation::Ack {
+            segments: u32::from(small >> 4) << (small & 7),
+            sacked: if kind % 24 < 3 { u32::from(small & 7) } else { 0 },
+            rtt_us: (small & 8 == 0).then(|| magnitude(medium, RTT_MAX_US)),
+            after_us: magnitude(u16::from_le_bytes([a, b]), RTT_MAX_US) - 1,
+            limited: c >= 32,
+        },
+        10 => Operation::FastRetransmit,
+        11 => Operation::Timeout { left: u32::from(medium) },
+        12 => Operation::CongestionMark,
+        13 => Operation::Disorder,
+        14 | 15 => Operation::Recover,
+        16 => Operation::Undo,
+        17 | 18 => Operation::Idle {
+            gap_us: u64::from(magnitude(medium, u32::MAX)),
+            writes: 1 + small % 3,
+        },
+        19 => Operation::ApplicationLimited { used: u32::from(medium) },
+        20 => Operation::Mss { bytes: mss(medium) },
+        21 => Operation::ForgetRtt,
+        _ => Operation::Switch { to: algorithm(small, (large & 0xff) as u8) },
+    }
+}
+
+/// Numbers of every order of magnitude up to `most`, none of them 0.
+fn magnitude(of: u16, most: u32) -> u32 {
+    let (mantissa, exponent) = (u64::from(of & 0x3ff), u32::from(of >> 10) % 23);
+    ((mantissa << exponent) >> 1).clamp(1, u64::from(most)) as u32
+}
+
+/// From the smallest that the kernel takes (TCP_MIN_SND_MSS) on.
+fn mss(of: u16) -> u32 {
+    if of == 0 { 1448 } else { u32::from(of).max(48) }
+}
+
+/// Each parameter as preset, at its lowest or its highest.
+fn algorithm(which: u8, values: u8) -> Algorithm {
+    let count = Algorithm::all().count();
+    let mut algorithm = Algorithm::all().nth(usize::from(which) % count).expect("there are some");
+    let mut values = u32::from(values);
+    for parameter in algorithm.parameters() {
+        let value = match values % 4 {
+            1 => parameter.lowest,
+            2 => parameter.highest,
+            _ => parameter.preset,
+        };
+        values = values / 4 + (values << 6) % 0x1_0000;
+        algorithm = algorithm.with(parameter.name, value).expect("in its range");
+    }
+    algorithm
+}

@@ -1,0 +1,44 @@
+//! What must hold for every algorithm, whatever the connection meets.
+
+use std::fs;
+use std::path::Path;
+
+use kirikae_algorithms::Algorithm;
+use kirikae_algorithms::drive::{RECORD, decode, play};
+use proptest::prelude::*;
+
+/// What the fuzzer found worth keeping, and what once broke something.
+#[test]
+fn the_corpus_breaks_nothing() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/algorithms");
+    let mut played = 0;
+    for entry in fs::read_dir(corpus).unwrap() {
+        let path = entry.unwrap().path();
+        if let Err(broken) = play(&fs::read(&path).unwrap()) {
+            panic!("{}: {broken}", path.display());
+        }
+        played += 1;
+    }
+    assert!(played > 20, "{played} files in the corpus");
+}
+
+proptest! {
+    // Failures are kept in fuzz/corpus/algorithms instead.
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
+
+    /// For each algorithm alone, and switched to others in between.
+    #[test]
+    fn every_algorithm_stays_in_bounds(
+        records in prop::collection::vec(any::<[u8; RECORD]>(), 1..200)
+    ) {
+        for which in 0..Algorithm::all().count() {
+            let mut bytes = records.concat();
+            bytes[0] = which as u8;
+            if let Err(broken) = play(&bytes) {
+                let (beginning, operations) = decode(&bytes);
+                let shown = &operations[..=broken.at.min(operations.len() - 1)];
+                prop_assert!(false, "{broken}\n{beginning:?}\n{shown:#?}");
+            }
+        }
+    }
+}
