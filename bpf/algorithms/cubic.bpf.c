@@ -13,6 +13,11 @@
  *     epoch (section 4.9: "SHOULD").
  *  5. Idle keep (idle_keep.h).
  *
+ * Deliberate differences from Linux's module, which follows an older draft (docs/conformance.md):
+ *  6. Beyond the window before the loss W_est grows by one segment in a round trip, as section 4.3
+ *     has it; the module goes on with 0.53.
+ *  7. The module cuts the distance to W_max to whole segments, and so is there a little earlier.
+ *
  * Switched in mid-flight: a first epoch begins at the window found, as after an idle start: W_max
  * is that window and K is 0.
  */

@@ -12,6 +12,10 @@
  *  3. Outside the Open state growth is Reno's, as in Linux.
  *  4. Idle keep (idle_keep.h).
  *
+ * Deliberate differences from Linux's module (docs/conformance.md):
+ *  5. The module begins with a window of rho segments; here it is the one found.
+ *  6. The module cuts what an ACK adds to 1/128 segment, here it is 1/65536.
+ *
  * Switched in mid-flight: the window is kept. (The textbook initialisation sets it to 2.)
  */
 #define PARAMETERS(P) \

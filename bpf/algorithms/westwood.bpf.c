@@ -11,7 +11,13 @@
  *  2. Idle time is no part of a sample: the paper's sender always has something to send. A sample
  *     begins with the first ACK after it and ends at the latest with the last ACK before the
  *     next; one shorter than a round trip counts as one, since that is what the burst took.
- *  3. Idle keep (idle_keep.h).
+ *  3. The threshold is never above the window: the kernel would raise the window to it at the end
+ *     of the recovery, and the paper only lowers it.
+ *  4. Idle keep (idle_keep.h).
+ *
+ * Deliberate difference from Linux's module (docs/conformance.md):
+ *  5. The module takes its estimate at the end of the recovery; here it is taken when the loss is
+ *     found, as the paper has it.
  *
  * Switched in mid-flight: the filter starts with its first sample; a loss before that is answered
  * as Reno would.
@@ -82,7 +88,7 @@ static __always_inline u32 pipe_segments(const struct westwood *w, const struct 
 {
 	u64 bytes = (u64)w->bandwidth * tcp_min_rtt(tp) / USEC_PER_MSEC;
 
-	return max((u32)(bytes / max(tp->mss_cache, 1)), 2);
+	return max((u32)min(bytes / max(tp->mss_cache, 1), (u64)tp->snd_cwnd), 2);
 }
 
 CALLBACK(void, westwood_init, struct sock *sk)
