@@ -559,4 +559,4 @@ ALGORITHM(bbr) = {
 };
 
 ABOUT(bbr, "draft-cardwell-iccrg-bbr-congestion-control-00",
-      "unknown buffers, policed paths; loss is not congestion");
+      "unknown buffers, policed paths; loss is not congestion", "held against Linux's module");

@@ -962,4 +962,5 @@ ALGORITHM(bbr3) = {
 	.name = "kk_bbr3",
 };
 
-ABOUT(bbr3, "draft-ietf-ccwg-bbr", "as bbr, but it heeds loss beyond 2 % and shares better");
+ABOUT(bbr3, "draft-ietf-ccwg-bbr", "as bbr, but it heeds loss beyond 2 % and shares better",
+      "from its draft alone");

@@ -164,4 +164,5 @@ ALGORITHM(bic) = {
 };
 
 ABOUT_WITH_PARAMETERS(bic, "Xu, Harfoush, Rhee: BIC. INFOCOM 2004",
-		      "fast, long paths: quickly back to the window before a loss");
+		      "fast, long paths: quickly back to the window before a loss",
+		      "held against Linux's module");

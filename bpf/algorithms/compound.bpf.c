@@ -202,4 +202,5 @@ ALGORITHM(compound) = {
 
 ABOUT_WITH_PARAMETERS(compound,
 		      "Tan, Song, Zhang, Sridharan: A Compound TCP Approach. INFOCOM 2006",
-		      "fast paths shared with Reno: fills them, yields when the queue grows");
+		      "fast paths shared with Reno: fills them, yields when the queue grows",
+		      "from its paper alone");

@@ -42,4 +42,5 @@ ALGORITHM(cubic) = {
 	.name = "kk_cubic",
 };
 
-ABOUT_WITH_PARAMETERS(cubic, "RFC 9438", "fast paths; what most of the Internet runs");
+ABOUT_WITH_PARAMETERS(cubic, "RFC 9438", "fast paths; what most of the Internet runs",
+		      "held against Linux's module");

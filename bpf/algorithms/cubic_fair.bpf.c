@@ -50,4 +50,5 @@ ALGORITHM(cubic_fair) = {
 };
 
 ABOUT_WITH_PARAMETERS(cubic_fair, "Kozu, Akiyama, Yamaguchi: RTT-fair CUBIC. IJNC 4(2), 2014",
-		      "sharing with shorter round trips: as fast as they are after a loss");
+		      "sharing with shorter round trips: as fast as they are after a loss",
+		      "from its paper alone");

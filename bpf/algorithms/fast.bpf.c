@@ -127,4 +127,5 @@ ALGORITHM(fast) = {
 };
 
 ABOUT_WITH_PARAMETERS(fast, "Wei, Jin, Low, Hegde: FAST TCP. IEEE/ACM ToN 14(6), 2006",
-		      "large windows without rivals: fills the path, keeps the queue short");
+		      "large windows without rivals: fills the path, keeps the queue short",
+		      "from its paper alone");

@@ -127,4 +127,5 @@ ALGORITHM(highspeed) = {
 	.name = "kk_highspeed",
 };
 
-ABOUT(highspeed, "RFC 3649", "very large windows; no faster than Reno below 38 segments");
+ABOUT(highspeed, "RFC 3649", "very large windows; no faster than Reno below 38 segments",
+      "held against Linux's module");

@@ -273,4 +273,5 @@ ALGORITHM(htcp) = {
 };
 
 ABOUT_WITH_PARAMETERS(htcp, "Leith, Shorten: H-TCP. draft-leith-tcp-htcp-06, 2008",
-		      "fast, long paths; fair to rivals whatever their round trip");
+		      "fast, long paths; fair to rivals whatever their round trip",
+		      "held against Linux's module");

@@ -131,4 +131,5 @@ ALGORITHM(hybla) = {
 };
 
 ABOUT_WITH_PARAMETERS(hybla, "Caini, Firrincieli: TCP Hybla. IJSCN 22, 2004",
-		      "long round trips, satellites: as fast as a short one");
+		      "long round trips, satellites: as fast as a short one",
+		      "held against Linux's module");

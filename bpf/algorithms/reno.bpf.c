@@ -60,4 +60,5 @@ ALGORITHM(reno) = {
 };
 
 ABOUT(reno, "RFC 5681, RFC 3465",
-      "short round trips, small windows; what the others are held against");
+      "short round trips, small windows; what the others are held against",
+      "held against Linux's module");

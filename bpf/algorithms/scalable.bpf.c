@@ -65,4 +65,4 @@ ALGORITHM(scalable) = {
 };
 
 ABOUT(scalable, "Kelly: Scalable TCP. ACM CCR 33(2), 2003",
-      "large windows; gives up little for a loss");
+      "large windows; gives up little for a loss", "held against Linux's module");

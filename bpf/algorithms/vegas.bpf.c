@@ -170,4 +170,5 @@ ALGORITHM(vegas) = {
 };
 
 ABOUT_WITH_PARAMETERS(vegas, "Brakmo, Peterson: TCP Vegas. IEEE JSAC 13(8), 1995",
-		      "deep queues without rivals: keeps them short");
+		      "deep queues without rivals: keeps them short",
+		      "held against Linux's module");

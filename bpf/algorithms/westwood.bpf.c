@@ -139,4 +139,4 @@ ALGORITHM(westwood) = {
 };
 
 ABOUT(westwood, "Grieco, Mascolo: Westwood+. ACM CCR 34(2), 2004",
-      "lossy links: falls back to what the path carried");
+      "lossy links: falls back to what the path carried", "held against Linux's module");

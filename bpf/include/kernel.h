@@ -168,6 +168,7 @@ struct parameter {
 struct about {
 	const char *source;
 	const char *good_at;
+	const char *state; /* what it has been held against */
 	const struct parameter *parameters;
 	u32 parameters_count;
 };
@@ -218,7 +219,7 @@ static __always_inline const struct rate_sample *rate_sample_argument(unsigned l
  * name, ALGORITHM(variable) the registration.
  * A callback is named in the registration as a void pointer, because for BPF it takes a context.
  *
- * ABOUT(variable, source, what it is good at) tells people what the kernel need not know;
+ * ABOUT(variable, source, what it is good at, state) tells people what the kernel need not know;
  * ABOUT_WITH_PARAMETERS where there are parameters (parameters.h).
  */
 #ifdef __bpf__
@@ -250,9 +251,9 @@ static __always_inline const struct rate_sample *rate_sample_argument(unsigned l
 #define ABOUT_OF(variable, ...) \
 	extern const struct about kk_##variable##_about; \
 	const struct about kk_##variable##_about = {__VA_ARGS__}
-#define ABOUT(variable, source, good_at) ABOUT_OF(variable, source, good_at, 0, 0)
-#define ABOUT_WITH_PARAMETERS(variable, source, good_at) \
-	ABOUT_OF(variable, source, good_at, parameters, PARAMETERS_COUNT)
+#define ABOUT(variable, source, good_at, state) ABOUT_OF(variable, source, good_at, state, 0, 0)
+#define ABOUT_WITH_PARAMETERS(variable, source, good_at, state) \
+	ABOUT_OF(variable, source, good_at, state, parameters, PARAMETERS_COUNT)
 #define PARAMETER_DESCRIBED(name, ...) {#name, __VA_ARGS__},
 #define PARAMETERS_DEFINED(list) \
 	static const struct parameter parameters[] = {list(PARAMETER_DESCRIBED)};

@@ -111,6 +111,11 @@ impl Algorithm {
         text(self.about().good_at)
     }
 
+    /// What it has been held against.
+    pub fn state(self) -> &'static str {
+        text(self.about().state)
+    }
+
     /// What can be set, in the order of [`Algorithm::values`].
     pub fn parameters(self) -> impl ExactSizeIterator<Item = Parameter> {
         (0..self.about().parameters_count as usize).map(move |place| {

@@ -11,7 +11,8 @@ use serde::Serialize;
 /// List the congestion controls, what they are good at and what can be set of them
 ///
 /// Shows for each whether it is loaded now, whether the running kernel has one of that name itself,
-/// and the values that `kirikae run --set` takes, with their ranges.
+/// what it has been held against, and what can be set of it, with the range: of those that the
+/// switcher chooses among, by `kirikae run --set`.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Print as JSON
@@ -24,6 +25,7 @@ struct Listed {
     name: &'static str,
     good_at: &'static str,
     source: &'static str,
+    state: &'static str,
     /// Registered in the running kernel.
     loaded: bool,
     /// How the running kernel has the algorithm itself.
@@ -80,6 +82,7 @@ fn list(algorithm: Algorithm, kernel: &KernelAlgorithms) -> Listed {
         name: algorithm.name(),
         good_at: algorithm.good_at(),
         source: algorithm.source(),
+        state: algorithm.state(),
         loaded: kernel.registered.contains(algorithm.name()),
         kernel: kernel_has,
         parameters: algorithm.parameters().map(Listing::from).collect(),
@@ -87,7 +90,8 @@ fn list(algorithm: Algorithm, kernel: &KernelAlgorithms) -> Listed {
 }
 
 fn render(listed: &[Listed]) -> String {
-    let mut algorithms = table(["algorithm", "loaded", "kernel's own", "good at", "source"]);
+    let mut algorithms =
+        table(["algorithm", "loaded", "kernel's own", "state", "good at", "source"]);
     let mut parameters = table(["parameter", "preset", "allowed", "what it is"]);
     for algorithm in listed {
         let kernel = match algorithm.kernel {
@@ -96,7 +100,8 @@ fn render(listed: &[Listed]) -> String {
             None => "no",
         };
         let loaded = if algorithm.loaded { "yes" } else { "no" };
-        algorithms.add_row([algorithm.name, loaded, kernel, algorithm.good_at, algorithm.source]);
+        let Listed { name, state, good_at, source, .. } = *algorithm;
+        algorithms.add_row([name, loaded, kernel, state, good_at, source]);
         for parameter in &algorithm.parameters {
             parameters.add_row([
                 format!("{}.{}", algorithm.name, parameter.name),
