@@ -1,16 +1,16 @@
 //! Plays what a connection may meet against a socket, with the callbacks in the order in which the
 //! kernel makes them, and checks after each what must hold for every algorithm.
 //!
-//! A sequence of operations is also a sequence of bytes, [`RECORD`] for each operation, so that a
-//! fuzzer can write one. Every sequence of bytes is one that the kernel could produce: an
-//! operation that cannot happen in the present state does nothing.
+//! Every sequence of operations is one that the kernel could produce: an operation that cannot happen
+//! in the present state does nothing.
+
+mod bytes;
 
 use std::fmt;
 
 use crate::{Algorithm, CaEvent, CaState, RateSample, Socket};
 
-/// Bytes of an operation.
-pub const RECORD: usize = 8;
+pub use bytes::{RECORD, decode, play};
 
 /// Longest round-trip time that is played, microseconds.
 pub const RTT_MAX_US: u32 = 100_000_000;
@@ -551,95 +551,4 @@ fn must(holds: bool, what: &str) -> Checked {
 
 fn must_of(holds: bool, what: impl FnOnce() -> String) -> Checked {
     if holds { Ok(()) } else { Err(what()) }
-}
-
-/// What the bytes mean: how the connection begins, and the operations. An incomplete record at the
-/// end means nothing; without a first one the beginning is the first algorithm's usual one.
-pub fn decode(bytes: &[u8]) -> (Beginning, Vec<Operation>) {
-    let records = bytes.as_chunks::<RECORD>().0;
-    let (first, rest) = records.split_first().unwrap_or((&[0; RECORD], &[]));
-    (beginning(first), rest.iter().map(operation).collect())
-}
-
-/// Plays what the bytes mean.
-///
-/// # Errors
-/// At the first operation that breaks what must hold.
-pub fn play(bytes: &[u8]) -> Result<(), Broken> {
-    let (beginning, operations) = decode(bytes);
-    let switch = Operation::Switch { to: beginning.algorithm };
-    let mut connection =
-        Connection::begin(&beginning).map_err(|what| Broken { at: 0, operation: switch, what })?;
-    for (at, operation) in operations.into_iter().enumerate() {
-        connection.play(&operation).map_err(|what| Broken { at, operation, what })?;
-    }
-    Ok(())
-}
-
-fn beginning(record: &[u8; RECORD]) -> Beginning {
-    let [which, values, mss_low, mss_high, cwnd, clamp, ..] = *record;
-    Beginning {
-        algorithm: algorithm(which, values),
-        mss: mss(u16::from_le_bytes([mss_low, mss_high])),
-        cwnd: 1 << (cwnd % 21),
-        // Mostly none, as on most hosts.
-        clamp: if clamp < 128 { u32::MAX } else { u32::from(clamp - 126) },
-    }
-}
-
-fn operation(record: &[u8; RECORD]) -> Operation {
-    let [kind, small, low, high, a, b, c, d] = *record;
-    let medium = u16::from_le_bytes([low, high]);
-    let large = u32::from_le_bytes([a, b, c, d]);
-    match kind % 24 {
-        0..=9 => Operation::Ack {
-            segments: u32::from(small >> 4) << (small & 7),
-            sacked: if kind % 24 < 3 { u32::from(small & 7) } else { 0 },
-            rtt_us: (small & 8 == 0).then(|| magnitude(medium, RTT_MAX_US)),
-            after_us: magnitude(u16::from_le_bytes([a, b]), RTT_MAX_US) - 1,
-            limited: c >= 32,
-        },
-        10 => Operation::FastRetransmit,
-        11 => Operation::Timeout { left: u32::from(medium) },
-        12 => Operation::CongestionMark,
-        13 => Operation::Disorder,
-        14 | 15 => Operation::Recover,
-        16 => Operation::Undo,
-        17 | 18 => Operation::Idle {
-            gap_us: u64::from(magnitude(medium, u32::MAX)),
-            writes: 1 + small % 3,
-        },
-        19 => Operation::ApplicationLimited { used: u32::from(medium) },
-        20 => Operation::Mss { bytes: mss(medium) },
-        21 => Operation::ForgetRtt,
-        _ => Operation::Switch { to: algorithm(small, (large & 0xff) as u8) },
-    }
-}
-
-/// Numbers of every order of magnitude up to `most`, none of them 0.
-fn magnitude(of: u16, most: u32) -> u32 {
-    let (mantissa, exponent) = (u64::from(of & 0x3ff), u32::from(of >> 10) % 23);
-    ((mantissa << exponent) >> 1).clamp(1, u64::from(most)) as u32
-}
-
-/// From the smallest that the kernel takes (TCP_MIN_SND_MSS) on.
-fn mss(of: u16) -> u32 {
-    if of == 0 { 1448 } else { u32::from(of).max(48) }
-}
-
-/// Each parameter as preset, at its lowest or its highest.
-fn algorithm(which: u8, values: u8) -> Algorithm {
-    let count = Algorithm::all().count();
-    let mut algorithm = Algorithm::all().nth(usize::from(which) % count).expect("there are some");
-    let mut values = u32::from(values);
-    for parameter in algorithm.parameters() {
-        let value = match values % 4 {
-            1 => parameter.lowest,
-            2 => parameter.highest,
-            _ => parameter.preset,
-        };
-        values = values / 4 + (values << 6) % 0x1_0000;
-        algorithm = algorithm.with(parameter.name, value).expect("in its range");
-    }
-    algorithm
 }
