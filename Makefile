@@ -49,7 +49,7 @@ format:
 	cargo fmt --all
 	clang-format -i $$(git ls-files '*.c' '*.h')
 
-# Speeds, not tests: path elements and the emulator.
+# Speeds, not tests: path elements, the emulator, and what an algorithm costs for each ACK.
 bench: build
 	cargo bench --workspace --locked
 
