@@ -6,7 +6,7 @@
 //!
 //! There is no pacing in it, so that a BBR is seen here by its window alone, which is the least of it.
 
-use crate::drive::{Beginning, Connection, Operation};
+use crate::drive::{Beginning, Connection, Operation, SSTHRESH_INFINITE};
 use crate::{Algorithm, CaState};
 
 /// Segments that the path delivers in a second; 11.6 Mbit/s.
@@ -83,11 +83,9 @@ pub struct Round {
 /// Where something does not hold that must hold for every algorithm (see [`crate::drive`]).
 pub fn play(algorithm: Algorithm, scene: &Scene) -> Result<Vec<Round>, String> {
     let (cwnd, avoiding) = scene.begin;
-    let beginning = Beginning { algorithm, mss: 1448, cwnd, clamp: u32::MAX };
+    let ssthresh = if avoiding { cwnd / 2 } else { SSTHRESH_INFINITE };
+    let beginning = Beginning { algorithm, mss: 1448, cwnd, ssthresh, clamp: u32::MAX };
     let mut connection = Connection::begin(&beginning)?;
-    if avoiding {
-        connection.socket.fields.snd_ssthresh = cwnd / 2;
-    }
     let begin_us = connection.socket.fields.tcp_mstamp;
     let mut path_rtt_us = RTT_US;
     let mut rounds = Vec::with_capacity(scene.rounds);

@@ -1,6 +1,6 @@
 //! A sequence of operations as a sequence of bytes, so that a fuzzer can write one.
 
-use super::{Beginning, Broken, Connection, Operation, RTT_MAX_US};
+use super::{Beginning, Broken, Connection, Operation, RTT_MAX_US, SSTHRESH_INFINITE};
 use crate::Algorithm;
 
 /// Bytes of an operation.
@@ -35,6 +35,7 @@ fn beginning(record: &[u8; RECORD]) -> Beginning {
         algorithm: algorithm(which, values),
         mss: mss(u16::from_le_bytes([mss_low, mss_high])),
         cwnd: 1 << (cwnd % 21),
+        ssthresh: SSTHRESH_INFINITE,
         // Mostly none, as on most hosts.
         clamp: if clamp < 128 { u32::MAX } else { u32::from(clamp - 126) },
     }

@@ -15,8 +15,14 @@ pub use bytes::{RECORD, decode, play};
 /// Longest round-trip time that is played, microseconds.
 pub const RTT_MAX_US: u32 = 100_000_000;
 
+/// No slow start threshold.
+pub const SSTHRESH_INFINITE: u32 = 0x7fff_ffff;
+
 /// Most bytes in flight: the largest window that TCP can announce.
 const FLIGHT_MAX: u64 = 1 << 30;
+
+/// ACKs that a flight before an idle gap comes in, at most.
+const MOST_ACKS: u32 = 64;
 
 /// Growth in slow start that neither the window nor the ACK explains: Hybla's 2^16 for each ACK.
 const SLOW_START_MAX: u64 = 1 << 16;
@@ -109,6 +115,8 @@ pub struct Beginning {
     pub mss: u32,
     /// a window of so many segments,
     pub cwnd: u32,
+    /// a slow start threshold of so many,
+    pub ssthresh: u32,
     /// and never one larger than this.
     pub clamp: u32,
 }
@@ -128,6 +136,9 @@ pub struct Connection {
     limited: bool,
     /// Segments held for lost that no rate sample has told of yet.
     losses: u32,
+    /// Where the present round trip ends, and the segments that were in flight when it began.
+    round_end: u32,
+    flight: u32,
 }
 
 type Checked = Result<(), String>;
@@ -141,6 +152,7 @@ impl Connection {
         let mut socket = Socket::new(beginning.algorithm, beginning.mss);
         socket.fields.snd_cwnd_clamp = beginning.clamp;
         socket.fields.snd_cwnd = beginning.cwnd.min(beginning.clamp);
+        socket.fields.snd_ssthresh = beginning.ssthresh;
         socket.fields.tcp_mstamp = 1_000_000;
         let mut connection = Connection {
             socket,
@@ -152,6 +164,8 @@ impl Connection {
             progress: true,
             limited: true,
             losses: 0,
+            round_end: 0,
+            flight: 0,
         };
         connection.call(|socket| socket.switch_to(beginning.algorithm))?;
         connection.send()?;
@@ -282,6 +296,13 @@ impl Connection {
     }
 
     fn ack(&mut self, segments: u32, sacked: u32, rtt_us: Option<u32>, after_us: u32) -> Checked {
+        self.socket.fields.tcp_mstamp += u64::from(after_us);
+        self.acked(segments, sacked, rtt_us)?;
+        self.send()
+    }
+
+    /// An ACK, upon which nothing has been sent yet.
+    fn acked(&mut self, segments: u32, sacked: u32, rtt_us: Option<u32>) -> Checked {
         let in_flight = self.in_flight();
         let segments = segments.min(in_flight);
         let sacked = sacked.min(in_flight - segments);
@@ -290,19 +311,18 @@ impl Connection {
         let bytes = (u64::from(segments) * u64::from(mss))
             .min(u64::from(fields.snd_nxt.wrapping_sub(self.una))) as u32;
         self.una = self.una.wrapping_add(bytes);
-        fields.tcp_mstamp += u64::from(after_us);
         fields.delivered = fields.delivered.wrapping_add(segments + sacked);
+        fields.delivered_mstamp = fields.tcp_mstamp;
         if let Some(rtt_us) = rtt_us {
             self.rtt_sample(rtt_us);
         }
-        self.socket.fields.delivered_mstamp = self.socket.fields.tcp_mstamp;
         self.call(|socket| socket.pkts_acked(segments, rtt_us, in_flight))?;
         self.progress |= segments > 0;
         self.state_may_end()?;
         let sample = self.rate_sample(segments + sacked, in_flight, rtt_us);
         self.control(segments, &sample)?;
         self.pacing_rate();
-        self.send()
+        Ok(())
     }
 
     /// What was in flight at the latest loss or mark is ACKed.
@@ -327,21 +347,29 @@ impl Connection {
             return Ok(());
         }
         let fields = &mut self.socket.fields;
-        if fields.snd_ssthresh < 0x7fff_ffff {
+        if fields.snd_ssthresh < SSTHRESH_INFINITE {
             // The kernel asks no one; a clamp that is lower only concerns growth.
             fields.snd_cwnd = fields.snd_ssthresh;
         }
         self.call(|socket| socket.cwnd_event(CaEvent::CompleteCwr))
     }
 
-    /// What an ACK tells of the rate: the flight that it found took its round trip.
+    /// What an ACK tells of the rate: what was in flight when the round trip began is delivered in it.
     fn rate_sample(&mut self, acked: u32, in_flight: u32, rtt_us: Option<u32>) -> RateSample {
         let fields = &mut self.socket.fields;
         fields.packets_out = fields.snd_nxt.wrapping_sub(self.una).div_ceil(fields.mss_cache);
+        let mut flight = self.flight.max(acked);
+        if self.state == CaState::Loss {
+            flight = flight.min(fields.snd_cwnd); // the others are lost
+        }
+        if self.una.wrapping_sub(self.round_end).cast_signed() >= 0 {
+            self.round_end = fields.snd_nxt;
+            self.flight = fields.packets_out;
+        }
         let sampled = rtt_us.filter(|_| acked > 0);
         RateSample {
-            prior_delivered: fields.delivered.wrapping_sub(in_flight),
-            delivered: sampled.map_or(-1, |_| in_flight.cast_signed()),
+            prior_delivered: fields.delivered.wrapping_sub(flight),
+            delivered: sampled.map_or(-1, |_| flight.cast_signed()),
             interval_us: sampled.map_or(-1, |rtt_us| rtt_us.max(1).into()),
             rtt_us: rtt_us.map_or(-1, i64::from),
             losses: std::mem::take(&mut self.losses).cast_signed(),
@@ -486,20 +514,14 @@ impl Connection {
     }
 
     fn idle(&mut self, gap_us: u64, writes: u8) -> Checked {
-        // What was written is sent and ACKed; nothing follows.
-        let segments = self.in_flight();
+        // What was written is sent and ACKed, by ACKs of the usual size; nothing follows.
         let rtt_us = (self.socket.fields.srtt_us >> 3).max(1);
-        self.una = self.socket.fields.snd_nxt;
-        let fields = &mut self.socket.fields;
-        fields.tcp_mstamp += u64::from(rtt_us);
-        fields.delivered = fields.delivered.wrapping_add(segments);
-        fields.delivered_mstamp = fields.tcp_mstamp;
-        self.rtt_sample(rtt_us);
-        self.call(|socket| socket.pkts_acked(segments, Some(rtt_us), segments))?;
-        self.state_may_end()?;
-        let sample = self.rate_sample(segments, segments, Some(rtt_us));
-        self.control(segments, &sample)?;
-        self.pacing_rate();
+        let size = self.in_flight().div_ceil(MOST_ACKS).max(2);
+        let apart_us = u64::from(rtt_us / self.in_flight().div_ceil(size).max(1));
+        while self.in_flight() > 0 {
+            self.socket.fields.tcp_mstamp += apart_us;
+            self.acked(size, 0, Some(rtt_us))?;
+        }
 
         self.socket.fields.tcp_mstamp += gap_us;
         let rto_us = u64::from(rtt_us) + 200_000;

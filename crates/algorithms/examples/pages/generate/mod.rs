@@ -90,9 +90,8 @@ fn page(algorithm: Algorithm) -> String {
 "
     );
     if algorithm.controls_alone() {
-        page += "**Beware:** there is no pacing in the model, and its rate samples are too high where the window
-grew within the round trip or was lost. This algorithm paces what it sends and goes by the rates that
-it measures: the plot shows its window, which is the least of it, and often a larger one than on a
+        page += "**Beware:** there is no pacing in the model. This algorithm paces what it sends: the plot shows its
+window, which is the least of it, and often a larger one than on a
 real path.\n\n";
     }
     write!(page, "{details}\n\n").unwrap();
