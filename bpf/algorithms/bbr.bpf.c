@@ -496,7 +496,13 @@ CALLBACK(void, bbr_init, struct sock *sk)
 
 CALLBACK(void, bbr_release, struct sock *sk)
 {
-	model_release(sk, bbr_of(sk)->ssthresh_found, bbr_of(sk)->filled_pipe);
+	const struct bbr *b = bbr_of(sk);
+	u32 window = tcp_sk(sk)->snd_cwnd;
+
+	/* In ProbeRTT and in recovery the window is a small one for a while. */
+	if (b->mode == PROBE_RTT || ca_state(sk) >= TCP_CA_Recovery)
+		window = max(window, b->prior_cwnd);
+	model_release(sk, b->ssthresh_found, b->filled_pipe ? window : 0);
 }
 
 /* Called on the way into recovery. */

@@ -881,8 +881,15 @@ CALLBACK(void, bbr3_release, struct sock *sk)
 {
 	const struct bbr3_private *private = inet_csk_ca(sk);
 	const struct bbr3 *b = large_state(sk);
+	u32 window = 0;
 
-	model_release(sk, private->ssthresh_found, b && b->full_bw_reached);
+	if (b && b->full_bw_reached) {
+		window = tcp_sk(sk)->snd_cwnd;
+		/* In ProbeRTT and in recovery the window is a small one for a while. */
+		if (b->state == PROBE_RTT || ca_state(sk) >= TCP_CA_Recovery)
+			window = max(window, b->prior_cwnd);
+	}
+	model_release(sk, private->ssthresh_found, window);
 	large_state_drop(sk);
 }
 

@@ -8,15 +8,15 @@
  *  1. HyStart++ (section 4.10: "SHOULD") is off as preset: hystart.h says why. Slow start is
  *     Reno's.
  *  2. Time is counted in milliseconds and windows in 1/1024 segment (W_est in 2^-20).
- *  3. Time in which nothing was in flight is no part of the epoch (section 5.8 says why).
- *  4. When a reduction proves to have been wrong, only the window is restored, not W_max and the
+ *  3. When a reduction proves to have been wrong, only the window is restored, not W_max and the
  *     epoch (section 4.9: "SHOULD").
- *  5. Idle keep (idle_keep.h).
+ *  4. Idle keep (idle_keep.h).
  *
  * Deliberate differences from Linux's module, which follows an older draft (docs/conformance.md):
- *  6. Beyond the window before the loss W_est grows by one segment in a round trip, as section 4.3
+ *  5. Beyond the window before the loss W_est grows by one segment in a round trip, as section 4.3
  *     has it; the module goes on with 0.53.
- *  7. The module cuts the distance to W_max to whole segments, and so is there a little earlier.
+ *  6. The module cuts the distance to W_max to whole segments, and so is there a little earlier.
+ *  7. The module counts time in which the application was the limit; section 5.8 does not.
  *
  * Switched in mid-flight: a first epoch begins at the window found, as after an idle start: W_max
  * is that window and K is 0.

@@ -58,8 +58,11 @@ static __always_inline u32 power_of_eighths(u32 eighths)
 /* "rho = RTT / RTT0", at least 1; in eighths. */
 static __always_inline u32 rho_8th(const struct sock *sk)
 {
-	u64 rho = (u64)tcp_min_rtt(tcp_sk(sk)) * 8 / parameter(sk, rtt0_us);
+	u32 rtt_us = tcp_min_rtt(tcp_sk(sk));
+	u64 rho = (u64)rtt_us * 8 / parameter(sk, rtt0_us);
 
+	if (rtt_us == ~0U)
+		return 8; /* not known yet */
 	return max(min(rho, (u64)RHO_MAX * 8), 8ULL);
 }
 

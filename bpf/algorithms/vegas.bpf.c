@@ -21,7 +21,7 @@
  */
 #define PARAMETERS(P) \
 	P(alpha, 2, 1, 1000, "alpha, fewer segments in the queue let the window grow") \
-	P(beta, 4, 1, 1000, "beta, more segments in the queue let the window shrink") \
+	P(beta, 4, 1, 1000, "beta, at least alpha: more segments in it let the window shrink") \
 	P(gamma, 1, 1, 1000, "gamma, more segments in the queue end slow start")
 #include "idle_keep.h"
 #include "parameters.h"
@@ -76,7 +76,7 @@ static __always_inline void window_adjust(const struct vegas *v, struct sock *sk
 			window_shrink(tp, min(cwnd, cwnd * base_rtt / rtt + 1));
 		else if (tcp_is_cwnd_limited(sk))
 			reno_slow_start(tp, acked);
-	} else if (diff > parameter(sk, beta)) {
+	} else if (diff > max(parameter(sk, alpha), parameter(sk, beta))) {
 		/* "Diff > beta: decreases the congestion window linearly" */
 		window_shrink(tp, cwnd - 1);
 	} else if (diff < parameter(sk, alpha) && tcp_is_cwnd_limited(sk)) {

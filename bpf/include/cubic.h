@@ -183,6 +183,11 @@ CALLBACK(void, cubic_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 CALLBACK(void, cubic_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
 	struct cubic *c = inet_csk_ca(sk);
+	u64 since_latest_us = tcp_sk(sk)->tcp_mstamp - c->idle.latest_ack_us;
+
+	/* Section 5.8: time in which the application was the limit is no part of the epoch. */
+	if (c->epoch_start_us && !tcp_is_cwnd_limited(sk))
+		c->epoch_start_us += since_latest_us;
 
 	idle_keep_acked(sk, sample);
 	hystart_acked(&c->hystart, sample);

@@ -277,7 +277,7 @@ static __always_inline struct inet_connection_sock *inet_csk(const struct sock *
 	return (struct inet_connection_sock *)sk;
 }
 
-/* The algorithm's private area; zero when the algorithm is taken up. */
+/* The algorithm's private area; take_over() sets it to zero. */
 static __always_inline void *inet_csk_ca(const struct sock *sk)
 {
 	return (void *)inet_csk(sk)->icsk_ca_priv;

@@ -127,6 +127,8 @@ static __always_inline u64 pacing_rate(const struct sock *sk, u64 bw, u32 gain)
 	/* The smallest bandwidth that there is a number for: a rate of 0 is none at all. */
 	u64 rate = max(bw, 1ULL) * tcp_sk(sk)->mss_cache * gain / GAIN_ONE;
 
+	/* 8 TB/s and more would not fit. */
+	rate = min(rate, ~0ULL / USEC_PER_SEC);
 	rate = max(rate * (USEC_PER_SEC / 100 * 99) >> BW_SCALE, 1ULL);
 	return min(rate, (u64)sk->sk_max_pacing_rate);
 }
@@ -218,18 +220,19 @@ static __always_inline u32 model_take_over(struct sock *sk)
 }
 
 /*
- * For release: the successor finds pacing off and the ssthresh of before. Where there was none the
- * window takes its place, if the pipe was seen to be full; if not, slow start goes on.
+ * For release: the successor finds pacing off and the ssthresh of before. Where there was none,
+ * `window` takes its place, the one that fills the pipe; 0 where none was seen to, and slow start
+ * goes on.
  */
-static __always_inline void model_release(struct sock *sk, u32 ssthresh_found, bool filled_pipe)
+static __always_inline void model_release(struct sock *sk, u32 ssthresh_found, u32 window)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	if (pacing_is_ours(sk))
 		sk->sk_pacing_status = SK_PACING_NONE;
 	tp->snd_ssthresh = ssthresh_found;
-	if (ssthresh_found >= TCP_INFINITE_SSTHRESH && filled_pipe)
-		tp->snd_ssthresh = max(tp->snd_cwnd, 2U);
+	if (ssthresh_found >= TCP_INFINITE_SSTHRESH && window)
+		tp->snd_ssthresh = max(window, 2U);
 }
 
 /* Three windows of buffer: while one is in flight and one is repaired, a third can be written. */

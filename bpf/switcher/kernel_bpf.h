@@ -66,6 +66,9 @@ static __always_inline bool same_name(const char *a, const char *b)
 	return x[0] == y[0] && x[1] == y[1];
 }
 
+/* Window with which the kernel's bbr empties the queue for 200 ms, segments. */
+#define BBR_PROBE_RTT_CWND 4
+
 static __always_inline bool is_bbr(const char *name)
 {
 	return name[0] == 'b' && name[1] == 'b' && name[2] == 'r' && !name[3];

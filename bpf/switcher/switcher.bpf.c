@@ -207,6 +207,9 @@ static __always_inline void acked(struct bpf_sock_ops *ctx, struct tcp_sock *tp,
 	/* Never in Recovery or Loss, where a pending undo would be lost, nor on the way there. */
 	if (!(c->flags & CONNECTION_CHOICE_DUE) || ca_state(tcp_to_sock(tp)) != TCP_CA_Open)
 		return;
+	/* Nor while bbr measures the RTT: its successor would go on with that window. */
+	if (is_bbr(c->current) && tp->snd_cwnd <= BBR_PROBE_RTT_CWND)
+		return;
 	c->flags &= ~CONNECTION_CHOICE_DUE;
 	decide(ctx, tp, c);
 }

@@ -103,8 +103,8 @@ fn register(
     match map.attach_struct_ops() {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(Error::Failed {
             doing: doing(),
-            cause: "the name is taken: another kirikae (run or bench) is using it, or \
-                    one was killed and `kirikae undo` has not been run"
+            cause: "the name is taken: by another kirikae (run or bench), by one that was \
+                    killed (`kirikae undo` ends that), or by another program"
                 .into(),
         }),
         attached => Ok((attached.doing(doing)?, object)),

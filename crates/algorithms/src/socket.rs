@@ -33,6 +33,11 @@ pub enum CaEvent {
 /// Bytes that an algorithm may use as it likes.
 pub type LargeState = [u64; c::LARGE_STATE_BYTES as usize / size_of::<u64>()];
 
+/// Whether the kernel itself brings the window down in this state.
+fn reduces(state: u8) -> bool {
+    state == CaState::Cwr as u8 || state == CaState::Recovery as u8
+}
+
 /// A socket: the fields of `bpf/include/kernel.h`, and the algorithm in use.
 pub struct Socket {
     /// The fields. Pointers among them are set before each call and may hold anything.
@@ -128,7 +133,7 @@ impl Socket {
     pub fn ack(&mut self, ack: u32, acked: u32, sample: &RateSample) {
         if self.algorithm.controls_alone() {
             self.cong_control(sample);
-        } else if self.fields.inet_conn.icsk_ca_state() <= CaState::Disorder as u8 {
+        } else if !reduces(self.fields.inet_conn.icsk_ca_state()) {
             self.cong_avoid(ack, acked);
         }
     }

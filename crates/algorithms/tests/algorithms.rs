@@ -144,6 +144,41 @@ fn cubic_is_as_fast_as_reno_at_a_short_round_trip() {
     assert!((255..=275).contains(&grown), "{grown}");
 }
 
+/// RFC 9438, section 5.8: a minute in which the application wrote little is none of the epoch.
+#[test]
+fn cubic_does_not_count_time_that_the_application_was_the_limit() {
+    let windows = |minute: bool| {
+        let mut socket = avoiding("kk_cubic", 100_000, 1000);
+        socket.fields.snd_ssthresh = socket.ssthresh();
+        socket.fields.snd_cwnd = 700;
+        round_trip(&mut socket);
+        if minute {
+            socket.fields.set_is_cwnd_limited(0);
+            for _ in 0..600 {
+                socket.fields.tcp_mstamp += 100_000;
+                ack(&mut socket, 2, 100_000);
+            }
+            socket.fields.set_is_cwnd_limited(1);
+        }
+        (0..10)
+            .map(|_| {
+                round_trip(&mut socket);
+                socket.fields.snd_cwnd
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(windows(true), windows(false));
+}
+
+/// Without a sample nobody knows how long the round trip is: as at RTT0.
+#[test]
+fn hybla_without_an_rtt_is_reno() {
+    let mut socket = Socket::new(Algorithm::named("kk_hybla").unwrap(), MSS);
+    socket.fields.set_is_cwnd_limited(1);
+    socket.cong_avoid(0, 1);
+    assert_eq!(socket.fields.snd_cwnd, 11);
+}
+
 #[test]
 fn cubic_gives_up_more_when_it_did_not_get_back() {
     let mut socket = avoiding("kk_cubic", 100_000, 100);

@@ -554,6 +554,23 @@ fn the_successor_finds_ssthresh_and_no_pacing() {
     }
 }
 
+/// Left while ProbeRTT holds the window down: slow start takes the successor back to what fills the
+/// pipe.
+#[test]
+fn the_successor_is_not_held_to_the_window_of_probe_rtt() {
+    for (algorithm, low) in [("kk_bbr", 4), ("kk_bbr3", BDP / 2 + 2)] {
+        let mut path = Path::new(algorithm, 1000);
+        path.run_for(2 * SECOND);
+        while path.socket.fields.snd_cwnd > low {
+            path.run_for(RTT_US / 10);
+            assert!(path.now_us < 20 * SECOND, "{algorithm} never probes the round trip");
+        }
+        path.socket.switch_to(Algorithm::named("kk_cubic").unwrap());
+        let (cwnd, ssthresh) = (path.socket.fields.snd_cwnd, path.socket.fields.snd_ssthresh);
+        assert!(cwnd <= low && ssthresh >= BDP, "{algorithm}: {cwnd}, {ssthresh}");
+    }
+}
+
 /// Switched to in mid-flight, at a full pipe: the window is not cut, the rate not below before.
 #[test]
 fn taken_up_in_mid_flight_the_window_stays() {

@@ -152,6 +152,19 @@ fn connections_are_switched_and_put_back() {
     drop(algorithms);
     assert_eq!(registered(), [""; 0]);
 
+    // A name that somebody else has: one error that says which, and nothing half loaded.
+    let all: Vec<_> = Algorithm::all().collect();
+    let someone = Algorithms::register(&[Algorithm::named("kk_reno").unwrap()]).unwrap();
+    let refused = Algorithms::register(&all).unwrap_err().to_string();
+    assert!(refused.contains("kk_reno") && refused.contains("taken"), "{refused}");
+    assert_eq!(registered(), ["kk_reno"]);
+    let config_of_all = Config { algorithms: all, ..config(&cgroup.path, Pinning::Pinned) };
+    let refused = Agent::start(&config_of_all).err().unwrap().to_string();
+    assert!(refused.contains("kk_reno"), "{refused}");
+    assert_eq!(registered(), ["kk_reno"]);
+    assert!(!Path::new("/run/kirikae").exists(), "nothing is left of it");
+    drop(someone);
+
     // A parameter that was set: what cubic keeps of the initial window of 10 after a loss.
     for (beta_1000, ssthresh) in [(500, 5), (900, 9)] {
         let cubic = Algorithm::named("kk_cubic").unwrap().with("beta_1000", beta_1000).unwrap();

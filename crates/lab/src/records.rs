@@ -1,11 +1,13 @@
 //! Everything a run measured, as files: `run.json`, and `bursts.jsonl`, `drops.jsonl` and
 //! `switches.jsonl` with a JSON object in each line.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use kirikae_agent::Switch;
+use kirikae_algorithms::Algorithm;
 use kirikae_emu::{DirectionReport, DroppedPacket};
 use serde::Serialize;
 
@@ -33,6 +35,8 @@ struct Run<'a> {
     kirikae: &'static str,
     kernel: String,
     interrupted: bool,
+    /// Of algorithms that contended, where they were not as preset.
+    parameters: BTreeMap<String, u32>,
     comparisons: Vec<RunComparison<'a>>,
 }
 
@@ -49,6 +53,16 @@ struct RunPath<'a> {
     held: bool,
     forward: &'a DirectionReport,
     backward: &'a DirectionReport,
+}
+
+/// The parameters of an algorithm that are not as preset.
+fn changed(algorithm: &Algorithm) -> impl Iterator<Item = (String, u32)> {
+    let (name, values) = (algorithm.name(), *algorithm.values());
+    algorithm
+        .parameters()
+        .zip(values)
+        .filter(|(parameter, value)| *value != parameter.preset)
+        .map(move |(parameter, value)| (format!("{name}.{}", parameter.name), value))
 }
 
 impl Records {
@@ -72,7 +86,7 @@ impl Records {
     }
 
     /// Writes all files.
-    pub fn write(&self, outcome: &Outcome) -> Result<(), Error> {
+    pub fn write(&self, outcome: &Outcome, algorithms: &[Algorithm]) -> Result<(), Error> {
         let kernel = fs::read_to_string("/proc/sys/kernel/osrelease")
             .during(|| "reading the kernel's release".into())?;
         let comparisons = outcome.comparisons.iter().map(|comparison| RunComparison {
@@ -83,6 +97,7 @@ impl Records {
             kirikae: env!("CARGO_PKG_VERSION"),
             kernel: kernel.trim().into(),
             interrupted: outcome.interrupted,
+            parameters: algorithms.iter().flat_map(changed).collect(),
             comparisons: comparisons.collect(),
         };
         self.file("run.json", |file| Ok(serde_json::to_writer_pretty(file, &run)?))?;

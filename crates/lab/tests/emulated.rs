@@ -58,7 +58,8 @@ fn a_comparison_measures_what_the_path_does() {
     let file = directory.path().join("three-lost.toml");
     fs::write(&file, SCENARIO).unwrap();
     let scenario = Scenario::load(&file).unwrap_or_else(|refusal| panic!("{refusal}"));
-    let options = Options { output: directory.path().join("results") };
+    let output = directory.path().join("results");
+    let options = Options { output, algorithms: Vec::new() };
     let outcome = bench::run(&[scenario], &options).unwrap_or_else(|error| panic!("{error}"));
     println!("{}", report::render(&outcome, false));
 

@@ -24,11 +24,10 @@ const FLIGHT_MAX: u64 = 1 << 30;
 /// ACKs that a flight before an idle gap comes in, at most.
 const MOST_ACKS: u32 = 64;
 
-/// Growth in slow start that neither the window nor the ACK explains: Hybla's 2^16 for each ACK.
-const SLOW_START_MAX: u64 = 1 << 16;
-
-/// The same after it: Hybla's rho^2.
-const AVOIDANCE_MAX: u64 = 1 << 8;
+/// Growth for an ACK beyond twice the window and what it ACKs: Hybla's 2^16 in slow start, where it
+/// knows the RTT; for the others what they have counted before.
+const HYBLA_LEAP: u64 = 1 << 16;
+const LEAP: u64 = 16;
 
 /// Something that a connection meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -405,10 +404,12 @@ impl Connection {
             }
             _ if segments > 0 => {
                 let (ack, before) = (self.una, self.cwnd());
-                let starting = before < self.socket.fields.snd_ssthresh;
+                let leaps = self.socket.algorithm().name() == "kk_hybla"
+                    && self.socket.fields.rtt_min.s[0].v != u32::MAX;
                 self.call(|socket| socket.cong_avoid(ack, acked))?;
-                let slack = if starting { SLOW_START_MAX } else { AVOIDANCE_MAX };
-                let most = 2 * u64::from(before) + u64::from(acked) + slack;
+                let most = 2 * u64::from(before)
+                    + u64::from(acked)
+                    + if leaps { HYBLA_LEAP } else { LEAP };
                 must_of(u64::from(self.cwnd()) <= most, || {
                     format!("cwnd leaps from {before} to {} for an ACK of {acked}", self.cwnd())
                 })

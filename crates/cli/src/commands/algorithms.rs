@@ -11,8 +11,8 @@ use serde::Serialize;
 /// List the congestion controls, what they are good at and what can be set of them
 ///
 /// Shows for each whether it is loaded now, whether the running kernel has one of that name itself,
-/// what it has been held against, and what can be set of it, with the range: of those that the
-/// switcher chooses among, by `kirikae run --set`.
+/// what it has been held against, and what can be set of it, with the range: by `kirikae bench
+/// --set`, and by `kirikae run --set` for those that the switcher chooses among.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Print as JSON

@@ -4,4 +4,5 @@ pub mod algorithms;
 pub mod bench;
 pub mod burst_sender;
 pub mod run;
+mod setting;
 pub mod undo;

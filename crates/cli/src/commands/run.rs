@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use kirikae_agent::{Agent, Config, Period, Pinning, Switch, candidates};
-use kirikae_algorithms::{Algorithm, ParameterError};
 use nix::time::{ClockId, clock_gettime};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use super::setting::{self, Setting};
 
 const POLL: Duration = Duration::from_millis(200);
 
@@ -63,41 +64,8 @@ fn period(text: &str) -> Result<Period, String> {
     }
 }
 
-/// A parameter of a candidate and its value.
-#[derive(Clone)]
-struct Setting {
-    algorithm: &'static str,
-    parameter: String,
-    value: u32,
-}
-
 fn setting(text: &str) -> Result<Setting, String> {
-    let parts = text.split_once('=').and_then(|(name, value)| {
-        let (algorithm, parameter) = name.split_once('.')?;
-        Some((algorithm, parameter, value.parse::<u32>().ok()?))
-    });
-    let Some((algorithm, parameter, value)) = parts else {
-        return Err("allowed: ALGORITHM.PARAMETER=VALUE, the value a whole number".into());
-    };
-    let candidates: Vec<Algorithm> = candidates().collect();
-    let Some(found) = candidates.iter().find(|candidate| candidate.name() == algorithm) else {
-        let names: Vec<&str> = candidates.iter().map(|candidate| candidate.name()).collect();
-        return Err(format!("{algorithm} is none to choose among; allowed: {}", names.join(", ")));
-    };
-    found.with(parameter, value).map_err(|error| format!("{algorithm}.{parameter}: {error}"))?;
-    Ok(Setting { algorithm: found.name(), parameter: parameter.to_owned(), value })
-}
-
-/// The candidates with what was set; of a parameter set twice the last value counts.
-fn algorithms(settings: &[Setting]) -> Result<Vec<Algorithm>, ParameterError> {
-    candidates()
-        .map(|candidate| {
-            settings
-                .iter()
-                .filter(|setting| setting.algorithm == candidate.name())
-                .try_fold(candidate, |it, setting| it.with(&setting.parameter, setting.value))
-        })
-        .collect()
+    Setting::parse(text, candidates())
 }
 
 /// Runs until a signal.
@@ -115,7 +83,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let agent = Agent::start(&Config {
         cgroup: cgroup.clone(),
         period: arguments.period,
-        algorithms: algorithms(&arguments.set)?,
+        algorithms: setting::apply(&arguments.set, candidates())?,
         table: kirikae_table::shipped()?,
         pinning: Pinning::Pinned,
     })?;

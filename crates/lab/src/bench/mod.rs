@@ -34,6 +34,8 @@ const RUN_UP: Duration = Duration::from_secs(2);
 pub struct Options {
     /// Directory in which the run makes a directory of its own for its records.
     pub output: PathBuf,
+    /// Every algorithm that may contend, with its parameters.
+    pub algorithms: Vec<Algorithm>,
 }
 
 /// Runs every contender of every scenario side by side and writes the records. Ends early on
@@ -56,9 +58,9 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
         }
     }
     // Registered until the end of the run, by the agent where there is one.
-    let algorithms = algorithms(scenarios);
-    let (switcher, _algorithms) = match period {
-        Some(period) => (Some(Switcher::start(period, algorithms)?), None),
+    let algorithms = contending(scenarios, &options.algorithms);
+    let (switcher, _registered) = match period {
+        Some(period) => (Some(Switcher::start(period, algorithms.clone())?), None),
         None if algorithms.is_empty() => (None, None),
         None => (None, Some(Algorithms::register(&algorithms)?)),
     };
@@ -75,15 +77,17 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
         .map(|scenario| Comparison::new(scenario, &mut measured, &switches, interrupted))
         .collect();
     let outcome = Outcome { comparisons, interrupted, records: records.directory().to_owned() };
-    records.write(&outcome)?;
+    records.write(&outcome, &algorithms)?;
     Ok(outcome)
 }
 
 /// Every algorithm that a contender is or may be switched to.
-fn algorithms(scenarios: &[Scenario]) -> Vec<Algorithm> {
+fn contending(scenarios: &[Scenario], algorithms: &[Algorithm]) -> Vec<Algorithm> {
     let contends = |contender| scenarios.iter().any(|s| s.contenders.contains(&contender));
     let switched = contends(Contender::Kirikae);
-    Algorithm::all()
+    algorithms
+        .iter()
+        .copied()
         .filter(|algorithm| {
             let candidate = candidates().any(|candidate| candidate.name() == algorithm.name());
             contends(Contender::Fixed(algorithm.name())) || (switched && candidate)

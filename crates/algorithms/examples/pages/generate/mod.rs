@@ -98,7 +98,8 @@ real path.\n\n";
     if algorithm.parameters().len() > 0 {
         write!(
             page,
-            "**Parameters** (`kirikae run --set {name}.PARAMETER=VALUE`):
+            "**Parameters** (`kirikae bench --set {name}.PARAMETER=VALUE`, and `kirikae run --set` for what the
+switcher chooses among):
 
 | name | preset | lowest | highest | what it is |
 |---|---|---|---|---|
