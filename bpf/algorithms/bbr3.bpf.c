@@ -109,7 +109,8 @@ struct bbr3 {
 	bool probe_rtt_timed; /* probe_rtt_done_ms is set */
 	bool probe_rtt_round_done;
 	bool has_seen_rtt;
-	u8 flight; /* the latest of flights[] */
+	u8 flight;	 /* the latest of flights[] */
+	u8 flight_found; /* the one that `sent` was taken from */
 	struct flight flights[FLIGHTS];
 };
 LARGE_STATE(struct bbr3)
@@ -345,20 +346,29 @@ static __always_inline void flight_note(struct bbr3 *b, const struct tcp_sock *t
 	latest->lost = tp->lost - rs->losses;
 }
 
+/* The verifier has to see the bounds of the place right where it is used. */
+static __always_inline const struct flight *flight_at(const struct bbr3 *b, u32 at)
+{
+	return &b->flights[read_now(at) % FLIGHTS];
+}
+
 /* Finds what was noted last when the newest segment that the ACK covers was sent. */
 static __always_inline void flight_find(struct bbr3 *b, const struct rate_sample *rs)
 {
-	u32 best_age = ~0U >> 1;
+	u32 at = b->flight_found % FLIGHTS;
 
-	b->sent = b->flights[(b->flight + 1) % FLIGHTS]; /* the oldest */
-	for (u32 i = 0; i < FLIGHTS; i++) {
-		u32 age = rs->prior_delivered - b->flights[i].delivered;
+	/* Mostly that of the ACK before or the next one; where it is too new, from the oldest on */
+	if (!reached(rs->prior_delivered, flight_at(b, at)->delivered))
+		at = (b->flight + 1) % FLIGHTS;
+	for (u32 i = 1; i < FLIGHTS && at != b->flight; i++) {
+		u32 next = (at + 1) % FLIGHTS;
 
-		if (age < best_age) {
-			best_age = age;
-			b->sent = b->flights[i];
-		}
+		if (!reached(rs->prior_delivered, flight_at(b, next)->delivered))
+			break;
+		at = next;
 	}
+	b->flight_found = at;
+	b->sent = *flight_at(b, at);
 }
 
 /* "RS.lost": segments lost since the one ACKed was sent */

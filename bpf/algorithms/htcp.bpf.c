@@ -163,11 +163,12 @@ static __always_inline void sample_acked(struct htcp *h, const struct sock *sk, 
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u32 us = (u32)tp->tcp_mstamp - h->sample_start_us;
-	u64 alpha = max(alpha_1000(h, sk) / 1000, 1ULL);
 
 	if (h->sampling) {
 		h->sample_segments += segments;
-		if (h->sample_segments + alpha < tp->snd_cwnd || us < tcp_min_rtt(tp))
+		/* Most ACKs come before the round trip is over: alpha is not asked for then. */
+		if (us < tcp_min_rtt(tp) ||
+		    h->sample_segments + max(alpha_1000(h, sk) / 1000, 1ULL) < tp->snd_cwnd)
 			return;
 		sample_take(h, tp, us);
 	}

@@ -182,6 +182,7 @@ static __always_inline void idle_keep_acked(struct sock *sk, const struct ack_sa
 {
 	struct idle_keep *keep = idle_keep(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
+	u32 mss = max(tp->mss_cache, 1);
 
 	if (keep->latest_delivered - keep->run_start >= RUN_MAX_SEGMENTS ||
 	    idle_keep_stalled(keep, tp))
@@ -193,11 +194,9 @@ static __always_inline void idle_keep_acked(struct sock *sk, const struct ack_sa
 	keep->latest_ack_us = tp->tcp_mstamp;
 	keep->latest_delivered = tp->delivered;
 	/* An ACK of nothing new has no sample, and the kernel's count is of all that there was. */
-	if (sample->pkts_acked || sample->rtt_us >= 0) {
-		u32 pipe = sample->in_flight / max(tp->mss_cache, 1);
-
-		keep->latest_pipe = max((u32)keep->latest_pipe, min(pipe, PIPE_MAX));
-	}
+	if ((sample->pkts_acked || sample->rtt_us >= 0) &&
+	    sample->in_flight >= (keep->latest_pipe + 1ULL) * mss)
+		keep->latest_pipe = min(sample->in_flight / mss, PIPE_MAX);
 }
 
 /*

@@ -44,6 +44,8 @@ fn compile(bpf: &Path, source: &Path, out: &Path) -> PathBuf {
         .source(source)
         .obj(&object)
         .clang_args([
+            // 32-bit arithmetic and jumps, in the kernel since 5.1: a seventh fewer instructions.
+            "-mcpu=v3".as_ref(),
             "-I".as_ref(),
             bpf.join("include").as_os_str(),
             "-Wall".as_ref(),
