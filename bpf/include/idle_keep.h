@@ -41,8 +41,7 @@
  * sixteenth of a round trip loses next to nothing by it.
  */
 #define RUN_MIN_FRACTION 16
-/* Below this share of the MSS segments are no measure: a path carries more short ones in a second.
- */
+/* Segments below this share of the MSS are no measure: of short ones a path carries more. */
 #define SEGMENT_MIN_NUMERATOR 3
 #define SEGMENT_MIN_DENOMINATOR 4
 /* Largest counts of segments that there is room for. */
