@@ -26,6 +26,7 @@
  * the connection is in recovery, the window found is what it goes back to.
  */
 #include "path_model.h"
+#include "policer.h"
 
 enum mode { STARTUP, DRAIN, PROBE_BW, PROBE_RTT };
 
@@ -37,12 +38,9 @@ struct bbr {
 	u32 probe_rtt_done_ms;
 	u32 cycle_stamp_us;
 	u32 full_bw;
-	u32 prior_cwnd;	      /* segments */
-	u32 ssthresh_found;   /* segments */
-	u32 policed_bw;	      /* 0: nothing suggests a policer */
-	u32 policer_start_ms; /* of the interval in which throughput is measured */
-	u32 policer_start_delivered;
-	u32 policer_start_lost;
+	u32 prior_cwnd;	    /* segments */
+	u32 ssthresh_found; /* segments */
+	struct policer policer;
 	struct ack_interval ack_interval;
 	u16 extra_acked;	    /* segments, the most of this window */
 	u16 extra_acked_before;	    /* of the window before */
@@ -51,9 +49,6 @@ struct bbr {
 	u16 phase : 3;		    /* BBR.cycle_index */
 	u16 full_bw_count : 2;
 	u16 prior_ca_state : 3; /* enum tcp_ca_state at the latest ACK */
-	u16 policer_rounds : 7;
-	u16 policer_sampling : 1;
-	u16 policed : 1; /* policed_bw is in use */
 	u16 filled_pipe : 1;
 	u16 round_start : 1;
 	u16 packet_conservation : 1;
@@ -80,14 +75,6 @@ ASSERT_FITS_PRIVATE_AREA(struct bbr);
 #define EXTRA_ACKED_ROUNDS 5
 #define EXTRA_ACKED_US (100 * USEC_PER_MSEC)
 
-/* A policer: round trips an interval has at least and at most; loss in 1/256; the two throughputs
- * differ by no more than 1/8 or 500 bytes per second; rounds for which it is believed. */
-#define POLICER_ROUNDS_MIN 4
-#define POLICER_ROUNDS_MAX 16
-#define POLICER_LOSS_256 50
-#define POLICER_DIFFERENCE_BYTES 500
-#define POLICER_USED_ROUNDS 48
-
 static __always_inline struct bbr *bbr_of(const struct sock *sk)
 {
 	return inet_csk_ca(sk);
@@ -95,9 +82,9 @@ static __always_inline struct bbr *bbr_of(const struct sock *sk)
 
 static __always_inline u32 bandwidth(const struct bbr *b)
 {
-	u32 policed_bw = read_now(b->policed_bw);
+	u32 policed_bw = read_now(b->policer.bw);
 
-	return b->policed ? policed_bw : b->btl_bw.first.value;
+	return b->policer.in_use ? policed_bw : b->btl_bw.first.value;
 }
 
 /* "pacing_gain_cycle = [5/4, 3/4, 1, 1, 1, 1, 1, 1]" */
@@ -107,7 +94,7 @@ static __always_inline u32 pacing_gain(const struct bbr *b)
 		return HIGH_GAIN;
 	if (b->mode == DRAIN)
 		return DRAIN_GAIN;
-	if (b->mode == PROBE_RTT || b->policed || b->phase > 1)
+	if (b->mode == PROBE_RTT || b->policer.in_use || b->phase > 1)
 		return GAIN_ONE;
 	return b->phase ? GAIN_ONE * 3 / 4 : GAIN_ONE * 5 / 4;
 }
@@ -178,79 +165,16 @@ static __always_inline void enter_probe_bw(struct sock *sk, struct bbr *b)
 	advance_phase(b, tcp_sk(sk));
 }
 
-static __always_inline void policer_interval_begin(struct bbr *b, const struct tcp_sock *tp)
-{
-	b->policer_start_ms = tp->delivered_mstamp / USEC_PER_MSEC;
-	b->policer_start_delivered = tp->delivered;
-	b->policer_start_lost = tp->lost;
-	b->policer_rounds = 0;
-}
-
-static __always_inline void policer_forget(struct bbr *b, const struct tcp_sock *tp)
-{
-	b->policed_bw = 0;
-	b->policed = false;
-	b->policer_sampling = false;
-	policer_interval_begin(b, tp);
-}
-
-/* An interval with heavy loss is over: its throughput is the policer's if it is as before. */
-static __always_inline void policer_interval_end(struct sock *sk, struct bbr *b, u32 bw)
-{
-	const struct tcp_sock *tp = tcp_sk(sk);
-	u32 difference = bw > b->policed_bw ? bw - b->policed_bw : b->policed_bw - bw;
-	u64 bytes = ((u64)difference * tp->mss_cache * (USEC_PER_SEC / 100 * 99)) >> BW_SCALE;
-
-	if (b->policed_bw &&
-	    (difference <= b->policed_bw / 8 || bytes <= POLICER_DIFFERENCE_BYTES)) {
-		b->policed_bw = ((u64)bw + b->policed_bw) / 2;
-		b->policed = true;
-		b->policer_rounds = 0;
-		return;
-	}
-	b->policed_bw = bw;
-	policer_interval_begin(b, tp);
-}
-
-static __always_inline void policer_measure(struct sock *sk, struct bbr *b)
-{
-	const struct tcp_sock *tp = tcp_sk(sk);
-	u32 delivered = tp->delivered - b->policer_start_delivered;
-	u32 lost = tp->lost - b->policer_start_lost;
-	u32 ms = (u32)(tp->delivered_mstamp / USEC_PER_MSEC) - b->policer_start_ms;
-
-	if (!delivered || (u64)lost * 256 < (u64)delivered * POLICER_LOSS_256 || !ms)
-		return;
-	policer_interval_end(sk, b, delivered * BW_ONE / ((u64)ms * USEC_PER_MSEC));
-}
-
-/* Intervals begin and end with losses: the policer's bucket is empty then. */
-static __always_inline void policer_update(struct sock *sk, struct bbr *b, bool losses,
+/* With each ACK and each timeout. The round trips in use that count are those of ProbeBW. */
+static __always_inline void update_policer(struct sock *sk, struct bbr *b, bool losses,
 					   bool is_app_limited)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 
-	if (b->policed) {
-		if (b->mode != PROBE_BW || !b->round_start)
-			return;
-		if (++b->policer_rounds >= POLICER_USED_ROUNDS) {
-			policer_forget(b, tp);
-			enter_probe_bw(sk, b);
-		}
-		return;
-	}
-	if (!b->policer_sampling) {
-		if (!losses)
-			return;
-		policer_interval_begin(b, tp);
-		b->policer_sampling = true;
-	}
-	if (b->round_start)
-		b->policer_rounds++;
-	if (is_app_limited || b->policer_rounds > POLICER_ROUNDS_MAX)
-		policer_forget(b, tp);
-	else if (losses && b->policer_rounds >= POLICER_ROUNDS_MIN)
-		policer_measure(sk, b);
+	if (!b->policer.in_use)
+		policer_look_for(&b->policer, tp, losses, is_app_limited, b->round_start);
+	else if (b->mode == PROBE_BW && b->round_start && policer_used_up(&b->policer, tp))
+		enter_probe_bw(sk, b);
 }
 
 /* "BBRUpdateBtlBw()" */
@@ -266,7 +190,7 @@ static __always_inline void update_btl_bw(struct sock *sk, struct bbr *b,
 	/* "After one round-trip in Fast Recovery: BBR.packet_conservation = false" */
 	if (b->round_start)
 		b->packet_conservation = false;
-	policer_update(sk, b, rs->losses > 0, rs->is_app_limited);
+	update_policer(sk, b, rs->losses > 0, rs->is_app_limited);
 	bw = delivery_rate(rs);
 	/* "if (rs.delivery_rate >= BBR.BtlBw || ! rs.is_app_limited)" */
 	if (bw >= b->btl_bw.first.value || !rs->is_app_limited)
@@ -489,7 +413,7 @@ CALLBACK(void, bbr_init, struct sock *sk)
 	b->rtprop_stamp_ms = time_ms(tp);
 	b->prior_cwnd = tp->snd_cwnd;
 	round_begin(&b->rounds, tp);
-	policer_interval_begin(b, tp);
+	policer_interval_begin(&b->policer, tp);
 	ack_interval_begin(&b->ack_interval, tp->tcp_mstamp);
 	b->has_seen_rtt = pace_at_first(sk, HIGH_GAIN);
 }
@@ -519,7 +443,7 @@ CALLBACK(u32, bbr_undo_cwnd, struct sock *sk)
 
 	b->full_bw = 0;
 	b->full_bw_count = 0;
-	policer_forget(b, tcp_sk(sk));
+	policer_forget(&b->policer, tcp_sk(sk));
 	return tcp_sk(sk)->snd_cwnd;
 }
 
@@ -532,7 +456,7 @@ CALLBACK(void, bbr_set_state, struct sock *sk, u8 new_state)
 	b->prior_ca_state = TCP_CA_Loss;
 	b->full_bw = 0;
 	b->round_start = true; /* a timeout takes longer than a round trip */
-	policer_update(sk, b, true, false);
+	update_policer(sk, b, true, false);
 }
 
 /* "BBRHandleRestartFromIdle()" */

@@ -7,7 +7,7 @@
  * Deliberate differences:
  *  1. Volumes are segments, not bytes.
  *  2. The kernel keeps neither tx_in_flight nor lost with a segment. Both are taken from what is
- *     noted about the connection eight times a round trip (struct flight).
+ *     noted about the connection eight times a round trip (flight_notes.h).
  *  3. Losses come to notice once an ACK, not segment by segment, and are laid to the newest segment
  *     that the ACK covers.
  *  4. "Discontiguous sequence ranges lost" are counted as ACKs that brought losses to notice.
@@ -23,6 +23,7 @@
  * Switched in mid-flight: a start, as the draft has it, but from the window and the RTTs found:
  * paced at 2.77 cwnd/srtt, and the window is not cut before the pipe is seen to be full.
  */
+#include "flight_notes.h"
 #include "large_state.h"
 #include "path_model.h"
 
@@ -44,16 +45,6 @@ enum ack_phase {
 	ACKS_PROBE_FEEDBACK,
 	ACKS_PROBE_STOPPING,
 };
-
-/* What was in flight and had been lost while `delivered` stood. */
-struct flight {
-	u32 delivered;
-	u32 in_flight;
-	u32 lost;
-};
-
-#define FLIGHTS 16
-#define FLIGHTS_PER_WINDOW 8
 
 /* Bandwidths as in path_model.h, volumes in segments; INFINITE is the draft's Infinity. */
 struct bbr3 {
@@ -89,13 +80,13 @@ struct bbr3 {
 	u32 prior_cwnd;
 	struct ack_interval ack_interval;
 	struct max_filter extra_acked;
-	struct flight sent; /* RS.tx_in_flight and P.lost of the newest segment ACKed */
-	u32 rate;	    /* RS.delivery_rate */
-	u32 delivered;	    /* RS.delivered */
-	u8 state;	    /* enum state */
-	u8 undo_state;	    /* likewise */
-	u8 ack_phase;	    /* enum ack_phase */
-	u8 prior_ca_state;  /* enum tcp_ca_state at the latest ACK */
+	struct flight_notes notes;
+	u32 rate;	   /* RS.delivery_rate */
+	u32 delivered;	   /* RS.delivered */
+	u8 state;	   /* enum state */
+	u8 undo_state;	   /* likewise */
+	u8 ack_phase;	   /* enum ack_phase */
+	u8 prior_ca_state; /* enum tcp_ca_state at the latest ACK */
 	bool round_start;
 	bool loss_round_start;
 	bool is_loss_in_round;
@@ -109,9 +100,6 @@ struct bbr3 {
 	bool probe_rtt_timed; /* probe_rtt_done_ms is set */
 	bool probe_rtt_round_done;
 	bool has_seen_rtt;
-	u8 flight;	 /* the latest of flights[] */
-	u8 flight_found; /* the one that `sent` was taken from */
-	struct flight flights[FLIGHTS];
 };
 LARGE_STATE(struct bbr3)
 
@@ -327,67 +315,23 @@ static __always_inline void enter_drain(struct bbr3 *b)
 	b->drain_start_round = b->rounds.count;
 }
 
-/*
- * Notes what was in flight and lost before this ACK: segments sent since the ACK before it had that
- * around them.
- */
-static __always_inline void flight_note(struct bbr3 *b, const struct tcp_sock *tp,
-					const struct rate_sample *rs)
-{
-	u32 delivered = tp->delivered - rs->acked_sacked;
-	struct flight *latest = &b->flights[b->flight % FLIGHTS];
-
-	if (delivered - latest->delivered < tp->snd_cwnd / FLIGHTS_PER_WINDOW)
-		return;
-	b->flight = (b->flight + 1) % FLIGHTS;
-	latest = &b->flights[b->flight % FLIGHTS];
-	latest->delivered = delivered;
-	latest->in_flight = rs->prior_in_flight;
-	latest->lost = tp->lost - rs->losses;
-}
-
-/* The verifier has to see the bounds of the place right where it is used. */
-static __always_inline const struct flight *flight_at(const struct bbr3 *b, u32 at)
-{
-	return &b->flights[read_now(at) % FLIGHTS];
-}
-
-/* Finds what was noted last when the newest segment that the ACK covers was sent. */
-static __always_inline void flight_find(struct bbr3 *b, const struct rate_sample *rs)
-{
-	u32 at = b->flight_found % FLIGHTS;
-
-	/* Mostly that of the ACK before or the next one; where it is too new, from the oldest on */
-	if (!reached(rs->prior_delivered, flight_at(b, at)->delivered))
-		at = (b->flight + 1) % FLIGHTS;
-	for (u32 i = 1; i < FLIGHTS && at != b->flight; i++) {
-		u32 next = (at + 1) % FLIGHTS;
-
-		if (!reached(rs->prior_delivered, flight_at(b, next)->delivered))
-			break;
-		at = next;
-	}
-	b->flight_found = at;
-	b->sent = *flight_at(b, at);
-}
-
 /* "RS.lost": segments lost since the one ACKed was sent */
 static __always_inline u32 lost_since_sent(const struct bbr3 *b, const struct tcp_sock *tp)
 {
-	return tp->lost - b->sent.lost;
+	return tp->lost - b->notes.sent.lost;
 }
 
 /* "RS.lost > RS.tx_in_flight * BBR.LossThresh" */
 static __always_inline bool is_inflight_too_high(const struct bbr3 *b, const struct tcp_sock *tp)
 {
-	return (u64)lost_since_sent(b, tp) * 100 > (u64)b->sent.in_flight * LOSS_PERCENT;
+	return (u64)lost_since_sent(b, tp) * 100 > (u64)b->notes.sent.in_flight * LOSS_PERCENT;
 }
 
 /* "InflightAtLoss(P)", for `size` segments newly lost */
 static __always_inline u32 inflight_at_loss(const struct bbr3 *b, const struct tcp_sock *tp,
 					    u32 size)
 {
-	u32 inflight_prev = b->sent.in_flight - min(size, b->sent.in_flight);
+	u32 inflight_prev = b->notes.sent.in_flight - min(size, b->notes.sent.in_flight);
 	u32 lost = lost_since_sent(b, tp);
 	u64 allowed = (u64)inflight_prev * LOSS_PERCENT;
 	u64 lost_prev = (u64)(lost - min(size, lost)) * 100;
@@ -621,7 +565,7 @@ static __always_inline bool adapt_longterm(struct sock *sk, struct bbr3 *b,
 	}
 	if (b->inflight_longterm == INFINITE || is_inflight_too_high(b, tp))
 		return false;
-	b->inflight_longterm = max(b->inflight_longterm, b->sent.in_flight);
+	b->inflight_longterm = max(b->inflight_longterm, b->notes.sent.in_flight);
 	if (b->state == PROBE_BW_UP)
 		probe_longterm_upward(b, tp, rs->acked_sacked);
 	return false;
@@ -738,9 +682,9 @@ static __always_inline void update_model(struct sock *sk, struct bbr3 *b,
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 
-	flight_note(b, tp, rs);
+	flight_note(&b->notes, tp, rs);
 	if (has_rate(rs))
-		flight_find(b, rs);
+		flight_find(&b->notes, rs);
 	handle_losses(sk, b, rs);
 	update_latest(b, tp, rs);
 	update_max_bw(sk, b, rs);
@@ -829,12 +773,7 @@ static __always_inline void begin(struct sock *sk, struct bbr3 *b)
 	b->probe_up_acked_per_inc = INFINITE;
 	b->lost = tp->lost;
 	b->loss_round_delivered = tp->delivered;
-	for (u32 i = 0; i < FLIGHTS; i++) {
-		b->flights[i].delivered = tp->delivered;
-		b->flights[i].in_flight = tcp_packets_in_flight(tp);
-		b->flights[i].lost = tp->lost;
-	}
-	b->sent = b->flights[0];
+	flight_notes_begin(&b->notes, tp);
 	ack_interval_begin(&b->ack_interval, tp->tcp_mstamp);
 	reset_shortterm(b);
 	round_begin(&b->rounds, tp);
