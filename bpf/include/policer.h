@@ -4,8 +4,8 @@
  * holds to a rate. While one does, its rate is the bandwidth that BBR version 1 goes by.
  *
  * Two intervals in a row that began and ended with losses, when the bucket was empty, had much loss
- * in them and the same throughput. This and its numbers are Linux's, not the draft's (bbr.bpf.c lists
- * it among its differences).
+ * in them and the same throughput. This and its numbers are Linux's, not the draft's (bbr.bpf.c
+ * lists it among its differences).
  */
 #ifndef KIRIKAE_POLICER_H
 #define KIRIKAE_POLICER_H
