@@ -1,0 +1,146 @@
+//! Stack profiles: how a host's TCP behaves, as data.
+
+use kirikae_path::Span;
+use serde::Serialize;
+
+/// How a host's TCP behaves beside its congestion control.
+///
+/// A scenario names one and may override single features. Times in jiffies are rounded up as the
+/// kernel's timer wheel does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Profile {
+    /// Its name in scenario files.
+    pub name: &'static str,
+    /// Initial congestion window and window after idle, segments (RFC 6928, RFC 3390).
+    pub initial_window: u32,
+    /// How losses are found.
+    pub loss_detection: LossDetection,
+    /// Tail loss probes (RFC 8985, section 7).
+    pub tail_loss_probe: bool,
+    /// How the window comes down in recovery.
+    pub reduction: Reduction,
+    /// Segments a SACKed one must be ahead before a hole is held for lost: the dupthresh of RFC 5681.
+    pub reordering: u32,
+    /// Selective acknowledgements, DSACK included (RFC 2018, RFC 2883).
+    pub sack: bool,
+    /// Timestamps (RFC 7323).
+    pub timestamps: bool,
+    /// Window scaling (RFC 7323); without it windows end at 65,535 bytes.
+    pub window_scaling: bool,
+    /// ECN is asked for and granted (RFC 3168).
+    pub ecn: bool,
+    /// Whether the window falls back after an idle RTO (RFC 5681, section 4.1).
+    pub idle_restart: bool,
+    /// Whether a timeout that was none is found and taken back (F-RTO, RFC 5682).
+    pub frto: bool,
+    /// Whether a reduction that was wrong is taken back (DSACK, timestamps).
+    pub undo: bool,
+    /// Growth counts segments ACKed (RFC 3465); otherwise each ACK counts as one.
+    pub count_segments: bool,
+    /// The window is cut to what is in flight and 3 more when recovery ends, so that no train leaves.
+    pub moderate_window: bool,
+    /// Lowest and highest retransmission timeout, and the one before any sample (RFC 6298).
+    pub rto_min: Span,
+    /// See `rto_min`.
+    pub rto_max: Span,
+    /// See `rto_min`.
+    pub rto_initial: Span,
+    /// Shortest delay of an ACK.
+    pub delayed_ack_min: Span,
+    /// Longest delay of an ACK.
+    pub delayed_ack_max: Span,
+    /// ACKs that tell of holes are compressed: at most one for so many segments, or in this time,
+    /// or a twentieth of the round trip if that is less. None: each at once.
+    pub sack_compression: Option<Compression>,
+    /// Most bytes that the receive window may grow to; it starts at 64 KiB.
+    pub receive_window_max: u32,
+    /// Ticks of the timers a second; they go off at a tick, rounded up as in the timer wheel.
+    pub hz: u32,
+    /// Segments of one write leave in trains (TSO), which holds back a little of the window.
+    pub segmentation_offload: bool,
+}
+
+/// How losses are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossDetection {
+    /// By time: RACK (RFC 8985).
+    Rack,
+    /// By the highest SACKed segment: FACK (Mathis and Mahdavi 1996).
+    Fack,
+    /// By SACKed segments above (RFC 6675), or duplicate ACKs without SACK (RFC 6582).
+    Duplicates,
+}
+
+/// How the window comes down to ssthresh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reduction {
+    /// Proportional rate reduction (RFC 6937).
+    Proportional,
+    /// One segment for every two ACKs (Hoe 1995).
+    RateHalving,
+}
+
+/// See [`Profile::sack_compression`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Compression {
+    /// Longest wait.
+    pub delay: Span,
+    /// Most segments that one ACK tells of.
+    pub segments: u32,
+}
+
+impl Profile {
+    /// Linux 6.12 to 6.18 as a distribution ships it, `linux-6`.
+    pub fn linux_6() -> Profile {
+        Profile {
+            name: "linux-6",
+            initial_window: 10,
+            loss_detection: LossDetection::Rack,
+            tail_loss_probe: true,
+            reduction: Reduction::Proportional,
+            reordering: 3,
+            sack: true,
+            timestamps: true,
+            window_scaling: true,
+            ecn: false,
+            idle_restart: true,
+            frto: true,
+            undo: true,
+            count_segments: true,
+            moderate_window: false,
+            rto_min: Span::from_millis(200),
+            rto_max: Span::from_secs(120),
+            rto_initial: Span::from_secs(1),
+            delayed_ack_min: Span::from_millis(40),
+            delayed_ack_max: Span::from_millis(200),
+            sack_compression: Some(Compression { delay: Span::from_millis(1), segments: 44 }),
+            receive_window_max: 6 << 20,
+            hz: 250,
+            segmentation_offload: true,
+        }
+    }
+
+    /// Linux 2.6.33, the host of the papers, `linux-2.6.33`.
+    pub fn linux_2_6_33() -> Profile {
+        Profile {
+            name: "linux-2.6.33",
+            initial_window: 3,
+            loss_detection: LossDetection::Fack,
+            tail_loss_probe: false,
+            reduction: Reduction::RateHalving,
+            count_segments: false,
+            moderate_window: true,
+            rto_initial: Span::from_secs(3),
+            sack_compression: None,
+            receive_window_max: 4 << 20,
+            ..Profile::linux_6()
+        }
+    }
+
+    /// The profile of this name.
+    pub fn named(name: &str) -> Option<Profile> {
+        [Profile::linux_6(), Profile::linux_2_6_33()].into_iter().find(|one| one.name == name)
+    }
+}
