@@ -8,6 +8,7 @@
 
 mod profile;
 mod segment;
+mod timer_wheel;
 
 pub use profile::{Compression, LossDetection, Profile, Reduction};
 pub use segment::{Ecn, SackBlocks, Segment, Timestamp};

@@ -1,0 +1,236 @@
+//! What is in flight: the segments sent and not cumulatively ACKed, and what is known of each.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// A segment in flight.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sent {
+    pub seq: u64,
+    /// Bytes.
+    pub len: u32,
+    /// The receiver has it (SACK).
+    pub sacked: bool,
+    /// It is held for lost, and no retransmission of it is held for delivered.
+    pub lost: bool,
+    /// A retransmission of it is in flight.
+    pub retransmitted: bool,
+    /// It was sent again at some time: its RTT is ambiguous (Karn).
+    pub ever_retransmitted: bool,
+    /// When it was last sent, microseconds.
+    pub sent_us: u64,
+    /// The connection's state of delivery when it was last sent.
+    pub at_sending: AtSending,
+}
+
+/// See delivery_rate.rs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct AtSending {
+    /// When the first segment of the present flight was sent, microseconds.
+    pub first_sent_us: u64,
+    /// When the latest delivery was reported, microseconds; 0: already used for a sample.
+    pub delivered_us: u64,
+    /// Segments delivered.
+    pub delivered: u32,
+    pub app_limited: bool,
+}
+
+impl Sent {
+    pub fn end(&self) -> u64 {
+        self.seq + u64::from(self.len)
+    }
+}
+
+/// A transmission's place in the order of sending: by time, and then by sequence number.
+pub(super) type SendOrder = (u64, u64);
+
+/// A retransmission, in the order in which they were sent.
+#[derive(Clone, Copy, Debug)]
+struct Retransmission {
+    seq: u64,
+    sent_us: u64,
+}
+
+/// The segments in flight in the order of their sequence numbers.
+#[derive(Debug, Default)]
+pub(super) struct Scoreboard {
+    segments: VecDeque<Sent>,
+    /// Retransmissions in the order of sending; some may be out of date.
+    retransmissions: VecDeque<Retransmission>,
+    /// What the receiver has beyond the cumulative ACK: in order, none touching another.
+    sacked: Vec<Range<u64>>,
+    /// Each segment below has been SACKed, held for lost or sent again: the oldest that was sent
+    /// only once is at or above it.
+    first_transmissions_from: u64,
+    /// No segment below it is held for lost and not sent again.
+    retransmit_from: u64,
+}
+
+impl Scoreboard {
+    pub fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+
+    pub fn push(&mut self, sent: Sent) {
+        self.segments.push_back(sent);
+    }
+
+    pub fn first(&self) -> Option<&Sent> {
+        self.segments.front()
+    }
+
+    pub fn last(&self) -> Option<&Sent> {
+        self.segments.back()
+    }
+
+    pub fn get_mut(&mut self, index: usize) -> Option<&mut Sent> {
+        self.segments.get_mut(index)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Sent> {
+        self.segments.iter()
+    }
+
+    /// Takes the first segment out where it lies below `ack` as a whole; where it does in part, what
+    /// is ACKed is cut off it.
+    pub fn pop_acked(&mut self, ack: u64) -> Option<Sent> {
+        let first = self.segments.front_mut()?;
+        if first.end() <= ack {
+            return self.segments.pop_front();
+        }
+        if first.seq < ack {
+            first.len = (first.end() - ack) as u32;
+            first.seq = ack;
+        }
+        None
+    }
+
+    /// Forgets what was known of the stream below `ack`.
+    pub fn forget_below(&mut self, ack: u64) {
+        let beyond = self.sacked.iter().position(|range| range.end > ack);
+        self.sacked.drain(..beyond.unwrap_or(self.sacked.len()));
+        if self.segments.is_empty() {
+            self.retransmissions.clear();
+            if self.segments.capacity() > IDLE_CAPACITY {
+                *self = Scoreboard::default();
+            }
+        }
+    }
+
+    /// Position of the segment in which `seq` lies; the number of segments where it lies beyond.
+    pub fn position(&self, seq: u64) -> usize {
+        self.segments.partition_point(|sent| sent.end() <= seq)
+    }
+
+    /// End of what the receiver has reported.
+    pub fn highest_sacked(&self) -> Option<u64> {
+        self.sacked.last().map(|range| range.end)
+    }
+
+    /// What of a block the receiver had not reported yet; it has from now on.
+    pub fn add_sacked(&mut self, block: &Range<u64>) -> Vec<Range<u64>> {
+        let from = self.sacked.partition_point(|range| range.end < block.start);
+        let to = self.sacked.partition_point(|range| range.start <= block.end);
+        let mut news = Vec::new();
+        let mut at = block.start;
+        for old in &self.sacked[from..to] {
+            if at < old.start {
+                news.push(at..old.start);
+            }
+            at = at.max(old.end);
+        }
+        if at < block.end {
+            news.push(at..block.end);
+        }
+        if !news.is_empty() {
+            let touched = &self.sacked[from..to];
+            let start = touched.first().map_or(block.start, |old| old.start.min(block.start));
+            let end = touched.last().map_or(block.end, |old| old.end.max(block.end));
+            self.sacked.splice(from..to, [start..end]);
+        }
+        news
+    }
+
+    /// The receiver is held to have nothing beyond the cumulative ACK any more.
+    pub fn clear_sacked(&mut self) {
+        self.sacked.clear();
+        self.segments.iter_mut().for_each(|sent| sent.sacked = false);
+    }
+
+    /// Position of the first segment from `retransmit_from` on that is lost and not sent again.
+    pub fn next_to_retransmit(&mut self) -> Option<usize> {
+        let mut index = self.position(self.retransmit_from);
+        while let Some(sent) = self.segments.get(index) {
+            if sent.lost && !sent.sacked && !sent.retransmitted {
+                self.retransmit_from = sent.seq;
+                return Some(index);
+            }
+            index += 1;
+        }
+        self.retransmit_from = self.segments.back().map_or(0, Sent::end);
+        None
+    }
+
+    /// The segment at `index` is held for lost from now on and so may be sent again.
+    pub fn marked_lost(&mut self, index: usize) {
+        self.retransmit_from = self.retransmit_from.min(self.segments[index].seq);
+    }
+
+    /// The segment at `index` has been sent again.
+    pub fn sent_again(&mut self, index: usize) {
+        let Sent { seq, sent_us, .. } = self.segments[index];
+        self.retransmissions.push_back(Retransmission { seq, sent_us });
+    }
+
+    /// Losses are taken back: segments sent once are so again.
+    pub fn review_first_transmissions(&mut self) {
+        self.first_transmissions_from = 0;
+    }
+
+    /// Positions of the transmissions in flight that were sent before `latest` was, oldest first
+    /// among the first transmissions and among the retransmissions, as long as `expired` says so.
+    pub fn expired(
+        &mut self,
+        latest: SendOrder,
+        mut expired: impl FnMut(&Sent) -> bool,
+    ) -> Vec<usize> {
+        let mut found = Vec::new();
+        self.expired_retransmissions(latest, &mut expired, &mut found);
+        let mut index = self.position(self.first_transmissions_from);
+        while let Some(sent) = self.segments.get(index) {
+            if !(sent.sacked || sent.lost || sent.ever_retransmitted) {
+                if (sent.sent_us, sent.end()) >= latest || !expired(sent) {
+                    break;
+                }
+                found.push(index);
+            }
+            self.first_transmissions_from = sent.end();
+            index += 1;
+        }
+        found
+    }
+
+    fn expired_retransmissions(
+        &mut self,
+        latest: SendOrder,
+        expired: &mut impl FnMut(&Sent) -> bool,
+        found: &mut Vec<usize>,
+    ) {
+        while let Some(&Retransmission { seq, sent_us }) = self.retransmissions.front() {
+            let index = self.position(seq);
+            let current = self.segments.get(index).filter(|sent| {
+                sent.seq <= seq && sent.retransmitted && !sent.sacked && sent.sent_us == sent_us
+            });
+            if let Some(sent) = current {
+                if (sent_us, sent.end()) >= latest || !expired(sent) {
+                    break;
+                }
+                found.push(index);
+            }
+            self.retransmissions.pop_front();
+        }
+    }
+}
+
+/// An idle connection gives back more room than this.
+const IDLE_CAPACITY: usize = 8;
