@@ -7,7 +7,7 @@ use crate::c;
 pub type RateSample = c::rate_sample;
 
 /// `enum tcp_ca_state`
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs)]
 pub enum CaState {
     Open,
@@ -87,6 +87,12 @@ impl Socket {
         if let Some(init) = self.algorithm.ops().init {
             self.call(|sk| unsafe { init(sk) });
         }
+    }
+
+    /// The state of congestion control.
+    pub fn state(&self) -> CaState {
+        use CaState::*;
+        [Open, Disorder, Cwr, Recovery, Loss][usize::from(self.fields.inet_conn.icsk_ca_state())]
     }
 
     /// `set_state`, after the socket's own state.

@@ -49,6 +49,9 @@ pub struct Profile {
     pub delayed_ack_min: Span,
     /// Longest delay of an ACK.
     pub delayed_ack_max: Span,
+    /// A full segment that ends a write is ACKed as soon as the application has read it, as short
+    /// ones are (Linux 6.6).
+    pub ack_full_push: bool,
     /// ACKs that tell of holes are compressed: at most one for so many segments, or in this time,
     /// or a twentieth of the round trip if that is less. None: each at once.
     pub sack_compression: Option<Compression>,
@@ -115,6 +118,7 @@ impl Profile {
             rto_initial: Span::from_secs(1),
             delayed_ack_min: Span::from_millis(40),
             delayed_ack_max: Span::from_millis(200),
+            ack_full_push: true,
             sack_compression: Some(Compression { delay: Span::from_millis(1), segments: 44 }),
             receive_window_max: 6 << 20,
             hz: 250,
@@ -133,6 +137,7 @@ impl Profile {
             count_segments: false,
             moderate_window: true,
             rto_initial: Span::from_secs(3),
+            ack_full_push: false,
             sack_compression: None,
             receive_window_max: 4 << 20,
             ..Profile::linux_6()

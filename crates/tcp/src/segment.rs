@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use kirikae_path::Time;
 use serde::Serialize;
 
 /// IPv4 and TCP headers without options, bytes.
@@ -31,6 +32,8 @@ pub struct Segment {
     pub timestamp: Option<Timestamp>,
     /// SYN.
     pub syn: bool,
+    /// PSH: a write of the application ends with this segment.
+    pub psh: bool,
     /// ECE and CWR (RFC 3168).
     pub ece: bool,
     /// See `ece`.
@@ -48,6 +51,13 @@ pub struct Timestamp {
     pub value: u32,
     /// TSecr: the other end's clock as last heard.
     pub echo: u32,
+}
+
+impl Timestamp {
+    /// The clock of timestamps.
+    pub fn clock(now: Time) -> u32 {
+        (now.as_nanos() / 1_000_000) as u32
+    }
 }
 
 /// ECN codepoint of the IP header (RFC 3168).

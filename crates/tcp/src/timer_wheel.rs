@@ -15,14 +15,32 @@ const NANOS_PER_SECOND: u64 = 1_000_000_000;
 /// the distance, and goes off at the end of that bucket: never early, and late by up to an eighth
 /// (kernel/time/timer.c of Linux since 4.8).
 pub(crate) fn expiry(now: Time, delay: Span, hz: u32) -> Time {
-    let tick = NANOS_PER_SECOND / u64::from(hz);
-    let distance = delay.as_nanos().div_ceil(tick);
-    let expires = now.as_nanos() / tick + distance;
+    let distance = in_ticks(delay, hz);
+    let expires = ticks(now, hz) + distance;
     let level = (0..LEVELS - 1)
         .find(|level| distance < (BUCKETS - 1) << (LEVEL_SHIFT * level))
         .unwrap_or(LEVELS - 1);
     let shift = LEVEL_SHIFT * level;
-    Time::from_nanos((((expires >> shift) + 1) << shift) * tick)
+    Time::ZERO + of_ticks(((expires >> shift) + 1) << shift, hz)
+}
+
+/// Ticks gone by at `now`: the kernel's `jiffies`, which here begin with 0.
+pub(crate) fn ticks(now: Time, hz: u32) -> u64 {
+    now.as_nanos() / tick(hz)
+}
+
+/// A span in ticks, rounded up.
+pub(crate) fn in_ticks(span: Span, hz: u32) -> u64 {
+    span.as_nanos().div_ceil(tick(hz))
+}
+
+/// The span of so many ticks.
+pub(crate) fn of_ticks(ticks: u64, hz: u32) -> Span {
+    Span::from_nanos(ticks * tick(hz))
+}
+
+fn tick(hz: u32) -> u64 {
+    NANOS_PER_SECOND / u64::from(hz)
 }
 
 #[cfg(test)]

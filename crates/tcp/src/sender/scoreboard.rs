@@ -79,16 +79,16 @@ impl Scoreboard {
         self.segments.front()
     }
 
-    pub fn last(&self) -> Option<&Sent> {
-        self.segments.back()
-    }
-
     pub fn get_mut(&mut self, index: usize) -> Option<&mut Sent> {
         self.segments.get_mut(index)
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Sent> {
-        self.segments.iter()
+    pub fn get(&self, index: usize) -> Option<&Sent> {
+        self.segments.get(index)
+    }
+
+    pub fn len(&self) -> usize {
+        self.segments.len()
     }
 
     /// Takes the first segment out where it lies below `ack` as a whole; where it does in part, what
@@ -146,7 +146,7 @@ impl Scoreboard {
             let touched = &self.sacked[from..to];
             let start = touched.first().map_or(block.start, |old| old.start.min(block.start));
             let end = touched.last().map_or(block.end, |old| old.end.max(block.end));
-            self.sacked.splice(from..to, [start..end]);
+            self.sacked.splice(from..to, std::iter::once(start..end));
         }
         news
     }
@@ -182,13 +182,14 @@ impl Scoreboard {
         self.retransmissions.push_back(Retransmission { seq, sent_us });
     }
 
-    /// Losses are taken back: segments sent once are so again.
-    pub fn review_first_transmissions(&mut self) {
+    /// No segment is held for lost any more.
+    pub fn unmark_lost(&mut self) {
+        self.segments.iter_mut().for_each(|sent| sent.lost = false);
         self.first_transmissions_from = 0;
     }
 
-    /// Positions of the transmissions in flight that were sent before `latest` was, oldest first
-    /// among the first transmissions and among the retransmissions, as long as `expired` says so.
+    /// Positions of the transmissions in flight, sent before `latest` was, that have `expired`. It is
+    /// asked about all that were sent before `latest`.
     pub fn expired(
         &mut self,
         latest: SendOrder,
@@ -196,15 +197,22 @@ impl Scoreboard {
     ) -> Vec<usize> {
         let mut found = Vec::new();
         self.expired_retransmissions(latest, &mut expired, &mut found);
+        let mut all_judged = true;
         let mut index = self.position(self.first_transmissions_from);
         while let Some(sent) = self.segments.get(index) {
             if !(sent.sacked || sent.lost || sent.ever_retransmitted) {
-                if (sent.sent_us, sent.end()) >= latest || !expired(sent) {
+                if (sent.sent_us, sent.end()) >= latest {
                     break;
                 }
-                found.push(index);
+                if expired(sent) {
+                    found.push(index);
+                } else {
+                    all_judged = false;
+                }
             }
-            self.first_transmissions_from = sent.end();
+            if all_judged {
+                self.first_transmissions_from = sent.end();
+            }
             index += 1;
         }
         found
@@ -216,21 +224,119 @@ impl Scoreboard {
         expired: &mut impl FnMut(&Sent) -> bool,
         found: &mut Vec<usize>,
     ) {
-        while let Some(&Retransmission { seq, sent_us }) = self.retransmissions.front() {
+        let mut at = 0;
+        while let Some(&Retransmission { seq, sent_us }) = self.retransmissions.get(at) {
             let index = self.position(seq);
             let current = self.segments.get(index).filter(|sent| {
                 sent.seq <= seq && sent.retransmitted && !sent.sacked && sent.sent_us == sent_us
             });
-            if let Some(sent) = current {
-                if (sent_us, sent.end()) >= latest || !expired(sent) {
-                    break;
+            match current {
+                Some(sent) if (sent_us, sent.end()) >= latest => break,
+                Some(sent) if !expired(sent) => {
+                    at += 1;
+                    continue;
                 }
-                found.push(index);
+                Some(_) => found.push(index),
+                None => {} // delivered, or sent once more since
             }
-            self.retransmissions.pop_front();
+            self.retransmissions.remove(at);
         }
     }
 }
 
 /// An idle connection gives back more room than this.
 const IDLE_CAPACITY: usize = 8;
+
+#[cfg(test)]
+#[allow(clippy::single_range_in_vec_init)]
+mod tests {
+    use super::*;
+
+    /// Ten segments of 100 bytes from 1 on, sent a microsecond apart from 1 us on.
+    fn ten() -> Scoreboard {
+        let mut board = Scoreboard::default();
+        for n in 0..10 {
+            board.push(Sent {
+                seq: 1 + 100 * n,
+                len: 100,
+                sacked: false,
+                lost: false,
+                retransmitted: false,
+                ever_retransmitted: false,
+                sent_us: 1 + n,
+                at_sending: AtSending::default(),
+            });
+        }
+        board
+    }
+
+    fn send_again(board: &mut Scoreboard, index: usize, sent_us: u64) {
+        let sent = board.get_mut(index).unwrap();
+        (sent.retransmitted, sent.ever_retransmitted, sent.sent_us) = (true, true, sent_us);
+        board.sent_again(index);
+    }
+
+    #[test]
+    fn only_news_of_a_block_is_told() {
+        let mut board = ten();
+        assert_eq!(board.add_sacked(&(201..301)), [201..301]);
+        assert_eq!(board.add_sacked(&(401..501)), [401..501]);
+        assert_eq!(board.add_sacked(&(201..601)), [301..401, 501..601]);
+        assert_eq!(board.add_sacked(&(201..601)), []);
+        assert_eq!(board.sacked, [201..601]);
+        // What only touches is one.
+        assert_eq!(board.add_sacked(&(601..701)), [601..701]);
+        assert_eq!(board.add_sacked(&(801..901)), [801..901]);
+        assert_eq!(board.sacked, [201..701, 801..901]);
+        assert_eq!(board.highest_sacked(), Some(901));
+    }
+
+    #[test]
+    fn an_ack_within_a_segment_cuts_it() {
+        let mut board = ten();
+        assert_eq!(board.pop_acked(151).map(|sent| sent.seq), Some(1));
+        assert!(board.pop_acked(151).is_none());
+        assert_eq!(board.first().map(|sent| (sent.seq, sent.len)), Some((151, 50)));
+        assert_eq!((board.position(151), board.position(201), board.position(9999)), (0, 1, 9));
+    }
+
+    #[test]
+    fn what_is_lost_is_sent_again_once_and_lowest_first() {
+        let mut board = ten();
+        for index in [6, 2] {
+            board.get_mut(index).unwrap().lost = true;
+            board.marked_lost(index);
+        }
+        assert_eq!(board.next_to_retransmit(), Some(2));
+        send_again(&mut board, 2, 20);
+        assert_eq!(board.next_to_retransmit(), Some(6));
+        send_again(&mut board, 6, 21);
+        assert_eq!(board.next_to_retransmit(), None);
+        // Lost once more.
+        board.get_mut(2).unwrap().retransmitted = false;
+        board.marked_lost(2);
+        assert_eq!(board.next_to_retransmit(), Some(2));
+    }
+
+    #[test]
+    fn transmissions_are_judged_in_the_order_of_sending() {
+        let mut board = ten();
+        // 0 and 1 were found lost and sent again at 20 and 21 us.
+        assert_eq!(board.expired((3, 0), |_| true), [0, 1]);
+        for (index, sent_us) in [(0, 20), (1, 21)] {
+            board.get_mut(index).unwrap().lost = true;
+            send_again(&mut board, index, sent_us);
+        }
+        // What left at 5 us was delivered: those before it that are not judged yet.
+        let mut asked = Vec::new();
+        let none = board.expired((5, 401), |sent| {
+            asked.push(sent.seq);
+            false
+        });
+        assert_eq!((none, asked), (vec![], vec![201, 301]));
+        // What left at 21 us was delivered: the first retransmission is older.
+        board.get_mut(1).unwrap().sacked = true;
+        let found = board.expired((21, 201), |sent| sent.sent_us > 10);
+        assert_eq!(found, [0]);
+    }
+}

@@ -1,0 +1,309 @@
+//! One end of a connection: the handshake, and what ties sender and receiver together.
+
+use std::sync::Arc;
+
+use kirikae_algorithms::{Algorithm, Socket};
+use kirikae_path::{Span, Time};
+
+use crate::receiver::{Host, Receiver};
+use crate::sender::Sender;
+use crate::{Profile, Segment, Timestamp, timer_wheel};
+
+/// IPv4 and TCP headers, bytes; and the timestamp option.
+const HEADERS: u32 = 20 + 20;
+const TIMESTAMP_OPTION: u32 = 12;
+/// Receive window of a SYN, bytes: it is never scaled (RFC 7323).
+const SYN_WINDOW: u32 = 65_535;
+/// Sequence number of the first byte of data; the SYN has the one before.
+const FIRST_BYTE: u64 = 1;
+
+/// What decides on the window of an endpoint.
+#[derive(Clone, Debug)]
+pub struct Control {
+    /// The congestion control that a connection starts with.
+    pub algorithm: Algorithm,
+}
+
+/// Where an endpoint is in the handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Waits to be opened, or for a SYN.
+    Closed,
+    /// Has sent a SYN at this time (the first one), so often.
+    SynSent {
+        at: Time,
+        times: u32,
+    },
+    /// Has answered a SYN at this time, so often.
+    SynReceived {
+        at: Time,
+        times: u32,
+    },
+    Established,
+}
+
+/// One end of a connection. Both ends have the same profile.
+pub struct Endpoint {
+    profile: Arc<Profile>,
+    control: Control,
+    /// Most bytes of data in a segment.
+    mss: u32,
+    phase: Phase,
+    /// When the SYN or its answer is sent again.
+    syn_timer: Option<Time>,
+    /// RTT of the handshake, microseconds; none where the SYN was sent again.
+    handshake_rtt_us: Option<u32>,
+    ecn: bool,
+    receiver: Receiver,
+    /// The receive window of the other end, bytes, until there is a sender to keep it.
+    peer_window: u32,
+    /// Made at the first write: an end that only receives goes without.
+    sender: Option<Box<Sender>>,
+    /// Bytes written before the connection was established.
+    unsent: u64,
+}
+
+impl Endpoint {
+    /// An end of a connection over a path that takes IP packets of `mtu` bytes.
+    ///
+    /// # Panics
+    /// If `mtu` leaves no room for data.
+    pub fn new(profile: Arc<Profile>, control: Control, mtu: u32) -> Endpoint {
+        let headers = HEADERS + if profile.timestamps { TIMESTAMP_OPTION } else { 0 };
+        assert!(mtu > headers, "an MTU of {mtu} bytes leaves no room for data");
+        let mss = mtu - headers;
+        Endpoint {
+            receiver: Receiver::new(&profile, mss),
+            profile,
+            control,
+            mss,
+            phase: Phase::Closed,
+            syn_timer: None,
+            handshake_rtt_us: None,
+            ecn: false,
+            peer_window: 0,
+            sender: None,
+            unsent: 0,
+        }
+    }
+
+    /// Opens the connection: a SYN is sent.
+    pub fn open(&mut self, now: Time, out: &mut Vec<Segment>) {
+        self.phase = Phase::SynSent { at: now, times: 0 };
+        self.send_syn(now, out);
+    }
+
+    /// The application writes so many bytes; they wait for the handshake where it is not over.
+    pub fn write(&mut self, now: Time, bytes: u64, out: &mut Vec<Segment>) {
+        if self.phase != Phase::Established {
+            self.unsent += bytes;
+            return;
+        }
+        let first = out.len();
+        self.sender(now).write(now, bytes, out);
+        self.finish(now, &mut out[first..]);
+    }
+
+    /// A segment arrives.
+    pub fn receive(&mut self, now: Time, segment: &Segment, out: &mut Vec<Segment>) {
+        match self.phase {
+            Phase::Established if segment.syn => self.acknowledge(now, out),
+            Phase::Established => self.established(now, segment, out),
+            _ => self.handshake(now, segment, out),
+        }
+    }
+
+    /// The application reads at most so many bytes, and from now on only what it asks for here; until
+    /// then it reads everything at once.
+    pub fn read(&mut self, now: Time, most: u64, out: &mut Vec<Segment>) {
+        if self.receiver.read(now, most, &host(&self.profile, &self.sender)) {
+            self.acknowledge(now, out);
+        }
+    }
+
+    /// When [`on_timer`](Endpoint::on_timer) has something to do.
+    pub fn timer(&self) -> Option<Time> {
+        let sender = self.sender.as_ref().and_then(|sender| sender.timer());
+        let receiver = self.receiver.timer();
+        [sender, receiver, self.syn_timer].into_iter().flatten().min()
+    }
+
+    /// Does what is due at `now`.
+    pub fn on_timer(&mut self, now: Time, out: &mut Vec<Segment>) {
+        if self.syn_timer.is_some_and(|at| at <= now) {
+            self.send_syn(now, out);
+        }
+        let first = out.len();
+        if let Some(sender) = &mut self.sender
+            && sender.timer().is_some_and(|at| at <= now)
+        {
+            sender.on_timer(now, out);
+            self.finish(now, &mut out[first..]);
+        }
+        if self.receiver.timer().is_some_and(|at| at <= now) {
+            let host = host(&self.profile, &self.sender);
+            if self.receiver.on_timer(now, &host) {
+                self.acknowledge(now, out);
+            }
+        }
+    }
+
+    /// Bytes of the other end's stream that the application may have read, in order.
+    pub fn in_order(&self) -> u64 {
+        self.receiver.in_order()
+    }
+
+    /// Bytes of this end's stream that the other end has ACKed in order.
+    pub fn acked(&self) -> u64 {
+        self.sender.as_ref().map_or(0, |sender| sender.una() - FIRST_BYTE)
+    }
+
+    /// Most bytes of data in a segment.
+    pub fn mss(&self) -> u32 {
+        self.mss
+    }
+
+    /// The sender's socket: window, counts and clocks; none before the first write.
+    pub fn socket(&self) -> Option<&Socket> {
+        self.sender.as_ref().map(|sender| &sender.socket)
+    }
+
+    /// The sender's retransmission timeout, microseconds, back-off included; none before the first
+    /// write.
+    pub fn rto_us(&self) -> Option<u64> {
+        self.sender.as_ref().map(|sender| sender.rto_us())
+    }
+
+    fn sender(&mut self, now: Time) -> &mut Sender {
+        self.sender.get_or_insert_with(|| {
+            let algorithm = self.control.algorithm;
+            let rtt_us = self.handshake_rtt_us;
+            let mut sender = Sender::new(self.profile.clone(), algorithm, self.mss, now, rtt_us);
+            sender.set_window(self.peer_window);
+            if self.ecn {
+                sender.enable_ecn();
+            }
+            Box::new(sender)
+        })
+    }
+
+    fn established(&mut self, now: Time, segment: &Segment, out: &mut Vec<Segment>) {
+        let first = out.len();
+        if let Some(sender) = &mut self.sender {
+            sender.on_ack(now, segment, out);
+        } else {
+            self.peer_window = segment.window;
+        }
+        self.receiver.receive(now, segment, &host(&self.profile, &self.sender));
+        if let Some(sender) = &mut self.sender {
+            sender.transmit(now, out);
+        }
+        self.finish(now, &mut out[first..]);
+        if self.receiver.reply(now, &host(&self.profile, &self.sender)) {
+            self.acknowledge(now, out);
+        }
+    }
+
+    /// A segment without data.
+    fn acknowledge(&mut self, now: Time, out: &mut Vec<Segment>) {
+        let seq = self.sender.as_ref().map_or(FIRST_BYTE, |sender| sender.nxt());
+        out.push(Segment { seq, ..Segment::default() });
+        let last = out.len() - 1;
+        self.finish(now, &mut out[last..]);
+    }
+
+    /// Every segment tells what has been received.
+    fn finish(&mut self, now: Time, segments: &mut [Segment]) {
+        for segment in segments {
+            self.receiver.acknowledge(segment, now, &host(&self.profile, &self.sender));
+            self.stamp(now, segment);
+        }
+    }
+
+    fn stamp(&self, now: Time, segment: &mut Segment) {
+        if self.profile.timestamps {
+            let value = Timestamp::clock(now);
+            segment.timestamp = Some(Timestamp { value, echo: self.receiver.echo() });
+        }
+    }
+
+    /// SYN or its answer; again, and each time later, until it is answered.
+    fn send_syn(&mut self, now: Time, out: &mut Vec<Segment>) {
+        let mut segment = Segment { syn: true, window: SYN_WINDOW, ..Segment::default() };
+        let times = match &mut self.phase {
+            Phase::SynSent { times, .. } => {
+                // RFC 3168: asked for only with the first.
+                segment.ece = self.profile.ecn && *times == 0;
+                segment.cwr = segment.ece;
+                times
+            }
+            Phase::SynReceived { times, .. } => {
+                segment.ack = FIRST_BYTE;
+                segment.ece = self.ecn;
+                times
+            }
+            Phase::Closed | Phase::Established => {
+                self.syn_timer = None;
+                return;
+            }
+        };
+        let backoff = 1u64 << (*times).min(6);
+        *times += 1;
+        let wait = Span::from_nanos(self.profile.rto_initial.as_nanos() * backoff);
+        self.syn_timer = Some(timer_wheel::expiry(now, wait, self.profile.hz));
+        self.stamp(now, &mut segment);
+        out.push(segment);
+    }
+
+    fn handshake(&mut self, now: Time, segment: &Segment, out: &mut Vec<Segment>) {
+        match self.phase {
+            Phase::Closed | Phase::SynReceived { .. } if segment.syn && segment.ack == 0 => {
+                self.receiver.synchronise(now, segment, &host(&self.profile, &self.sender));
+                self.ecn = self.profile.ecn && segment.ece && segment.cwr;
+                if self.phase == Phase::Closed {
+                    self.phase = Phase::SynReceived { at: now, times: 0 };
+                }
+                self.send_syn(now, out);
+            }
+            Phase::SynSent { at, times } if segment.syn && segment.ack == FIRST_BYTE => {
+                self.receiver.synchronise(now, segment, &host(&self.profile, &self.sender));
+                self.ecn = self.profile.ecn && segment.ece;
+                self.establish(now, at, times, segment);
+                self.acknowledge(now, out);
+                self.send_unsent(now, out);
+            }
+            Phase::SynReceived { at, times } if segment.ack >= FIRST_BYTE => {
+                self.establish(now, at, times, segment);
+                self.established(now, segment, out);
+                self.send_unsent(now, out);
+            }
+            _ => {}
+        }
+    }
+
+    fn establish(&mut self, now: Time, at: Time, times: u32, segment: &Segment) {
+        let rtt_us = (now - at).as_nanos() / 1000;
+        self.handshake_rtt_us = (times == 1).then_some(rtt_us.max(1) as u32);
+        self.peer_window = segment.window;
+        self.syn_timer = None;
+        self.phase = Phase::Established;
+    }
+
+    fn send_unsent(&mut self, now: Time, out: &mut Vec<Segment>) {
+        match std::mem::take(&mut self.unsent) {
+            0 => {}
+            bytes => self.write(now, bytes, out),
+        }
+    }
+}
+
+/// What the receiver must know of its own end.
+fn host<'a>(profile: &'a Profile, sender: &Option<Box<Sender>>) -> Host<'a> {
+    let sender = sender.as_deref();
+    let srtt_us = sender.map_or(0, Sender::srtt_us);
+    Host {
+        profile,
+        srtt: (srtt_us > 0).then(|| Span::from_nanos(srtt_us * 1000)),
+        rto: sender.map_or(profile.rto_initial, |sender| Span::from_nanos(sender.rto_us() * 1000)),
+    }
+}

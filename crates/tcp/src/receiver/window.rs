@@ -1,0 +1,239 @@
+//! How much the other end may send.
+
+use kirikae_path::{Span, Time};
+
+use super::FIRST_BYTE;
+use crate::profile::Profile;
+use crate::segment::Timestamp;
+
+/// The receive buffer before anything was received, bytes of data (`tcp_rmem[1]`, half of which is
+/// held to be overhead).
+const INITIAL_BUFFER: u32 = 65_536;
+/// The most that fits the header's field without scaling.
+const UNSCALED_MAX: u32 = 65_535;
+/// What the application is taken to read in a round trip at first, segments (`TCP_INIT_CWND`).
+const INITIAL_READING: u32 = 10;
+/// Smaller segments say nothing of how data fills the buffer.
+const TELLING_BYTES: u32 = 128;
+/// Scale of a smoothed round trip.
+const SMOOTHING: u64 = 8;
+
+/// The receive window. Buffers are counted in bytes of data: what the kernel reckons for the
+/// overhead of packet buffers is left out.
+#[derive(Clone, Debug)]
+pub(super) struct Window {
+    /// The sequence number up to which was ACKed when the window was last told,
+    wup: u64,
+    /// and the window then told.
+    wnd: u32,
+    /// The buffer: the most that the window may be now.
+    clamp: u32,
+    /// The window told at most; it opens with the segments that arrive (`rcv_ssthresh`).
+    ssthresh: u32,
+    /// Windows are multiples of 2 to this power.
+    shift: u8,
+}
+
+impl Window {
+    /// `tcp_select_initial_window`
+    pub fn new(profile: &Profile, mss: u32) -> Window {
+        let most = profile.receive_window_max.max(INITIAL_BUFFER);
+        let (clamp, shift) = match profile.window_scaling {
+            true => (INITIAL_BUFFER.min(profile.receive_window_max), most.ilog2() - 15),
+            false => (UNSCALED_MAX.min(profile.receive_window_max), 0),
+        };
+        let wnd = (clamp.min(UNSCALED_MAX) / mss).max(1) * mss;
+        Window { wup: FIRST_BYTE, wnd, clamp, ssthresh: wnd, shift: shift as u8 }
+    }
+
+    /// Up to where the other end knows to have been ACKed.
+    pub fn acked(&self) -> u64 {
+        self.wup
+    }
+
+    /// The window as last told.
+    pub fn told(&self) -> u32 {
+        self.wnd
+    }
+
+    /// What is left of it (`tcp_receive_window`).
+    pub fn left(&self, rcv_nxt: u64) -> u32 {
+        (self.wup + u64::from(self.wnd)).saturating_sub(rcv_nxt) as u32
+    }
+
+    /// Whether less than half of the buffer is free.
+    pub fn is_short(&self, occupied: u64) -> bool {
+        self.free(occupied) < self.clamp / 2
+    }
+
+    /// Whether the window told is so small that reading may double it.
+    pub fn may_double(&self, rcv_nxt: u64) -> bool {
+        u64::from(self.left(rcv_nxt)) * 2 <= u64::from(self.clamp)
+    }
+
+    fn free(&self, occupied: u64) -> u32 {
+        u64::from(self.clamp).saturating_sub(occupied) as u32
+    }
+
+    /// The window that fits (`__tcp_select_window`), which avoids silly ones (RFC 1122, section
+    /// 4.2.3.3): none at all where there is no room for a segment.
+    pub fn fitting(&self, occupied: u64, rcv_mss: u32) -> u32 {
+        let mss = rcv_mss.min(self.clamp);
+        let granule = 1 << self.shift;
+        let mut free = self.free(occupied);
+        if self.is_short(occupied) {
+            free = free / granule * granule;
+            if free < self.clamp / 16 || free < mss {
+                return 0;
+            }
+        }
+        free = free.min(self.ssthresh);
+        if self.shift > 0 {
+            return free.next_multiple_of(granule);
+        }
+        if self.wnd > free || self.wnd + mss <= free {
+            free / mss * mss
+        } else if mss == self.clamp && free > self.wnd + self.clamp / 2 {
+            free
+        } else {
+            self.wnd
+        }
+    }
+
+    /// The window to tell with an ACK up to `rcv_nxt`; its right edge never moves back
+    /// (`tcp_select_window`).
+    pub fn tell(&mut self, rcv_nxt: u64, occupied: u64, rcv_mss: u32) -> u32 {
+        let kept = self.left(rcv_nxt).next_multiple_of(1 << self.shift);
+        self.wnd = self.fitting(occupied, rcv_mss).max(kept);
+        self.wup = rcv_nxt;
+        self.wnd
+    }
+
+    /// Opens by two segments for one that has arrived, as far as the buffer goes
+    /// (`tcp_grow_window`). Answers whether it did.
+    pub fn open(&mut self, len: u32, mss: u32, occupied: u64) -> bool {
+        let room = self.free(occupied).saturating_sub(self.ssthresh);
+        if room == 0 || len < TELLING_BYTES {
+            return false;
+        }
+        self.ssthresh += room.min(2 * mss.max(len));
+        true
+    }
+}
+
+/// Dynamic right-sizing (Fisk and Feng 2001): the buffer holds twice of what the application reads
+/// in a round trip, and leaves room for slow start.
+#[derive(Clone, Debug)]
+pub(super) struct RightSizing {
+    /// Since when reading is counted, and bytes read since.
+    since: Time,
+    read: u32,
+    /// The most read in a round trip.
+    most_read: u32,
+    /// Smoothed round trip in microseconds, times 8; 0: unknown.
+    rtt_us_8: u32,
+    /// The echo that gave the last sample.
+    last_echo: u32,
+    /// When a window's worth of data began to arrive, and where it ends.
+    round_start: Time,
+    round_end: u64,
+}
+
+impl RightSizing {
+    pub fn new(window: &Window, mss: u32) -> RightSizing {
+        RightSizing {
+            since: Time::ZERO,
+            read: 0,
+            most_read: window.wnd.min(INITIAL_READING * mss),
+            rtt_us_8: 0,
+            last_echo: 0,
+            round_start: Time::ZERO,
+            round_end: 0,
+        }
+    }
+
+    pub fn synchronise(&mut self, now: Time) {
+        self.since = now;
+    }
+
+    /// The round trip from the receiver's view; zero before it is known.
+    pub fn rtt(&self) -> Span {
+        Span::from_nanos(u64::from(self.rtt_us_8) * 1_000 / SMOOTHING)
+    }
+
+    /// A sample from a full segment that echoes our clock anew (`tcp_rcv_rtt_measure_ts`). While
+    /// `unread` data waits, samples would show the application's pace.
+    pub fn echoed(&mut self, now: Time, echo: u32, unread: bool) {
+        if echo == self.last_echo {
+            return;
+        }
+        self.last_echo = echo;
+        let sample = Timestamp::clock(now).wrapping_sub(echo).saturating_mul(1_000);
+        if sample == 0 {
+            return;
+        }
+        let scaled = sample.saturating_mul(SMOOTHING as u32);
+        if self.rtt_us_8 == 0 || scaled < self.rtt_us_8 {
+            self.rtt_us_8 = scaled;
+        } else if !unread {
+            self.rtt_us_8 = (self.rtt_us_8 - self.rtt_us_8 / 8).saturating_add(sample);
+        }
+    }
+
+    /// A sample from the time in which a window's worth arrives, of which only the least is
+    /// believed (`tcp_rcv_rtt_measure`).
+    pub fn arrived(&mut self, now: Time, rcv_nxt: u64, wnd: u32) {
+        if self.round_end != 0 {
+            if rcv_nxt < self.round_end {
+                return;
+            }
+            let us = ((now - self.round_start).as_nanos() / 1_000).max(1);
+            let scaled = u32::try_from(us * SMOOTHING).unwrap_or(u32::MAX);
+            if self.rtt_us_8 == 0 || scaled < self.rtt_us_8 {
+                self.rtt_us_8 = scaled;
+            }
+        }
+        self.round_end = rcv_nxt + u64::from(wnd);
+        self.round_start = now;
+    }
+
+    /// The application has read `bytes`; `unread` are left, and out-of-order data goes `ahead`
+    /// beyond what is in order (`tcp_rcv_space_adjust`).
+    pub fn read(
+        &mut self,
+        now: Time,
+        bytes: u64,
+        unread: u64,
+        ahead: u64,
+        window: &mut Window,
+        most: u32,
+    ) {
+        self.read = u32::try_from(u64::from(self.read) + bytes).unwrap_or(u32::MAX);
+        if self.rtt_us_8 == 0 || now - self.since < self.rtt() {
+            return;
+        }
+        let read = u64::from(self.read).saturating_sub(unread) as u32;
+        if read > self.most_read {
+            // As much again as reading grew by, twice: slow start doubles in each round trip.
+            let (before, grown) = (u64::from(self.most_read), u64::from(read - self.most_read));
+            let twice = 2 * u64::from(read);
+            self.most_read = read;
+            window.enlarge(twice + 2 * (twice * grown / before) + ahead, most);
+        }
+        self.read = 0;
+        self.since = now;
+    }
+
+    /// Out-of-order data needs room beside what arrives in a round trip.
+    pub fn reordered(&self, ahead: u64, window: &mut Window, most: u32) {
+        window.enlarge(2 * u64::from(self.most_read) + ahead, most);
+    }
+}
+
+impl Window {
+    /// A buffer of so many bytes, unless it is larger; it never shrinks (`tcp_rcvbuf_grow`).
+    fn enlarge(&mut self, bytes: u64, most: u32) {
+        let most = if self.shift > 0 { most } else { most.min(UNSCALED_MAX) };
+        self.clamp = self.clamp.max(bytes.min(most.into()) as u32);
+    }
+}

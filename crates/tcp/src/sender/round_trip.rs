@@ -1,0 +1,146 @@
+//! Round-trip time and retransmission timeout (RFC 6298, with Linux's floor and its slower fall).
+
+use kirikae_algorithms::Socket;
+
+use super::Sender;
+use crate::Profile;
+
+/// The lowest RTT is remembered for so long, microseconds (sysctl tcp_min_rtt_wlen).
+const MIN_RTT_MEMORY_US: u64 = 300_000_000;
+
+/// What is known of the round trip beside the socket's srtt and lowest RTT. Microseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RoundTrip {
+    /// Mean deviation << 2.
+    mdev: u32,
+    /// Its largest in the present round trip.
+    mdev_max: u32,
+    /// What the timeout allows for the variation: it rises at once and falls once in a round trip.
+    rttvar: u32,
+    /// Where the present round trip ends.
+    round_end: u64,
+    /// Without back-off.
+    rto_us: u64,
+    /// Timeouts double it so often.
+    backoff: u32,
+    rto_min_us: u32,
+    rto_max_us: u64,
+}
+
+impl RoundTrip {
+    pub fn new(profile: &Profile) -> RoundTrip {
+        RoundTrip {
+            mdev: 0,
+            mdev_max: 0,
+            rttvar: 0,
+            round_end: 0,
+            rto_us: profile.rto_initial.as_nanos() / 1000,
+            backoff: 0,
+            rto_min_us: (profile.rto_min.as_nanos() / 1000) as u32,
+            rto_max_us: profile.rto_max.as_nanos() / 1000,
+        }
+    }
+
+    /// The present retransmission timeout, back-off included.
+    pub fn rto_us(&self) -> u64 {
+        (self.rto_us << self.backoff.min(32)).min(self.rto_max_us)
+    }
+
+    /// Lowest variation that a timeout allows for.
+    pub fn rto_min_us(&self) -> u64 {
+        self.rto_min_us.into()
+    }
+
+    pub fn back_off(&mut self) {
+        self.backoff += 1;
+    }
+
+    pub fn reset_back_off(&mut self) {
+        self.backoff = 0;
+    }
+}
+
+impl Sender {
+    /// A sample: of the first segment ACKed for the timeout, of the last one for the lowest RTT.
+    pub(super) fn rtt_sample(&mut self, first_us: u32, last_us: u32) {
+        let now_us = self.now_us();
+        lowest_rtt(&mut self.socket, now_us, last_us.max(1));
+        let (una, nxt) = (self.una, self.nxt);
+        let trip = &mut self.round_trip;
+        let srtt = &mut self.socket.fields.srtt_us;
+        if *srtt == 0 {
+            *srtt = first_us << 3;
+            trip.mdev = first_us << 1;
+            trip.rttvar = trip.mdev.max(trip.rto_min_us);
+            trip.mdev_max = trip.rttvar;
+            trip.round_end = nxt;
+        } else {
+            let error = i64::from(first_us) - i64::from(*srtt >> 3);
+            *srtt = (i64::from(*srtt) + error) as u32;
+            let mut deviation = error.abs() - i64::from(trip.mdev >> 2);
+            if error < 0 && deviation > 0 {
+                // A sudden fall of the RTT must not make the timeout rise.
+                deviation >>= 3;
+            }
+            trip.mdev = (i64::from(trip.mdev) + deviation) as u32;
+            trip.mdev_max = trip.mdev_max.max(trip.mdev);
+            trip.rttvar = trip.rttvar.max(trip.mdev_max);
+            if una > trip.round_end {
+                if trip.mdev_max < trip.rttvar {
+                    trip.rttvar -= (trip.rttvar - trip.mdev_max) >> 2;
+                }
+                trip.round_end = nxt;
+                trip.mdev_max = trip.rto_min_us;
+            }
+        }
+        *srtt = (*srtt).max(1);
+        trip.rto_us = (u64::from(*srtt >> 3) + u64::from(trip.rttvar)).min(trip.rto_max_us);
+        trip.backoff = 0;
+    }
+
+    /// Smoothed round-trip time, microseconds; 0 before the first sample.
+    pub fn srtt_us(&self) -> u64 {
+        u64::from(self.socket.fields.srtt_us >> 3)
+    }
+
+    /// Lowest RTT of the last minutes, microseconds; none before the first sample.
+    pub(super) fn min_rtt_us(&self) -> Option<u64> {
+        Some(self.socket.fields.rtt_min.s[0].v).filter(|rtt| *rtt != u32::MAX).map(u64::from)
+    }
+}
+
+/// A windowed minimum from three samples, each the lowest since the one before it, so that when the
+/// best leaves the window the next is at hand (K. Nichols' estimator). Times are milliseconds.
+fn lowest_rtt(socket: &mut Socket, now_us: u64, rtt_us: u32) {
+    const MEMORY: u32 = (MIN_RTT_MEMORY_US / 1000) as u32;
+    let samples = &mut socket.fields.rtt_min.s;
+    let t = (now_us / 1000) as u32;
+    let mut new = samples[0];
+    new.t = t;
+    new.v = rtt_us;
+    let age = |since: u32| t.wrapping_sub(since);
+    if rtt_us <= samples[0].v || age(samples[2].t) > MEMORY {
+        *samples = [new; 3];
+        return;
+    }
+    if rtt_us <= samples[1].v {
+        samples[1] = new;
+        samples[2] = new;
+    } else if rtt_us <= samples[2].v {
+        samples[2] = new;
+    }
+    if age(samples[0].t) > MEMORY {
+        // The best has left the window; the second may have, too.
+        samples.rotate_left(1);
+        samples[2] = new;
+        if age(samples[0].t) > MEMORY {
+            samples.rotate_left(1);
+            samples[2] = new;
+        }
+    } else if samples[1].t == samples[0].t && age(samples[0].t) > MEMORY / 4 {
+        samples[1] = new;
+        samples[2] = new;
+    } else if samples[2].t == samples[1].t && age(samples[1].t) > MEMORY / 2 {
+        samples[2] = new;
+    }
+}

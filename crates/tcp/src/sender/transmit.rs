@@ -1,0 +1,234 @@
+//! Sending what was written, in trains as the kernel makes them, and pacing.
+
+use kirikae_algorithms::CaEvent;
+use kirikae_path::Time;
+
+use super::BOOT_NS;
+use super::Sender;
+use super::scoreboard::Sent;
+use super::timer::Purpose;
+use crate::{Ecn, Segment};
+
+/// Bytes that one write is cut into at most: what a GSO packet holds.
+const WRITE_UNIT: u64 = 65_160;
+/// Most bytes of a train.
+const TRAIN_BYTES_MAX: u64 = 65_536;
+/// Fewest segments of a train that is cut by the pacing rate (sysctl tcp_min_tso_segs).
+const TRAIN_MIN: u32 = 2;
+/// A train is larger where the RTT is below 2^9 us times a few (sysctl tcp_tso_rtt_log).
+const TRAIN_RTT_SHIFT: u32 = 9;
+/// A part of the window below this share is held back for a larger train (tcp_tso_win_divisor).
+const HOLD_BACK_DIVISOR: u64 = 3;
+/// ... but not where the latest train left more than this ago, nanoseconds.
+const HOLD_BACK_AFTER_NS: u64 = 1_000_000;
+/// Segments that always leave at once, unpaced.
+const UNPACED: u32 = 10;
+
+/// What bounds the sending of new data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Limit {
+    /// The congestion window.
+    Window,
+    /// One segment, whatever the window: a probe.
+    OneProbe,
+}
+
+impl Sender {
+    /// Sequence number at which the receive window ends.
+    pub(super) fn window_end(&self) -> u64 {
+        self.una + u64::from(self.window)
+    }
+
+    /// Sends what was written as far as window, receiver and pacing let it.
+    pub(super) fn transmit_new(&mut self, now: Time, out: &mut Vec<Segment>) {
+        if self.nxt < self.written {
+            self.transmit_new_within(now, Limit::Window, out);
+        }
+    }
+
+    pub(super) fn transmit_new_within(&mut self, now: Time, limit: Limit, out: &mut Vec<Segment>) {
+        let train = self.train_segments();
+        let mss = u64::from(self.mss);
+        let mut held_back = false;
+        let mut sent = 0;
+        while self.nxt < self.written && !self.pacing_holds() {
+            let in_flight = self.packets_in_flight();
+            let quota = match limit {
+                Limit::OneProbe => 1,
+                // Two trains at least, for a steadier flow.
+                Limit::Window => {
+                    self.cwnd().saturating_sub(in_flight).min((self.cwnd() >> 1).max(1))
+                }
+            };
+            if quota == 0 {
+                break;
+            }
+            let unit = (self.written - self.nxt).min(WRITE_UNIT);
+            let room = self.window_end().saturating_sub(self.nxt);
+            if room < unit.min(mss) {
+                break;
+            }
+            if unit > mss
+                && limit == Limit::Window
+                && self.holds_back(unit, room, train, &mut held_back)
+            {
+                break;
+            }
+            let most = u64::from(quota.min(train)) * mss;
+            let bytes = match most.min(unit) {
+                bytes if bytes <= room => bytes,
+                _ => room - room % mss, // whole segments only into a window that ends
+            };
+            sent += self.send(now, bytes, out);
+            if limit == Limit::OneProbe {
+                break;
+            }
+        }
+        if self.nxt < self.written && self.packets_out() == 0 && self.timers.purpose().is_none() {
+            self.await_window();
+        }
+        let limited = held_back || self.packets_in_flight() >= self.cwnd();
+        if sent > 0 || limited {
+            self.validate_window(limited);
+        }
+        if sent > 0 {
+            if self.in_reduction() {
+                self.reduction.count_sent(sent);
+            }
+            if limit == Limit::Window {
+                self.schedule_loss_probe(false);
+            }
+        }
+    }
+
+    /// One train of new data; how many segments it had.
+    fn send(&mut self, now: Time, bytes: u64, out: &mut Vec<Segment>) -> u32 {
+        let before = self.packets_out();
+        let sent_us = self.departs(now, bytes as u32);
+        let end = self.nxt + bytes;
+        let mut segments = 0;
+        while self.nxt < end {
+            let len = (end - self.nxt).min(self.mss.into()) as u32;
+            let at_sending = self.at_sending(sent_us);
+            self.board.push(Sent {
+                seq: self.nxt,
+                len,
+                sacked: false,
+                lost: false,
+                retransmitted: false,
+                ever_retransmitted: false,
+                sent_us,
+                at_sending,
+            });
+            let (ecn, cwr) = if self.ecn.capable {
+                (Ecn::Ect, std::mem::take(&mut self.ecn.owes_cwr))
+            } else {
+                (Ecn::NotEct, false)
+            };
+            let seq = self.nxt;
+            self.nxt += u64::from(len);
+            let psh = self.nxt == self.written;
+            out.push(Segment { seq, len, psh, ecn, cwr, ..Segment::default() });
+            segments += 1;
+            self.socket.fields.packets_out += 1;
+        }
+        self.socket.fields.snd_nxt = self.nxt as u32;
+        if before == 0 || self.timers.purpose() == Some(Purpose::Probe) {
+            self.rearm_retransmission();
+        }
+        segments
+    }
+
+    /// A train of `bytes` leaves: the algorithm hears of the first after idle, counts and pacing go
+    /// on. When it leaves, microseconds.
+    pub(super) fn departs(&mut self, now: Time, bytes: u32) -> u64 {
+        let fields = &mut self.socket.fields;
+        let earlier_ns = fields.tcp_wstamp_ns;
+        fields.tcp_wstamp_ns = earlier_ns.max(fields.tcp_clock_cache);
+        let sent_ns = fields.tcp_wstamp_ns;
+        if self.packets_in_flight() == 0 {
+            self.socket.cwnd_event(CaEvent::TxStart);
+        }
+        self.last_sent = now;
+        let segments = self.segments(bytes.into());
+        let pacing = self.socket.pacing();
+        let fields = &mut self.socket.fields;
+        fields.data_segs_out += segments;
+        fields.bytes_sent += u64::from(bytes);
+        if let Some(rate) = pacing.filter(|rate| *rate > 0 && *rate < u64::MAX)
+            && fields.data_segs_out >= UNPACED
+        {
+            let mut gap_ns = u64::from(bytes) * 1_000_000_000 / rate;
+            // A timer that came late is made up for, by half at most.
+            gap_ns -= (gap_ns / 2).min(sent_ns - earlier_ns);
+            fields.tcp_wstamp_ns += gap_ns;
+        }
+        sent_ns / 1000
+    }
+
+    /// Whether pacing lets nothing go now; a timer tells when it will.
+    pub(super) fn pacing_holds(&mut self) -> bool {
+        let fields = &self.socket.fields;
+        if self.socket.pacing().is_none() || fields.tcp_wstamp_ns <= fields.tcp_clock_cache {
+            return false;
+        }
+        self.timers.pacing = Some(Time::from_nanos(fields.tcp_wstamp_ns - BOOT_NS));
+        true
+    }
+
+    /// Pacing lets the next train go.
+    pub(super) fn pacing_elapsed(&mut self, now: Time, out: &mut Vec<Segment>) {
+        let fields = &self.socket.fields;
+        if fields.lost_out > fields.retrans_out && fields.snd_cwnd > self.packets_in_flight() {
+            self.retransmit_lost(now, out);
+        }
+        self.transmit_new(now, out);
+    }
+
+    /// Segments of a train: what the pacing rate sends in about a millisecond.
+    pub(super) fn train_segments(&self) -> u32 {
+        let sock = &self.socket.fields.inet_conn.icsk_inet.sk;
+        let mut bytes = sock.sk_pacing_rate >> sock.sk_pacing_shift;
+        let distance = self.min_rtt_us().unwrap_or(u32::MAX.into()) >> TRAIN_RTT_SHIFT;
+        if distance < 32 {
+            bytes += TRAIN_BYTES_MAX >> distance;
+        }
+        ((bytes.min(TRAIN_BYTES_MAX) / u64::from(self.mss)) as u32).max(TRAIN_MIN)
+    }
+
+    /// Whether to wait for the next ACK because a larger train could then go. `limited` is set
+    /// where it is the congestion window that is waited for.
+    fn holds_back(&self, unit: u64, room: u64, train: u32, limited: &mut bool) -> bool {
+        if !self.profile.segmentation_offload
+            || self.state() >= kirikae_algorithms::CaState::Recovery
+        {
+            return false;
+        }
+        let fields = &self.socket.fields;
+        if fields.tcp_clock_cache > fields.tcp_wstamp_ns + HOLD_BACK_AFTER_NS {
+            return false;
+        }
+        let mss = u64::from(self.mss);
+        let window = u64::from(self.cwnd().saturating_sub(self.packets_in_flight())) * mss;
+        let limit = window.min(room);
+        let whole = (u64::from(self.cwnd()) * mss).min(self.window.into());
+        let last = self.nxt + unit == self.written;
+        if limit >= u64::from(train) * mss
+            || (!last && limit >= unit)
+            || limit >= whole / HOLD_BACK_DIVISOR
+        {
+            return false;
+        }
+        // The next ACK is due a round trip after the oldest segment left: not if that is long.
+        let Some(first) = self.board.first() else { return false };
+        if fields.tcp_mstamp.saturating_sub(first.sent_us) < self.srtt_us() / 2 {
+            return false;
+        }
+        if window < room {
+            *limited |= window <= unit;
+            window <= unit
+        } else {
+            room <= unit
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! How far the congestion window is used: growth needs a window that was the limit (RFC 7661), and one
+//! that was not used for long is cut back (RFC 5681, section 4.1; RFC 2861).
+
+use kirikae_algorithms::{CaEvent, CaState};
+use kirikae_path::Time;
+
+use super::Sender;
+
+/// How far the window was used.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Usage {
+    /// Most segments in flight while the window was not the limit.
+    used: u32,
+    /// When the window last was the limit or was changed, microseconds.
+    pub stamp_us: u64,
+    /// Where the flight ends that `is_cwnd_limited` and `max_packets_out` tell of.
+    end: u64,
+}
+
+impl Sender {
+    fn tick_us(&self) -> u64 {
+        1_000_000 / u64::from(self.profile.hz)
+    }
+
+    /// The slow start threshold to come back to: one that has not been reached, or 3/4 of the window.
+    pub(super) fn current_ssthresh(&self) -> u32 {
+        let fields = &self.socket.fields;
+        match self.state() {
+            CaState::Cwr | CaState::Recovery => fields.snd_ssthresh,
+            _ => fields.snd_ssthresh.max((fields.snd_cwnd >> 1) + (fields.snd_cwnd >> 2)),
+        }
+    }
+
+    /// After sending: whether the window, and not the application, was the limit.
+    pub(super) fn validate_window(&mut self, limited: bool) {
+        let (una, nxt, now_us) = (self.una, self.nxt, self.now_us());
+        let fields = &mut self.socket.fields;
+        let was_limited = fields.is_cwnd_limited() != 0;
+        if una >= self.usage.end
+            || limited
+            || (!was_limited && fields.packets_out > fields.max_packets_out)
+        {
+            fields.set_is_cwnd_limited(limited.into());
+            fields.max_packets_out = fields.packets_out;
+            self.usage.end = nxt;
+        }
+        if self.is_cwnd_limited() {
+            self.usage.used = 0;
+            self.usage.stamp_us = now_us;
+        } else {
+            self.usage.used = self.usage.used.max(self.packets_out());
+            if self.profile.idle_restart
+                && now_us - self.usage.stamp_us >= self.round_trip.rto_us()
+                && !self.socket.algorithm().controls_alone()
+            {
+                self.application_limited();
+            }
+        }
+    }
+
+    fn is_cwnd_limited(&self) -> bool {
+        let fields = &self.socket.fields;
+        fields.is_cwnd_limited() != 0
+            || (fields.snd_cwnd < fields.snd_ssthresh
+                && fields.snd_cwnd < 2 * fields.max_packets_out)
+    }
+
+    /// For a retransmission timeout the application used only part of the window.
+    fn application_limited(&mut self) {
+        if self.state() == CaState::Open {
+            let used = self.usage.used.max(self.profile.initial_window);
+            if used < self.cwnd() {
+                self.socket.fields.snd_ssthresh = self.current_ssthresh();
+                self.set_cwnd((self.cwnd() + used) >> 1);
+            }
+        }
+        self.usage.used = 0;
+        self.usage.stamp_us = self.now_us();
+    }
+
+    /// Nothing was in flight for a while: after a retransmission timeout the window is halved for
+    /// each of them, down to the initial one.
+    pub(super) fn idle_restart(&mut self, now: Time) {
+        if !self.profile.idle_restart || self.socket.algorithm().controls_alone() {
+            return;
+        }
+        // Counted in ticks, as the kernel does.
+        let tick_us = self.tick_us();
+        let ticks = |us: u64| us / tick_us;
+        let idle = ticks(now.as_nanos() / 1000) - ticks(self.last_sent.as_nanos() / 1000);
+        let rto = self.round_trip.rto_us().div_ceil(tick_us);
+        if idle <= rto {
+            return;
+        }
+        self.socket.cwnd_event(CaEvent::CwndRestart);
+        self.socket.fields.snd_ssthresh = self.current_ssthresh();
+        let mut cwnd = self.cwnd();
+        let restart = self.profile.initial_window.min(cwnd);
+        let mut left = idle - rto;
+        while left > 0 && cwnd > restart {
+            cwnd >>= 1;
+            left = left.saturating_sub(rto);
+        }
+        self.set_cwnd(cwnd.max(restart));
+        self.usage.stamp_us = self.now_us();
+        self.usage.used = 0;
+    }
+}

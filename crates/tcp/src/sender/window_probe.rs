@@ -1,0 +1,38 @@
+//! Probing a closed window: an old sequence number makes the receiver announce its window (RFC 9293,
+//! section 3.8.6.1).
+
+use kirikae_path::Time;
+
+use super::Sender;
+use super::timer::Purpose;
+use crate::Segment;
+
+impl Sender {
+    /// Nothing is in flight, and the receiver's window lets nothing go.
+    pub(super) fn await_window(&mut self) {
+        let wait_us = self.round_trip.rto_us().max(self.round_trip.rto_min_us());
+        self.set_timer(Purpose::Window, wait_us);
+    }
+
+    /// The window has opened.
+    pub(super) fn window_opened(&mut self) {
+        if self.timers.purpose() == Some(Purpose::Window) {
+            self.clear_timer();
+            self.round_trip.reset_back_off();
+        }
+    }
+
+    /// The probe timer goes off; the next wait is twice as long.
+    pub(super) fn send_window_probe(&mut self, now: Time, out: &mut Vec<Segment>) {
+        self.clear_timer();
+        if self.packets_out() > 0 || self.nxt == self.written {
+            return;
+        }
+        self.transmit_new(now, out);
+        if self.packets_out() == 0 {
+            out.push(Segment { seq: self.una - 1, ..Segment::default() });
+            self.round_trip.back_off();
+            self.await_window();
+        }
+    }
+}
