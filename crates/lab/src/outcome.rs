@@ -7,7 +7,6 @@ use kirikae_emu::Report;
 use kirikae_path::Direction;
 use serde::{Deserialize, Serialize};
 
-use crate::bench::Measured;
 use crate::bound::{Bound, Lost};
 use crate::scenario::{Contender, Scenario};
 use crate::workload::receiver::Arrival;
@@ -31,6 +30,18 @@ pub struct Comparison {
     pub scenario: Scenario,
     /// One for each contender, in the scenario's order.
     pub performances: Vec<Performance>,
+}
+
+/// What was measured of one contender, before it is put in relation to the path.
+pub(crate) struct Measured {
+    /// Bursts as they were written, without those never written.
+    pub sent: Vec<Sent>,
+    /// Bursts that arrived complete, in order.
+    pub arrivals: Vec<Arrival>,
+    /// The sender's port.
+    pub port: u16,
+    /// What the path did.
+    pub report: Report,
 }
 
 /// One contender of one scenario.

@@ -18,8 +18,8 @@ pub fn check(scenarios: &[Scenario]) -> Result<(), Error> {
     }
     let everyone = || scenarios.iter().flat_map(|scenario| &scenario.contenders);
     for contender in everyone() {
-        if let Contender::Stock(name) = contender {
-            check_stock(name)?;
+        if !matches!(contender, Contender::Fixed(_)) {
+            check_stock(contender.congestion_control())?;
         }
     }
     if everyone().any(|contender| *contender == Contender::Kirikae) {

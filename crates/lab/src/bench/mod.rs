@@ -17,13 +17,12 @@ use kirikae_algorithms::Algorithm;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::error::{Error, While};
-use crate::outcome::{Comparison, Outcome};
+use crate::outcome::{Comparison, Measured, Outcome};
 use crate::records::Records;
 use crate::scenario::{Contender, Scenario};
 use crate::workload::clock::now_ns;
 use progress::Progress;
 use switcher::Switcher;
-pub(crate) use trial::Measured;
 use trial::Trial;
 
 /// Time for all senders to start and connect before the first burst is due.

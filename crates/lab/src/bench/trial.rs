@@ -9,12 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kirikae_emu::{Emulated, Report};
+use kirikae_emu::Emulated;
 
 use crate::error::{Error, While};
+use crate::outcome::Measured;
 use crate::scenario::{Contender, Scenario};
 use crate::workload::clock::until;
-use crate::workload::receiver::{Arrival, Receiver};
+use crate::workload::receiver::Receiver;
 use crate::workload::schedule;
 use crate::workload::sender::{Assignment, SUBCOMMAND, Sent};
 
@@ -40,18 +41,6 @@ pub struct Trial<'a> {
     listener: TcpListener,
 }
 
-/// What was measured, before it is put in relation to the path.
-pub struct Measured {
-    /// Bursts as they were written, without those never written.
-    pub sent: Vec<Sent>,
-    /// Bursts that arrived complete, in order.
-    pub arrivals: Vec<Arrival>,
-    /// The sender's port.
-    pub port: u16,
-    /// What the path did.
-    pub report: Report,
-}
-
 impl<'a> Trial<'a> {
     /// Makes the path and the listening socket; `ordinal` tells the trials of a run apart.
     pub fn prepare(
@@ -61,8 +50,12 @@ impl<'a> Trial<'a> {
     ) -> Result<Trial<'a>, Error> {
         let label = format!("{ordinal}-{}", contender.name().replace('_', "-"));
         let emulated = Emulated::create(&scenario.path, scenario.seed, &label)?;
-        if contender == Contender::Kirikae {
-            start_from_baseline(&emulated)?;
+        match contender {
+            Contender::Kirikae => start_from_baseline(&emulated)?,
+            Contender::CubicWithoutIdleRestart => {
+                emulated.sender().set_sysctl("net.ipv4.tcp_slow_start_after_idle", "0")?;
+            }
+            Contender::Stock(_) | Contender::Fixed(_) => {}
         }
         // The default receive window (64 KiB) would hold back the first bursts, whoever sends.
         emulated.receiver().set_sysctl("net.ipv4.tcp_rmem", "4096 2097152 6291456")?;
@@ -133,7 +126,7 @@ impl<'a> Trial<'a> {
             deadline_ns,
             namespace: self.emulated.sender().path(),
             cgroup: switched.then(|| cgroup.to_owned()),
-            congestion_control: (!switched).then(|| self.contender.name().into()),
+            congestion_control: (!switched).then(|| self.contender.congestion_control().into()),
             local: SocketAddrV4::new(self.emulated.sender().address(), self.port),
             remote: SocketAddrV4::new(self.emulated.receiver().address(), RECEIVER_PORT),
         }

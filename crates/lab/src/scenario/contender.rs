@@ -13,6 +13,9 @@ const STOCK: [&str; 2] = ["cubic", "bbr"];
 pub enum Contender {
     /// One of the kernel's own, by name.
     Stock(&'static str),
+    /// Stock cubic where the window does not fall back after an idle time (sysctl
+    /// `net.ipv4.tcp_slow_start_after_idle` at 0).
+    CubicWithoutIdleRestart,
     /// One of `bpf/algorithms/`, by its in-kernel name `kk_...`.
     Fixed(&'static str),
     /// The switcher, starting from stock cubic.
@@ -25,7 +28,9 @@ impl Contender {
 
     /// Every contender there is, stock ones first.
     pub fn all() -> Vec<Contender> {
-        Contender::around(Algorithm::all().map(|algorithm| algorithm.name()))
+        let mut all = Contender::around(Algorithm::all().map(|algorithm| algorithm.name()));
+        all.insert(STOCK.len(), Contender::CubicWithoutIdleRestart);
+        all
     }
 
     /// Those of a scenario that names none: stock ones, what the switcher chooses among, and it.
@@ -42,7 +47,16 @@ impl Contender {
     pub fn name(self) -> &'static str {
         match self {
             Contender::Stock(name) | Contender::Fixed(name) => name,
+            Contender::CubicWithoutIdleRestart => "cubic-no-idle-restart",
             Contender::Kirikae => "kirikae",
+        }
+    }
+
+    /// The kernel's name of the congestion control that its connections start with.
+    pub fn congestion_control(self) -> &'static str {
+        match self {
+            Contender::Stock(name) | Contender::Fixed(name) => name,
+            Contender::CubicWithoutIdleRestart | Contender::Kirikae => STOCK[0],
         }
     }
 }
