@@ -13,7 +13,8 @@
 #define CUBIC_PARAMETERS(P) \
 	P(c_1000, 400, 10, 10000, "C, how fast it returns: segments/s^3, in 1/1000") \
 	P(beta_1000, 700, 500, 900, "beta, what is left of the window after a loss, in 1/1000") \
-	HYSTART_PARAMETER(P)
+	HYSTART_PARAMETER(P) \
+	IDLE_KEEP_PARAMETER(P)
 #include "hystart.h"
 #include "idle_keep.h"
 #include "parameters.h"
