@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-/// Names of the files `bpf/algorithms/NAME.bpf.c`, in alphabetical order.
-pub fn names(bpf: &Path) -> Vec<String> {
-    let mut names = fs::read_dir(bpf.join("algorithms"))
-        .expect("bpf/algorithms/ is there")
+/// Names of the files `NAME` and `suffix` in a folder, in alphabetical order.
+pub fn names(folder: &Path, suffix: &str) -> Vec<String> {
+    let mut names = fs::read_dir(folder)
+        .expect("the folders of bpf/ are there")
         .map(|entry| entry.expect("readable entry").path())
-        .filter_map(|path| Some(path.file_name()?.to_str()?.strip_suffix(".bpf.c")?.to_owned()))
+        .filter_map(|path| Some(path.file_name()?.to_str()?.strip_suffix(suffix)?.to_owned()))
         .collect::<Vec<_>>();
     names.sort();
     names

@@ -25,7 +25,8 @@
 	P(smin_100, 20, 1, 100, "S_min, 1/100 segment a round trip; times segments per ACK") \
 	P(search, 4, 2, 16, "1/search of the way to W_max a round trip; times segments per ACK") \
 	P(low_window, 14, 2, 1000, "up to this window it is Reno, segments") \
-	P(fast_convergence, 1, 0, 1, "1: W_max goes down where the window did not get back to it")
+	P(fast_convergence, 1, 0, 1, "1: W_max goes down where the window did not get back to it") \
+	IDLE_KEEP_PARAMETER(P)
 #include "idle_keep.h"
 #include "parameters.h"
 #include "reno.h"

@@ -24,7 +24,8 @@
 #define PARAMETERS(P) \
 	P(alpha_1000, 125, 1, 1000, "alpha, how fast dwnd grows: alpha win^(3/4), in 1/1000") \
 	P(beta_1000, 500, 100, 900, "beta, what is given up of the window for a loss, in 1/1000") \
-	P(gamma, 30, 5, 1000, "gamma to begin with and at most, segments in the queue")
+	P(gamma, 30, 5, 1000, "gamma to begin with and at most, segments in the queue") \
+	IDLE_KEEP_PARAMETER(P)
 #include "idle_keep.h"
 #include "parameters.h"
 #include "reno.h"

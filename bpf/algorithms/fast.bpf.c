@@ -21,7 +21,8 @@
  */
 #define PARAMETERS(P) \
 	P(alpha, 20, 1, 10000, "alpha, segments to be kept in the queue") \
-	P(gamma_1000, 500, 10, 1000, "gamma, part of the way gone in a round trip, in 1/1000")
+	P(gamma_1000, 500, 10, 1000, "gamma, part of the way gone in a round trip, in 1/1000") \
+	IDLE_KEEP_PARAMETER(P)
 #include "idle_keep.h"
 #include "parameters.h"
 #include "reno.h"

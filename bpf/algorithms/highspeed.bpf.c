@@ -16,6 +16,7 @@
  * There is no clock in it, so idle time does not count. Switched in mid-flight in congestion
  * avoidance: a(w) and b(w) are those of the window found. In slow start: as a new connection.
  */
+#define PARAMETERS(P) IDLE_KEEP_PARAMETER(P)
 #include "idle_keep.h"
 #include "reno.h"
 
@@ -127,5 +128,6 @@ ALGORITHM(highspeed) = {
 	.name = "kk_highspeed",
 };
 
-ABOUT(highspeed, "RFC 3649", "very large windows; no faster than Reno below 38 segments",
-      "held against Linux's module");
+ABOUT_WITH_PARAMETERS(highspeed, "RFC 3649",
+		      "very large windows; no faster than Reno below 38 segments",
+		      "held against Linux's module");

@@ -29,7 +29,8 @@
 	  "1: gives up only the share of the RTT that is queue; 0: half") \
 	P(bandwidth_switch, 1, 0, 1, "1: half wherever throughput has changed by more than 20 %") \
 	P(rtt_scaling, 1, 0, 1, \
-	  "1: a connection with a long round trip grows as fast as a short one")
+	  "1: a connection with a long round trip grows as fast as a short one") \
+	IDLE_KEEP_PARAMETER(P)
 #include "idle_keep.h"
 #include "parameters.h"
 #include "reno.h"

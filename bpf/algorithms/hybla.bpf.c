@@ -19,7 +19,8 @@
  * Switched in mid-flight: the window is kept. (The textbook initialisation sets it to 2.)
  */
 #define PARAMETERS(P) \
-	P(rtt0_us, 25000, 1000, 1000000, "RTT of the connection to be as fast as, microseconds")
+	P(rtt0_us, 25000, 1000, 1000000, "RTT of the connection to be as fast as, microseconds") \
+	IDLE_KEEP_PARAMETER(P)
 #include "idle_keep.h"
 #include "parameters.h"
 #include "reno.h"

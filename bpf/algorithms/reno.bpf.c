@@ -13,6 +13,7 @@
  *
  * Switched in mid-flight: has no state of its own; goes on from the window it finds.
  */
+#define PARAMETERS(P) IDLE_KEEP_PARAMETER(P)
 #include "idle_keep.h"
 #include "reno.h"
 
@@ -59,6 +60,6 @@ ALGORITHM(reno) = {
 	.name = "kk_reno",
 };
 
-ABOUT(reno, "RFC 5681, RFC 3465",
-      "short round trips, small windows; what the others are held against",
-      "held against Linux's module");
+ABOUT_WITH_PARAMETERS(reno, "RFC 5681, RFC 3465",
+		      "short round trips, small windows; what the others are held against",
+		      "held against Linux's module");

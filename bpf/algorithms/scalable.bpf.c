@@ -13,6 +13,7 @@
  *
  * Switched in mid-flight: has no state of its own; goes on from the window it finds.
  */
+#define PARAMETERS(P) IDLE_KEEP_PARAMETER(P)
 #include "idle_keep.h"
 #include "reno.h"
 
@@ -64,5 +65,5 @@ ALGORITHM(scalable) = {
 	.name = "kk_scalable",
 };
 
-ABOUT(scalable, "Kelly: Scalable TCP. ACM CCR 33(2), 2003",
-      "large windows; gives up little for a loss", "held against Linux's module");
+ABOUT_WITH_PARAMETERS(scalable, "Kelly: Scalable TCP. ACM CCR 33(2), 2003",
+		      "large windows; gives up little for a loss", "held against Linux's module");

@@ -22,7 +22,8 @@
 #define PARAMETERS(P) \
 	P(alpha, 2, 1, 1000, "alpha, fewer segments in the queue let the window grow") \
 	P(beta, 4, 1, 1000, "beta, at least alpha: more segments in it let the window shrink") \
-	P(gamma, 1, 1, 1000, "gamma, more segments in the queue end slow start")
+	P(gamma, 1, 1, 1000, "gamma, more segments in the queue end slow start") \
+	IDLE_KEEP_PARAMETER(P)
 #include "idle_keep.h"
 #include "parameters.h"
 #include "reno.h"

@@ -22,6 +22,7 @@
  * Switched in mid-flight: the filter starts with its first sample; a loss before that is answered
  * as Reno would.
  */
+#define PARAMETERS(P) IDLE_KEEP_PARAMETER(P)
 #include "idle_keep.h"
 #include "reno.h"
 
@@ -138,5 +139,6 @@ ALGORITHM(westwood) = {
 	.name = "kk_westwood",
 };
 
-ABOUT(westwood, "Grieco, Mascolo: Westwood+. ACM CCR 34(2), 2004",
-      "lossy links: falls back to what the path carried", "held against Linux's module");
+ABOUT_WITH_PARAMETERS(westwood, "Grieco, Mascolo: Westwood+. ACM CCR 34(2), 2004",
+		      "lossy links: falls back to what the path carried",
+		      "held against Linux's module");

@@ -13,7 +13,9 @@
 #define CUBIC_PARAMETERS(P) \
 	P(c_1000, 400, 10, 10000, "C, how fast it returns: segments/s^3, in 1/1000") \
 	P(beta_1000, 700, 500, 900, "beta, what is left of the window after a loss, in 1/1000") \
-	HYSTART_PARAMETER(P)
+	HYSTART_PARAMETER(P) \
+	IDLE_KEEP_PARAMETER(P)
+#include "cube_root.h"
 #include "hystart.h"
 #include "idle_keep.h"
 #include "parameters.h"
@@ -39,20 +41,6 @@ static __always_inline u32 cubic_k_ms(const struct sock *sk, u32 k_ms);
 #define DISTANCE_MAX_MS (1ULL << 20)
 /* Most segments below W_max that K is told by: times the above they fit 64 bits at the lowest C. */
 #define LOST_MAX (1U << 26)
-
-/* Largest x with x^3 <= a: one bit of the 21 at a time. */
-static __always_inline u32 cube_root(u64 a)
-{
-	u64 x = 0;
-
-	for (int bit = 20; bit >= 0; bit--) {
-		u64 y = x | (1ULL << bit);
-
-		if (y * y * y <= a)
-			x = y;
-	}
-	return x;
-}
 
 static __always_inline u64 ms3_per_1024th(const struct sock *sk)
 {

@@ -24,10 +24,18 @@
  * short burst leaves empty.
  *
  * RFC 7661 lets a window that is not in use be kept for 5 minutes; so does this.
+ *
+ * The algorithm's file lists IDLE_KEEP_PARAMETER among its parameters. With 0 nothing of this is
+ * done, only the time of the latest ACK is kept, and what a predecessor knew of the path is left
+ * to a successor as it was.
  */
 #ifndef KIRIKAE_IDLE_KEEP_H
 #define KIRIKAE_IDLE_KEEP_H
 
+/* parameters.h reads the algorithm's list, this one included. */
+#define IDLE_KEEP_PARAMETER(P) \
+	P(idle_keep, 1, 0, 1, "0: the kernel's cut after idle time stays (RFC 5681, 4.1)")
+#include "parameters.h"
 #include "switching.h"
 
 #define KEEP_AT_MOST_US (300ULL * USEC_PER_SEC)
@@ -152,6 +160,8 @@ static __always_inline void idle_keep_event(struct sock *sk, enum tcp_ca_event e
 {
 	struct idle_keep *keep = idle_keep(sk);
 
+	if (!parameter(sk, idle_keep))
+		return;
 	if (event == CA_EVENT_CWND_RESTART) {
 		/* Comes once per buffer written until something is sent: the first counts. */
 		if (!keep->cwnd)
@@ -176,11 +186,10 @@ static __always_inline bool idle_keep_stalled(const struct idle_keep *keep,
 	return gap > tp->srtt_us >> 4 && gap * segments > run * 8;
 }
 
-/* For pkts_acked: measures what the path delivers. */
-static __always_inline void idle_keep_acked(struct sock *sk, const struct ack_sample *sample)
+/* What the path delivers. */
+static __always_inline void idle_keep_measure(struct idle_keep *keep, const struct tcp_sock *tp,
+					      const struct ack_sample *sample)
 {
-	struct idle_keep *keep = idle_keep(sk);
-	struct tcp_sock *tp = tcp_sk(sk);
 	u32 mss = max(tp->mss_cache, 1);
 
 	if (keep->latest_delivered - keep->run_start >= RUN_MAX_SEGMENTS ||
@@ -190,12 +199,22 @@ static __always_inline void idle_keep_acked(struct sock *sk, const struct ack_sa
 		keep->run_start_us = tp->tcp_mstamp;
 		keep->run_start = tp->delivered;
 	}
-	keep->latest_ack_us = tp->tcp_mstamp;
 	keep->latest_delivered = tp->delivered;
 	/* An ACK of nothing new has no sample, and the kernel's count is of all that there was. */
 	if ((sample->pkts_acked || sample->rtt_us >= 0) &&
 	    sample->in_flight >= (keep->latest_pipe + 1ULL) * mss)
 		keep->latest_pipe = min(sample->in_flight / mss, PIPE_MAX);
+}
+
+/* For pkts_acked. */
+static __always_inline void idle_keep_acked(struct sock *sk, const struct ack_sample *sample)
+{
+	struct idle_keep *keep = idle_keep(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	if (parameter(sk, idle_keep))
+		idle_keep_measure(keep, tp, sample);
+	keep->latest_ack_us = tp->tcp_mstamp;
 }
 
 /*
@@ -207,7 +226,7 @@ static __always_inline void idle_keep_init(struct sock *sk)
 	const struct connection *connection = connection_of(sk);
 
 	take_over(sk);
-	if (!connection)
+	if (!connection || !parameter(sk, idle_keep))
 		return;
 	*idle_keep(sk) = connection->idle;
 	if (connection->idle.rate && sk->sk_pacing_status == SK_PACING_NONE)
@@ -219,6 +238,8 @@ CALLBACK(void, idle_keep_release, struct sock *sk)
 {
 	struct connection *connection = connection_of(sk);
 
+	if (!parameter(sk, idle_keep))
+		return;
 	if (connection)
 		connection->idle = *idle_keep(sk);
 	if (idle_keep(sk)->rate && pacing_is_ours(sk))

@@ -101,7 +101,8 @@ struct inet_connection_sock {
 
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
-	u32 snd_nxt;	      /* sequence number of what is sent next */
+	u32 snd_una;	      /* sequence number of what is to be ACKed next */
+	u32 snd_nxt;	      /* of what is sent next */
 	u32 mss_cache;	      /* bytes */
 	u32 snd_cwnd;	      /* segments */
 	u32 snd_cwnd_cnt;     /* ACKed segments not yet turned into growth */
@@ -131,6 +132,7 @@ struct tcp_sock {
 	struct connection *connection; /* what sk_storage holds in the kernel, or NULL */
 	u32 parameters[PARAMETERS_MAX];
 	void *large_state; /* likewise; see large_state.h */
+	u64 lsndtime_us;   /* when data was sent last; the kernel's lsndtime is in jiffies */
 	u64 random;	   /* state of random_u32() */
 #endif
 } KERNEL_STRUCT;

@@ -14,7 +14,7 @@ fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     println!("cargo::rerun-if-changed={}", bpf.display());
 
-    let algorithms = algorithms::names(&bpf);
+    let algorithms = algorithms::names(&bpf.join("algorithms"), ".bpf.c");
 
     let mut list = String::from("&[\n");
     for name in &algorithms {

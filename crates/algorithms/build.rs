@@ -1,4 +1,4 @@
-//! Compiles the C of `bpf/` natively: a new file in `bpf/algorithms/` is found here.
+//! Compiles the C of `bpf/` natively: a new file in `bpf/algorithms/` or `bpf/stock/` is found here.
 
 #[path = "../../bpf/algorithms.rs"]
 mod algorithms;
@@ -16,7 +16,8 @@ fn main() {
         println!("cargo::rerun-if-changed={}", path.display());
     }
 
-    let algorithms = algorithms::names(&bpf);
+    let algorithms = algorithms::names(&bpf.join("algorithms"), ".bpf.c");
+    let stock = algorithms::names(&bpf.join("stock"), ".c");
 
     let mut build = cc::Build::new();
     // What C leaves undefined ends a test at once; there is no run-time library to link.
@@ -30,6 +31,7 @@ fn main() {
     build
         .file(root.join("native.c"))
         .files(algorithms.iter().map(|name| bpf.join(format!("algorithms/{name}.bpf.c"))))
+        .files(stock.iter().map(|name| bpf.join(format!("stock/{name}.c"))))
         .include(&include)
         .warnings(true)
         .extra_warnings(true)
@@ -40,14 +42,10 @@ fn main() {
     let mut declarations = String::from("#include \"native.h\"\n");
     let mut list = String::from("&[\n");
     for name in &algorithms {
-        writeln!(declarations, "extern const struct tcp_congestion_ops kk_{name};").unwrap();
-        writeln!(declarations, "extern const struct about kk_{name}_about;").unwrap();
-        writeln!(
-            list,
-            "Registration {{ ops: &raw const c::kk_{name}, about: &raw const c::kk_{name}_about }},"
-        )
-        .unwrap();
+        declarations += &declaration(name);
+        writeln!(list, "registration!(\"kk_{name}\", kk_{name}, kk_{name}_about),").unwrap();
     }
+    declarations.extend(stock.iter().map(|name| declaration(&format!("stock_{name}"))));
     list.push(']');
     fs::write(out.join("algorithms.rs"), list).expect("OUT_DIR is writable");
 
@@ -66,4 +64,12 @@ fn main() {
         .expect("the headers of bpf/ are C")
         .write_to_file(out.join("c.rs"))
         .expect("OUT_DIR is writable");
+}
+
+/// What ALGORITHM and ABOUT define.
+fn declaration(variable: &str) -> String {
+    format!(
+        "extern const struct tcp_congestion_ops kk_{variable};
+         extern const struct about kk_{variable}_about;\n"
+    )
 }

@@ -6,6 +6,8 @@ use std::fmt;
 use crate::c;
 
 struct Registration {
+    /// In the kernel.
+    name: &'static str,
     ops: *const c::tcp_congestion_ops,
     about: *const c::about,
 }
@@ -13,9 +15,23 @@ struct Registration {
 // SAFETY: points to constants of the C code, which nothing writes.
 unsafe impl Sync for Registration {}
 
+macro_rules! registration {
+    ($name:expr, $ops:ident, $about:ident) => {
+        Registration { name: $name, ops: &raw const c::$ops, about: &raw const c::$about }
+    };
+}
+
 static REGISTRATIONS: &[Registration] = include!(concat!(env!("OUT_DIR"), "/algorithms.rs"));
 
-/// A congestion control of `bpf/algorithms/`, with the values of its parameters.
+/// What the kernel brings. Our bbr and reno do as its own do, but for idle keep.
+static STOCK: &[Registration] = &[
+    registration!("bbr", kk_bbr, kk_bbr_about),
+    registration!("cubic", kk_stock_cubic, kk_stock_cubic_about),
+    registration!("reno", kk_reno, kk_reno_about),
+];
+
+/// A congestion control of `bpf/algorithms/`, or one that the kernel brings, with the values of its
+/// parameters.
 #[derive(Clone, Copy)]
 pub struct Algorithm {
     registration: &'static Registration,
@@ -67,18 +83,27 @@ impl std::error::Error for ParameterError {}
 impl Algorithm {
     /// All of them, by name in alphabetical order, with their parameters as preset.
     pub fn all() -> impl Iterator<Item = Algorithm> {
-        REGISTRATIONS.iter().map(|registration| {
-            let mut algorithm = Algorithm { registration, values: Default::default() };
-            for (place, parameter) in algorithm.parameters().enumerate() {
-                algorithm.values[place] = parameter.preset;
-            }
-            algorithm
-        })
+        REGISTRATIONS.iter().map(Algorithm::preset)
     }
 
     /// The one with this in-kernel name (`kk_...`).
     pub fn named(name: &str) -> Option<Algorithm> {
         Algorithm::all().find(|algorithm| algorithm.name() == name)
+    }
+
+    /// One of the kernel's own, to be played in the simulator: bbr, cubic or reno. It cannot be
+    /// registered in a kernel.
+    pub fn stock(name: &str) -> Option<Algorithm> {
+        let algorithm = Algorithm::preset(STOCK.iter().find(|stock| stock.name == name)?);
+        Some(algorithm.with("idle_keep", 0).unwrap_or(algorithm))
+    }
+
+    fn preset(registration: &'static Registration) -> Algorithm {
+        let mut algorithm = Algorithm { registration, values: Default::default() };
+        for (place, parameter) in algorithm.parameters().enumerate() {
+            algorithm.values[place] = parameter.preset;
+        }
+        algorithm
     }
 
     pub(crate) fn ops(self) -> &'static c::tcp_congestion_ops {
@@ -93,7 +118,7 @@ impl Algorithm {
 
     /// In-kernel name.
     pub fn name(self) -> &'static str {
-        text(self.ops().name.as_ptr())
+        self.registration.name
     }
 
     /// Whether the window and the pacing rate are its alone (`cong_control`), as with bbr.
@@ -178,4 +203,16 @@ impl fmt::Debug for Algorithm {
 fn text(pointer: *const c_char) -> &'static str {
     // SAFETY: every text of the C code is a constant that ends with a zero.
     unsafe { CStr::from_ptr(pointer) }.to_str().expect("texts in bpf/ are ASCII")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_named_as_in_the_kernel() {
+        for algorithm in Algorithm::all().chain(Algorithm::stock("cubic")) {
+            assert_eq!(text(algorithm.ops().name.as_ptr()), algorithm.name());
+        }
+    }
 }

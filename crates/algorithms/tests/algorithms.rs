@@ -425,6 +425,33 @@ fn idle_keep_survives_a_switch() {
     }
 }
 
+/// RFC 5681, section 4.1, as the kernel has it: the window is cut, and nothing is paced.
+#[test]
+fn without_idle_keep_the_cut_stays() {
+    for algorithm in window_algorithms() {
+        let without = algorithm.with("idle_keep", 0).unwrap();
+        let mut socket = avoiding("kk_cubic", 100_000, 60);
+        burst(&mut socket, 10);
+        idle(&mut socket, 2_000_000);
+        assert!(socket.pacing().is_some());
+
+        socket.switch_to(without);
+        assert_eq!(socket.pacing(), None, "{without:?}: paces what a predecessor paced");
+        for _ in 0..3 {
+            burst(&mut socket, 10);
+            socket.fields.snd_cwnd = 60;
+        }
+        idle(&mut socket, 2_000_000);
+        assert_eq!(socket.fields.snd_cwnd, 10, "{without:?}");
+        assert_eq!(socket.pacing(), None, "{without:?}");
+
+        socket.fields.snd_cwnd = 60;
+        socket.switch_to(algorithm);
+        idle(&mut socket, 2_000_000);
+        assert_eq!(socket.fields.snd_cwnd, 92, "{algorithm:?}: knows what was known before");
+    }
+}
+
 #[test]
 fn a_rate_that_the_path_no_longer_has_is_forgotten() {
     let mut socket = avoiding("kk_hybla", 100_000, 60);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use kirikae_algorithms::Algorithm;
-use kirikae_algorithms::drive::{RECORD, decode, play};
+use kirikae_algorithms::drive::{RECORD, decode, play, play_decoded};
 use proptest::prelude::*;
 
 /// What the fuzzer found worth keeping, and what once broke something.
@@ -38,6 +38,13 @@ proptest! {
                 let (beginning, operations) = decode(&bytes);
                 let shown = &operations[..=broken.at.min(operations.len() - 1)];
                 prop_assert!(false, "{broken}\n{beginning:?}\n{shown:#?}");
+            }
+        }
+        let (mut beginning, operations) = decode(&records.concat());
+        for name in ["bbr", "cubic", "reno"] {
+            beginning.algorithm = Algorithm::stock(name).unwrap();
+            if let Err(broken) = play_decoded(&beginning, &operations) {
+                prop_assert!(false, "{broken}\n{beginning:?}\n{operations:#?}");
             }
         }
     }

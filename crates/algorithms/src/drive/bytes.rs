@@ -20,11 +20,19 @@ pub fn decode(bytes: &[u8]) -> (Beginning, Vec<Operation>) {
 /// At the first operation that breaks what must hold.
 pub fn play(bytes: &[u8]) -> Result<(), Broken> {
     let (beginning, operations) = decode(bytes);
+    play_decoded(&beginning, &operations)
+}
+
+/// Plays operations.
+///
+/// # Errors
+/// As [`play`].
+pub fn play_decoded(beginning: &Beginning, operations: &[Operation]) -> Result<(), Broken> {
     let switch = Operation::Switch { to: beginning.algorithm };
     let mut connection =
-        Connection::begin(&beginning).map_err(|what| Broken { at: 0, operation: switch, what })?;
-    for (at, operation) in operations.into_iter().enumerate() {
-        connection.play(&operation).map_err(|what| Broken { at, operation, what })?;
+        Connection::begin(beginning).map_err(|what| Broken { at: 0, operation: switch, what })?;
+    for (at, operation) in operations.iter().enumerate() {
+        connection.play(operation).map_err(|what| Broken { at, operation: *operation, what })?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use std::fmt;
 
 use crate::{Algorithm, CaEvent, CaState, RateSample, Socket};
 
-pub use bytes::{RECORD, decode, play};
+pub use bytes::{RECORD, decode, play, play_decoded};
 
 /// Longest round-trip time that is played, microseconds.
 pub const RTT_MAX_US: u32 = 100_000_000;
@@ -276,6 +276,7 @@ impl Connection {
             fields.data_segs_out = fields.data_segs_out.wrapping_add(1);
             let snd_nxt = self.una.wrapping_add(bytes);
             fields.bytes_sent += u64::from(snd_nxt.wrapping_sub(fields.snd_nxt));
+            fields.lsndtime_us = fields.tcp_mstamp;
             fields.snd_nxt = snd_nxt;
         }
         fields.max_packets_out = fields.snd_nxt.wrapping_sub(self.una).div_ceil(fields.mss_cache);
@@ -310,6 +311,7 @@ impl Connection {
         let bytes = (u64::from(segments) * u64::from(mss))
             .min(u64::from(fields.snd_nxt.wrapping_sub(self.una))) as u32;
         self.una = self.una.wrapping_add(bytes);
+        fields.snd_una = self.una;
         fields.delivered = fields.delivered.wrapping_add(segments + sacked);
         fields.delivered_mstamp = fields.tcp_mstamp;
         if let Some(rtt_us) = rtt_us {

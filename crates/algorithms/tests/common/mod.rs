@@ -20,7 +20,12 @@ pub fn socket_of(algorithm: Algorithm, rtt_us: u32) -> Socket {
 
 /// A socket in congestion avoidance with this window.
 pub fn avoiding(name: &str, rtt_us: u32, cwnd: u32) -> Socket {
-    let mut socket = socket(name, rtt_us);
+    avoiding_with(Algorithm::named(name).unwrap(), rtt_us, cwnd)
+}
+
+/// The same, also of an algorithm with parameters or of the kernel's own.
+pub fn avoiding_with(algorithm: Algorithm, rtt_us: u32, cwnd: u32) -> Socket {
+    let mut socket = socket_of(algorithm, rtt_us);
     socket.fields.snd_cwnd = cwnd;
     socket.fields.snd_ssthresh = cwnd.min(cwnd / 2 + 1);
     socket
@@ -54,6 +59,7 @@ fn send(socket: &mut Socket) {
     let snd_nxt = snd_una(socket).wrapping_add(in_flight);
     if snd_nxt.wrapping_sub(socket.fields.snd_nxt) <= u32::MAX / 2 {
         socket.fields.snd_nxt = snd_nxt;
+        socket.fields.lsndtime_us = socket.fields.tcp_mstamp;
     }
 }
 
@@ -62,6 +68,7 @@ pub fn ack(socket: &mut Socket, segments: u32, rtt_us: u32) {
     let in_flight = socket.fields.snd_cwnd;
     let fields = &mut socket.fields;
     fields.delivered += segments;
+    fields.snd_una = fields.delivered.wrapping_mul(MSS);
     fields.delivered_mstamp = fields.tcp_mstamp;
     fields.packets_out = in_flight;
     let sample = RateSample {
