@@ -7,6 +7,7 @@
 
 mod capacity;
 mod clock;
+mod ecn;
 mod emulator;
 mod error;
 mod mover;

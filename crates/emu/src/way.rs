@@ -5,9 +5,10 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 
 use hdrhistogram::Histogram;
-use kirikae_path::{Chain, Direction, DropCause, Dropped, ElementSpec, Packet, Span, Time};
+use kirikae_path::{Chain, Direction, DropCause, Dropped, Ecn, ElementSpec, Packet, Span, Time};
 
 use crate::clock::Clock;
+use crate::ecn;
 use crate::namespace::MTU;
 use crate::report::{DirectionReport, DroppedPacket, TimingError};
 use crate::segment::Connections;
@@ -50,7 +51,10 @@ impl Way {
             };
             exit.connections.note(&buffer[..length]);
             let now = clock.now()?;
-            chain.enqueue(now, length as u32, buffer, |at, fate| exit.leave(at, fate, to, clock));
+            let ecn = ecn::read(&buffer[..length]);
+            chain.enqueue(now, length as u32, ecn, buffer, |at, fate| {
+                exit.leave(at, fate, to, clock);
+            });
         }
         exit.check()
     }
@@ -131,8 +135,8 @@ impl Exit {
         clock: &Clock,
     ) {
         let buffer = match fate {
-            Ok(packet) => {
-                if let Err(error) = self.deliver(at, &packet, to, clock) {
+            Ok(mut packet) => {
+                if let Err(error) = self.deliver(at, &mut packet, to, clock) {
                     self.failed.get_or_insert(error);
                 }
                 packet.payload
@@ -148,12 +152,16 @@ impl Exit {
     fn deliver(
         &mut self,
         at: Time,
-        packet: &Packet<Buffer>,
+        packet: &mut Packet<Buffer>,
         mut to: &File,
         clock: &Clock,
     ) -> io::Result<()> {
+        let bytes = &mut packet.payload[..packet.bytes as usize];
+        if packet.ecn == Ecn::Ce && ecn::read(bytes) != Ecn::Ce {
+            ecn::mark(bytes);
+        }
         let error = clock.now()? - at;
-        to.write_all(&packet.payload[..packet.bytes as usize])?;
+        to.write_all(bytes)?;
         self.timing_error.saturating_record(error.as_nanos());
         self.late += u64::from(error > self.late_limit);
         Ok(())

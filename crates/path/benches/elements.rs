@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use kirikae_path::{Chain, ElementSpec, PathSpec, QueueLimit, Span, Time};
+use kirikae_path::{Chain, Ecn, ElementSpec, GilbertElliottSpec, PathSpec, QueueLimit, Span, Time};
 
 const PACKETS: u64 = 10_000;
 
@@ -12,7 +12,8 @@ fn elements(criterion: &mut Criterion) {
     let rate =
         ElementSpec::Rate { bits_per_second: 10_000_000_000, limit: QueueLimit::Packets(100) };
     let loss = ElementSpec::Loss { probability: 0.01 };
-    let gilbert_elliott = ElementSpec::GilbertElliott { p: 0.001, r: 0.25, k: 1.0, h: 0.0 };
+    let gilbert_elliott =
+        ElementSpec::GilbertElliott(GilbertElliottSpec { p: 0.001, r: 0.25, k: 1.0, h: 0.0 });
     let listed_loss = ElementSpec::ListedLoss { packets: (0..1000).map(|n| n * 10).collect() };
     let directions = [
         ("empty", vec![]),
@@ -37,7 +38,7 @@ fn elements(criterion: &mut Criterion) {
 fn offer(chain: &mut Chain<u64>, now: &mut Time) {
     for payload in 0..PACKETS {
         *now += Span::from_nanos(1_250);
-        chain.enqueue(*now, 1500, payload, |at, fate| {
+        chain.enqueue(*now, 1500, Ecn::NotEct, payload, |at, fate| {
             black_box((at, fate.is_ok()));
         });
     }

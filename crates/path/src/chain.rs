@@ -1,4 +1,4 @@
-use crate::{Dropped, Element, Outcome, Packet, Time};
+use crate::{Dropped, Ecn, Element, Outcome, Packet, Time};
 
 /// One direction of a path: its elements in the order in which packets meet them.
 ///
@@ -29,8 +29,8 @@ impl<P> Chain<P> {
         Chain { elements, now: Time::ZERO, offered: 0, inside: 0 }
     }
 
-    /// A packet of `bytes` (IP length) enters at `now` and gets the next number. What was due
-    /// until now happens first. Returns the packet's number.
+    /// A packet of `bytes` (IP length) with this ECN field enters at `now` and gets the next number.
+    /// What was due until now happens first. Returns the packet's number.
     ///
     /// # Panics
     /// If `now` is earlier than the latest time told.
@@ -38,6 +38,7 @@ impl<P> Chain<P> {
         &mut self,
         now: Time,
         bytes: u32,
+        ecn: Ecn,
         payload: P,
         mut sink: impl FnMut(Time, Result<Packet<P>, Dropped<P>>),
     ) -> u64 {
@@ -45,12 +46,13 @@ impl<P> Chain<P> {
         let number = self.offered;
         self.offered += 1;
         self.inside += 1;
-        self.hand_on(0, Packet { number, bytes, payload }, &mut sink);
+        self.hand_on(0, Packet { number, bytes, ecn, payload }, &mut sink);
         number
     }
 
     /// When [`advance`](Chain::advance) has something to do, or `None` if nothing happens until a
-    /// packet enters.
+    /// packet enters. With cross traffic there is always something to do, even with nothing
+    /// [`inside`](Chain::inside).
     pub fn next(&self) -> Option<Time> {
         self.earliest().map(|(due, _)| due)
     }

@@ -61,18 +61,25 @@ pub enum DropCause {
     GilbertElliott,
     /// Its number is on the list of a [`ListedLoss`](crate::ListedLoss).
     Listed,
-    /// The queue before a [`Rate`](crate::Rate) was full.
+    /// Part of a run that [`RunLoss`](crate::RunLoss) began.
+    RunLoss,
+    /// The queue before a link was full.
     QueueFull,
+    /// It had waited too long in a queue with CoDel.
+    CoDel,
+    /// Neither it nor any of its retries passed a radio channel.
+    RetriesExhausted,
+    /// It arrived during an [`Outage`](crate::Outage).
+    Outage,
+    /// It was on a link that was given up for another, or came while there was none.
+    LinkChange,
 }
 
 impl DropCause {
     /// Whether the channel lost the packet whatever the sender did, as opposed to a queue that the
     /// sender (or its competitors) filled.
     pub fn is_channel_loss(self) -> bool {
-        match self {
-            DropCause::IndependentLoss | DropCause::GilbertElliott | DropCause::Listed => true,
-            DropCause::QueueFull => false,
-        }
+        !matches!(self, DropCause::QueueFull | DropCause::CoDel)
     }
 }
 
@@ -82,7 +89,12 @@ impl fmt::Display for DropCause {
             DropCause::IndependentLoss => "independent loss",
             DropCause::GilbertElliott => "Gilbert-Elliott loss",
             DropCause::Listed => "listed loss",
+            DropCause::RunLoss => "run of losses",
             DropCause::QueueFull => "queue full",
+            DropCause::CoDel => "CoDel",
+            DropCause::RetriesExhausted => "retries exhausted",
+            DropCause::Outage => "outage",
+            DropCause::LinkChange => "link change",
         })
     }
 }

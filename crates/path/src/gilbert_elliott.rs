@@ -1,7 +1,37 @@
 //! Gilbert-Elliott loss (E. O. Elliott, Estimates of error rates for codes on burst-noise channels,
 //! Bell System Technical Journal, 1963): losses come in bursts.
 
+use serde::Serialize;
+
+use crate::check::{Unfit, check, probability};
 use crate::{DropCause, Dropped, Element, Outcome, Packet, RandomStream, Time};
+
+/// The parameters of a Gilbert-Elliott channel, each a probability from 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct GilbertElliottSpec {
+    /// Of moving from good to bad.
+    pub p: f64,
+    /// Of moving from bad to good.
+    pub r: f64,
+    /// That a packet passes in the good state.
+    pub k: f64,
+    /// That a packet passes in the bad state.
+    pub h: f64,
+}
+
+impl GilbertElliottSpec {
+    pub(crate) fn check(&self) -> Result<(), Unfit> {
+        let GilbertElliottSpec { p, r, k, h } = *self;
+        for (field, value) in [("p", p), ("r", r), ("k", k), ("h", h)] {
+            probability(field, value)?;
+        }
+        // It starts good, and may stay bad for ever.
+        let passes_good = k > 0.0 && (p == 0.0 || r > 0.0);
+        let passes_bad = h > 0.0 && p > 0.0;
+        let allowed = "with the others such that something is delivered in the long run";
+        check(passes_good || passes_bad, "k", k, allowed)
+    }
+}
 
 /// A channel that is either good or bad, and moves between the two from packet to packet.
 ///
@@ -13,28 +43,30 @@ use crate::{DropCause, Dropped, Element, Outcome, Packet, RandomStream, Time};
 /// packet to arrive meets the same fate whoever sends it and whenever.
 #[derive(Debug)]
 pub struct GilbertElliott {
-    p: f64,
-    r: f64,
-    k: f64,
-    h: f64,
+    spec: GilbertElliottSpec,
     bad: bool,
     random: RandomStream,
 }
 
 impl GilbertElliott {
-    /// Probabilities (0 to 1) of moving from good to bad (`p`) and from bad to good (`r`), and of a
-    /// packet passing in the good (`k`) and in the bad state (`h`).
-    pub fn new(p: f64, r: f64, k: f64, h: f64, seed: u64) -> GilbertElliott {
-        GilbertElliott { p, r, k, h, bad: false, random: RandomStream::new(seed) }
+    /// A channel with these parameters.
+    pub fn new(spec: GilbertElliottSpec, seed: u64) -> GilbertElliott {
+        GilbertElliott { spec, bad: false, random: RandomStream::new(seed) }
+    }
+
+    /// Whether the next packet passes.
+    pub(crate) fn passes(&mut self) -> bool {
+        let GilbertElliottSpec { p, r, k, h } = self.spec;
+        let (passes, moves) = if self.bad { (h, r) } else { (k, p) };
+        let passed = self.random.chance(passes);
+        self.bad ^= self.random.chance(moves);
+        passed
     }
 }
 
 impl<P> Element<P> for GilbertElliott {
     fn enqueue(&mut self, _now: Time, packet: Packet<P>) -> Outcome<P> {
-        let (passes, moves) = if self.bad { (self.h, self.r) } else { (self.k, self.p) };
-        let passed = self.random.chance(passes);
-        self.bad ^= self.random.chance(moves);
-        if passed {
+        if self.passes() {
             Outcome::Passed(packet)
         } else {
             Outcome::Dropped(Dropped { packet, cause: DropCause::GilbertElliott })
@@ -50,10 +82,10 @@ mod tests {
 
     /// Which packets are lost.
     fn losses(p: f64, r: f64, k: f64, h: f64, seed: u64) -> Vec<bool> {
-        let mut loss = GilbertElliott::new(p, r, k, h, seed);
+        let mut loss = GilbertElliott::new(GilbertElliottSpec { p, r, k, h }, seed);
         (0..PACKETS)
             .map(|number| {
-                let packet = Packet { number, bytes: 1500, payload: () };
+                let packet = Packet::test(number, 1500);
                 matches!(loss.enqueue(Time::ZERO, packet), Outcome::Dropped(_))
             })
             .collect()

@@ -35,7 +35,7 @@ mod tests {
         let mut loss = IndependentLoss::new(probability, seed);
         (0..packets)
             .map(|number| {
-                let packet = Packet { number, bytes: 1500, payload: () };
+                let packet = Packet::test(number, 1500);
                 matches!(loss.enqueue(Time::ZERO, packet), Outcome::Dropped(_))
             })
             .collect()

@@ -7,28 +7,61 @@
 //! A path is described by a [`PathSpec`], plain data; [`PathSpec::build`] turns it and a seed into
 //! a [`Chain`] of elements for each direction.
 
+mod adaptive_modulation;
+mod arq;
 mod chain;
+mod check;
+mod codel;
+mod cross_traffic;
 mod delay;
+mod departures;
 mod element;
+mod element_spec;
 mod gilbert_elliott;
 mod independent_loss;
+mod jitter;
+mod link;
+mod link_change;
 mod listed_loss;
+mod outage;
 mod packet;
+mod queue;
+mod radio;
 mod random;
 mod rate;
+mod recorded_delay;
+mod recorded_rate;
+mod recording;
+mod retries;
+mod run_loss;
 mod spec;
 mod time;
 
+pub use adaptive_modulation::AdaptiveModulationSpec;
+pub use arq::{Arq, ArqSpec};
 pub use chain::Chain;
+pub use codel::CoDelSpec;
+pub use cross_traffic::{CrossTrafficSpec, Turns};
 pub use delay::Delay;
+pub use departures::Order;
 pub use element::{DropCause, Dropped, Element, Outcome};
-pub use gilbert_elliott::GilbertElliott;
+pub use element_spec::ElementSpec;
+pub use gilbert_elliott::{GilbertElliott, GilbertElliottSpec};
 pub use independent_loss::IndependentLoss;
+pub use jitter::Jitter;
+pub use link::{LinkSpec, RateSpec};
+pub use link_change::{LinkChange, LinkChangeSpec, UsedLink};
 pub use listed_loss::ListedLoss;
-pub use packet::Packet;
+pub use outage::{Outage, OutageSpec};
+pub use packet::{Ecn, Packet};
+pub use queue::{QueueLimit, QueueSpec};
+pub use radio::{Movement, PathLoss, RadioSpec};
 pub use random::{RandomStream, stream_seed};
-pub use rate::{QueueLimit, Rate};
-pub use spec::{
-    Direction, DirectionSpec, ElementSpec, PathSpec, SpecError, bottleneck, propagation,
-};
+pub use rate::RateStep;
+pub use recorded_delay::{RecordedDelay, RecordedDelays};
+pub use recorded_rate::RecordedRate;
+pub use recording::BadLine;
+pub use retries::RetrySpec;
+pub use run_loss::{RunLoss, RunLossSpec};
+pub use spec::{Direction, DirectionSpec, PathSpec, SpecError, bottleneck, propagation};
 pub use time::{Span, Time};

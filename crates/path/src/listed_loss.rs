@@ -34,7 +34,7 @@ mod tests {
         let mut loss = ListedLoss::new(vec![7, 0, 3, 3]);
         let lost: Vec<u64> = (0..10)
             .filter(|&number| {
-                let packet = Packet { number, bytes: 40, payload: () };
+                let packet = Packet::test(number, 40);
                 match loss.enqueue(Time::ZERO, packet) {
                     Outcome::Passed(passed) => {
                         assert_eq!(passed, packet);

@@ -5,6 +5,46 @@ pub struct Packet<P> {
     pub number: u64,
     /// Length of the IP packet in bytes.
     pub bytes: u32,
+    /// Whether it may be marked instead of dropped, and was.
+    pub ecn: Ecn,
     /// What the driver carries along: the emulator a buffer, the simulator a segment.
     pub payload: P,
+}
+
+impl<P> Packet<P> {
+    /// Tells the receiver of congestion, if the packet can. Returns whether it could.
+    pub(crate) fn mark(&mut self) -> bool {
+        let capable = self.ecn != Ecn::NotEct;
+        if capable {
+            self.ecn = Ecn::Ce;
+        }
+        capable
+    }
+
+    /// The same packet with another payload.
+    pub(crate) fn map<Q>(self, payload: impl FnOnce(P) -> Q) -> Packet<Q> {
+        let Packet { number, bytes, ecn, payload: old } = self;
+        Packet { number, bytes, ecn, payload: payload(old) }
+    }
+}
+
+/// The ECN field of the IP header (RFC 3168, section 5). A path turns ECT into CE and does nothing
+/// else to it, so ECT(0) and ECT(1) need not be told apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Ecn {
+    /// The transport does not understand marks: such a packet is dropped where others are marked.
+    #[default]
+    NotEct,
+    /// The transport understands marks.
+    Ect,
+    /// Marked: the packet met congestion.
+    Ce,
+}
+
+#[cfg(test)]
+impl Packet<()> {
+    /// A packet that carries nothing and cannot be marked.
+    pub(crate) fn test(number: u64, bytes: u32) -> Packet<()> {
+        Packet { number, bytes, ecn: Ecn::NotEct, payload: () }
+    }
 }

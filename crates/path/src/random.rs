@@ -19,9 +19,19 @@ impl RandomStream {
     /// the probability.
     #[inline]
     pub fn chance(&mut self, probability: f64) -> bool {
-        // The 53 high bits fill the mantissa of a double: uniform on [0, 1), every value exact.
-        let uniform = (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
-        uniform < probability
+        self.uniform() < probability
+    }
+
+    /// Uniform on [0, 1).
+    #[inline]
+    pub fn uniform(&mut self) -> f64 {
+        // The 53 high bits fill the mantissa of a double, every value exact.
+        (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Exponential with this mean, 0 or more.
+    pub fn exponential(&mut self, mean: f64) -> f64 {
+        -mean * (1.0 - self.uniform()).ln()
     }
 }
 
@@ -72,6 +82,19 @@ mod tests {
         let mut stream = RandomStream::new(1);
         let bits = (0..64).fold(0u64, |bits, _| bits << 1 | u64::from(stream.chance(0.5)));
         assert_eq!(bits, 8_758_198_177_452_585_889);
+    }
+
+    #[test]
+    fn exponential_has_its_mean_and_spread() {
+        // n = 10^6 of mean and standard deviation 3: the mean's standard deviation is 0.003, that of
+        // the share beyond the mean (1/e) 0.00048; 4 of them either way.
+        let mut stream = RandomStream::new(2);
+        let values: Vec<f64> = (0..1_000_000).map(|_| stream.exponential(3.0)).collect();
+        let mean = values.iter().sum::<f64>() / 1e6;
+        let beyond = values.iter().filter(|value| **value > 3.0).count() as f64 / 1e6;
+        assert!((mean - 3.0).abs() < 0.012, "{mean}");
+        assert!((beyond - (-1.0f64).exp()).abs() < 0.001_93, "{beyond}");
+        assert!(values.iter().all(|value| *value >= 0.0));
     }
 
     #[test]

@@ -5,10 +5,8 @@ use std::fmt;
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::{
-    Chain, Delay, Element, GilbertElliott, IndependentLoss, ListedLoss, QueueLimit, Rate, Span,
-    stream_seed,
-};
+use crate::check::Unfit;
+use crate::{Chain, ElementSpec, Span, stream_seed};
 
 /// Both directions of a path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -41,90 +39,33 @@ impl fmt::Display for Direction {
     }
 }
 
-/// One element of a path.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "element")]
-pub enum ElementSpec {
-    /// [`Delay`]
-    Delay {
-        /// At most one day.
-        delay: Span,
-    },
-    /// [`Rate`]
-    Rate {
-        /// At least 1.
-        bits_per_second: u64,
-        /// What may wait, not counting the packet being transmitted.
-        limit: QueueLimit,
-    },
-    /// [`IndependentLoss`]
-    Loss {
-        /// 0 to 1.
-        probability: f64,
-    },
-    /// [`GilbertElliott`]
-    GilbertElliott {
-        /// Probability of moving from good to bad, 0 to 1.
-        p: f64,
-        /// Probability of moving from bad to good, 0 to 1.
-        r: f64,
-        /// Probability that a packet passes in the good state, 0 to 1.
-        k: f64,
-        /// Probability that a packet passes in the bad state, 0 to 1.
-        h: f64,
-    },
-    /// [`ListedLoss`]
-    ListedLoss {
-        /// The numbers of the packets to lose; the first packet has number 0.
-        packets: Vec<u64>,
-    },
+/// A description that is not a path, or one of a path that delivers nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{direction} element {element}: {field} = {found} is not {allowed}")]
+pub struct SpecError {
+    /// Where.
+    pub direction: Direction,
+    /// Where; counts from 0 within its direction.
+    pub element: usize,
+    /// The value's name in a scenario file, with those of the tables that it is in.
+    pub field: String,
+    /// What it was given.
+    pub found: String,
+    /// What it may be.
+    pub allowed: &'static str,
 }
-
-/// A description that is not a path. `element` counts from 0 within its direction.
-#[derive(Clone, Debug, PartialEq, Error)]
-pub enum SpecError {
-    /// A probability is not one.
-    #[error("{direction} element {element}: {name} = {value} is not a probability from 0 to 1")]
-    Probability {
-        /// Where.
-        direction: Direction,
-        /// Where.
-        element: usize,
-        /// The field's name.
-        name: &'static str,
-        /// What it was given.
-        value: f64,
-    },
-    /// A link without a rate.
-    #[error("{direction} element {element}: a rate must be at least 1 bit/s")]
-    ZeroRate {
-        /// Where.
-        direction: Direction,
-        /// Where.
-        element: usize,
-    },
-    /// A delay that can only be a mistaken unit.
-    #[error("{direction} element {element}: a delay of {delay} is longer than a day")]
-    LongDelay {
-        /// Where.
-        direction: Direction,
-        /// Where.
-        element: usize,
-        /// What it was given.
-        delay: Span,
-    },
-}
-
-const LONGEST_DELAY: Span = Span::from_secs(24 * 3600);
 
 impl PathSpec {
-    /// Checks every value's range.
+    /// Checks every value's range, and that something is delivered.
     pub fn validate(&self) -> Result<(), SpecError> {
         for (direction, elements) in
             [(Direction::Forward, &self.forward), (Direction::Backward, &self.backward)]
         {
             for (element, spec) in elements.iter().enumerate() {
-                spec.validate(direction, element)?;
+                spec.check().map_err(|unfit| {
+                    let Unfit { field, found, allowed } = unfit;
+                    SpecError { direction, element, field, found, allowed }
+                })?;
             }
         }
         Ok(())
@@ -139,83 +80,39 @@ impl PathSpec {
             let build = |(index, spec): (usize, &ElementSpec)| {
                 spec.build(stream_seed(seed, &[direction as u64, index as u64]))
             };
-            Chain::new(elements.iter().enumerate().map(build).collect())
+            Chain::new(elements.iter().enumerate().flat_map(build).collect())
         };
         Ok((chain(Direction::Forward, &self.forward), chain(Direction::Backward, &self.backward)))
     }
 
-    /// The round-trip time of a packet that never waits, without its serialisation.
+    /// The least round-trip time: that of a packet that never waits, without its serialisation, and
+    /// meets each varying delay at its shortest.
     pub fn base_rtt(&self) -> Span {
         propagation(&self.forward) + propagation(&self.backward)
     }
 }
 
-/// The sum of a direction's constant delays.
+/// The least delay of a direction besides waiting and transmission: the sum of the elements' delays,
+/// those that vary taken at their shortest. No packet is faster.
 pub fn propagation(direction: &[ElementSpec]) -> Span {
-    direction
-        .iter()
-        .map(|element| match element {
-            ElementSpec::Delay { delay } => *delay,
-            _ => Span::ZERO,
-        })
-        .sum()
+    direction.iter().map(ElementSpec::propagation).sum()
 }
 
-/// The lowest rate of a direction in bit/s, or `None` if nothing limits it.
+/// The rate of a direction's narrowest element in bit/s, or `None` if nothing limits it. One that
+/// varies counts with the highest rate that it ever has, a recorded one with its busiest
+/// millisecond: for no longer than that is the direction any faster.
 pub fn bottleneck(direction: &[ElementSpec]) -> Option<u64> {
-    direction
-        .iter()
-        .filter_map(|element| match element {
-            ElementSpec::Rate { bits_per_second, .. } => Some(*bits_per_second),
-            _ => None,
-        })
-        .min()
-}
-
-impl ElementSpec {
-    fn validate(&self, direction: Direction, element: usize) -> Result<(), SpecError> {
-        let probability = |name, value: f64| {
-            if (0.0..=1.0).contains(&value) {
-                Ok(())
-            } else {
-                Err(SpecError::Probability { direction, element, name, value })
-            }
-        };
-        match *self {
-            ElementSpec::Delay { delay } if delay > LONGEST_DELAY => {
-                Err(SpecError::LongDelay { direction, element, delay })
-            }
-            ElementSpec::Rate { bits_per_second: 0, .. } => {
-                Err(SpecError::ZeroRate { direction, element })
-            }
-            ElementSpec::Loss { probability: value } => probability("probability", value),
-            ElementSpec::GilbertElliott { p, r, k, h } => [("p", p), ("r", r), ("k", k), ("h", h)]
-                .into_iter()
-                .try_for_each(|(name, value)| probability(name, value)),
-            ElementSpec::Delay { .. }
-            | ElementSpec::Rate { .. }
-            | ElementSpec::ListedLoss { .. } => Ok(()),
-        }
-    }
-
-    fn build<P: Send + 'static>(&self, seed: u64) -> Box<dyn Element<P> + Send> {
-        match *self {
-            ElementSpec::Delay { delay } => Box::new(Delay::new(delay)),
-            ElementSpec::Rate { bits_per_second, limit } => {
-                Box::new(Rate::new(bits_per_second, limit))
-            }
-            ElementSpec::Loss { probability } => Box::new(IndependentLoss::new(probability, seed)),
-            ElementSpec::GilbertElliott { p, r, k, h } => {
-                Box::new(GilbertElliott::new(p, r, k, h, seed))
-            }
-            ElementSpec::ListedLoss { ref packets } => Box::new(ListedLoss::new(packets.clone())),
-        }
-    }
+    direction.iter().filter_map(ElementSpec::highest_rate).min()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        ArqSpec, CoDelSpec, CrossTrafficSpec, GilbertElliottSpec, LinkChangeSpec, LinkSpec, Order,
+        QueueLimit, QueueSpec, RateSpec, RateStep, RecordedDelays, RecordedRate, RetrySpec,
+        RunLossSpec, Time, Turns, UsedLink,
+    };
 
     fn forward(element: ElementSpec) -> PathSpec {
         PathSpec { forward: vec![element], backward: Vec::new() }
@@ -238,32 +135,138 @@ mod tests {
     }
 
     #[test]
+    fn what_varies_counts_at_its_best() {
+        let ms = Span::from_millis;
+        let steps = [(0, 3), (1, 7), (2, 5)]
+            .map(|(at, bits_per_second)| RateStep { at: Time::from_nanos(at), bits_per_second });
+        let queue = QueueSpec::drop_tail(QueueLimit::Packets(9));
+        let link = |rate| ElementSpec::Link(LinkSpec::new(rate, queue.clone()));
+        let recorded = RecordedRate::parse("test", "1\n1\n9\n").unwrap();
+        let used = |at, bits_per_second, delay| UsedLink {
+            at: Time::from_nanos(at),
+            silence: Span::ZERO,
+            bits_per_second,
+            delay,
+        };
+        let links = vec![used(0, 30, ms(8)), used(1, 20, ms(6))];
+        let change = LinkChangeSpec { queue: queue.clone(), links };
+        let delays = RecordedDelays::parse("test", "0 9\n1 4\n").unwrap();
+        let order = Order::Free;
+        for (element, rate, delay) in [
+            (link(RateSpec::Scheduled(steps.to_vec())), Some(7), 0),
+            (link(RateSpec::Recorded(recorded)), Some(24_000_000), 0),
+            (ElementSpec::LinkChange(change), Some(30), 6),
+            (ElementSpec::Jitter { delay: ms(5), jitter: ms(3), order }, None, 5),
+            (ElementSpec::RecordedDelay { delays, order }, None, 4),
+        ] {
+            let direction = [element];
+            assert_eq!(bottleneck(&direction), rate, "{direction:?}");
+            assert_eq!(propagation(&direction), ms(delay), "{direction:?}");
+        }
+    }
+
+    #[test]
     fn impossible_values_are_refused() {
         let limit = QueueLimit::Packets(1);
         let day = Span::from_secs(24 * 3600);
+        let gilbert_elliott =
+            |p, r, k, h| ElementSpec::GilbertElliott(GilbertElliottSpec { p, r, k, h });
+        let arq = |loss, retries, retry_delay| ElementSpec::Arq {
+            loss,
+            arq: ArqSpec { retries, retry_delay },
+        };
+        let runs = |begin, lengths: &[(u64, f64)]| {
+            ElementSpec::RunLoss(RunLossSpec { begin, lengths: lengths.to_vec() })
+        };
         let refused = [
-            ElementSpec::Loss { probability: 1.5 },
-            ElementSpec::Loss { probability: -0.1 },
-            ElementSpec::Loss { probability: f64::NAN },
-            ElementSpec::GilbertElliott { p: 1.1, r: 0.5, k: 1.0, h: 0.0 },
-            ElementSpec::GilbertElliott { p: 0.1, r: -0.5, k: 1.0, h: 0.0 },
-            ElementSpec::GilbertElliott { p: 0.1, r: 0.5, k: 2.0, h: 0.0 },
-            ElementSpec::GilbertElliott { p: 0.1, r: 0.5, k: 1.0, h: 7.0 },
-            ElementSpec::Rate { bits_per_second: 0, limit },
-            ElementSpec::Delay { delay: day + Span::from_nanos(1) },
+            (ElementSpec::Loss { probability: 1.5 }, "probability"),
+            (ElementSpec::Loss { probability: -0.1 }, "probability"),
+            (ElementSpec::Loss { probability: f64::NAN }, "probability"),
+            (ElementSpec::Loss { probability: 1.0 }, "probability"),
+            (gilbert_elliott(1.1, 0.5, 1.0, 0.0), "p"),
+            (gilbert_elliott(0.1, -0.5, 1.0, 0.0), "r"),
+            (gilbert_elliott(0.1, 0.5, 2.0, 0.0), "k"),
+            (gilbert_elliott(0.1, 0.5, 1.0, 7.0), "h"),
+            // Loses all in both states; in good, which it never leaves; in bad, for ever.
+            (gilbert_elliott(0.1, 0.5, 0.0, 0.0), "k"),
+            (gilbert_elliott(0.0, 0.5, 0.0, 1.0), "k"),
+            (gilbert_elliott(0.1, 0.0, 1.0, 0.0), "k"),
+            (ElementSpec::Rate { bits_per_second: 0, limit }, "rate"),
+            (ElementSpec::Delay { delay: day + Span::from_nanos(1) }, "delay"),
+            (arq(1.0, 3, Span::ZERO), "loss"),
+            (arq(0.5, 256, Span::ZERO), "retries"),
+            (arq(0.5, 3, day + Span::from_nanos(1)), "retry-delay"),
+            (runs(1.1, &[(1, 1.0)]), "begin"),
+            (runs(0.1, &[]), "lengths"),
+            (runs(0.1, &[(0, 1.0)]), "lengths"),
+            (runs(0.1, &[(1, 0.0)]), "lengths"),
         ];
-        for element in refused {
+        for (element, field) in refused {
             let error = forward(element.clone()).build::<()>(1).map(drop).unwrap_err();
-            assert!(error.to_string().starts_with("forward element 0: "), "{element:?}: {error}");
+            assert_eq!((error.element, error.field.as_str()), (0, field), "{element:?}");
         }
         let allowed = [
             ElementSpec::Loss { probability: 0.0 },
-            ElementSpec::Loss { probability: 1.0 },
+            gilbert_elliott(0.1, 0.0, 0.0, 0.1),
+            gilbert_elliott(0.0, 0.0, 0.1, 0.0),
             ElementSpec::Rate { bits_per_second: 1, limit },
             ElementSpec::Delay { delay: day },
+            arq(0.99, 255, day),
+            runs(1.0, &[(1_000_000, 1e-9)]),
         ];
         for element in allowed {
             assert_eq!(forward(element).validate(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn parts_of_a_link_are_checked_and_named() {
+        let good = LinkSpec {
+            rate: RateSpec::Constant(1),
+            queue: QueueSpec {
+                limit: QueueLimit::Packets(0),
+                mark: Some(QueueLimit::Packets(0)),
+                codel: Some(CoDelSpec {
+                    target: Span::from_millis(5),
+                    interval: Span::from_millis(100),
+                    mark: true,
+                }),
+                reorder_interval: Some(1),
+            },
+            retries: Some(RetrySpec {
+                channel: GilbertElliottSpec { p: 0.1, r: 0.1, k: 1.0, h: 0.0 },
+                limit: 7,
+            }),
+            cross: Some(CrossTrafficSpec {
+                bits_per_second: 1,
+                packet_bytes: 1500,
+                turns: Some(Turns {
+                    on: Span::from_millis(1),
+                    off: Span::from_millis(1),
+                    exponential: false,
+                }),
+            }),
+        };
+        type Spoil = fn(&mut LinkSpec);
+        let spoilt: [(Spoil, &str); 9] = [
+            (|link| link.rate = RateSpec::Constant(0), "rate"),
+            (|link| link.rate = RateSpec::Scheduled(Vec::new()), "steps"),
+            (|link| link.queue.reorder_interval = Some(0), "reorder-interval"),
+            (|link| link.queue.codel.as_mut().unwrap().target = Span::ZERO, "codel.target"),
+            (|link| link.retries.as_mut().unwrap().channel.r = 0.0, "retries.k"),
+            (|link| link.retries.as_mut().unwrap().limit = 256, "retries.limit"),
+            (|link| link.cross.as_mut().unwrap().bits_per_second = 0, "cross.rate"),
+            (|link| link.cross.as_mut().unwrap().packet_bytes = 19, "cross.packet"),
+            (
+                |link| link.cross.as_mut().unwrap().turns.as_mut().unwrap().off = Span::ZERO,
+                "cross.off",
+            ),
+        ];
+        assert_eq!(forward(ElementSpec::Link(good.clone())).validate(), Ok(()));
+        for (spoil, field) in spoilt {
+            let mut link = good.clone();
+            spoil(&mut link);
+            assert_eq!(forward(ElementSpec::Link(link)).validate().unwrap_err().field, field);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::num::TryFromIntError;
-use std::ops::{Add, AddAssign, Sub};
+use std::ops::{Add, AddAssign, Mul, Sub};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -90,6 +90,14 @@ impl Add for Span {
 
     fn add(self, other: Span) -> Span {
         Span(self.0.checked_add(other.0).expect("a span stays below 584 years"))
+    }
+}
+
+impl Mul<u64> for Span {
+    type Output = Span;
+
+    fn mul(self, times: u64) -> Span {
+        Span(self.0.checked_mul(times).expect("a span stays below 584 years"))
     }
 }
 

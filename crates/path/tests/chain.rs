@@ -1,7 +1,8 @@
 //! Whole chains: order, conservation, determinism, and independence of how the driver calls.
 
 use kirikae_path::{
-    Chain, Direction, DirectionSpec, DropCause, ElementSpec, PathSpec, QueueLimit, Span, Time,
+    Chain, Direction, DirectionSpec, DropCause, Ecn, ElementSpec, GilbertElliottSpec, PathSpec,
+    QueueLimit, Span, Time,
 };
 use proptest::prelude::*;
 
@@ -34,7 +35,7 @@ fn run(mut chain: Chain<()>, arrivals: &[Arrival], cadence: Option<Span>) -> Vec
             chain.advance(tick, &mut sink);
             tick += cadence;
         }
-        chain.enqueue(now, bytes, (), &mut sink);
+        chain.enqueue(now, bytes, Ecn::NotEct, (), &mut sink);
     }
     match cadence {
         None => chain.advance(now + Span::from_secs(1_000_000), &mut sink),
@@ -52,7 +53,7 @@ fn run(mut chain: Chain<()>, arrivals: &[Arrival], cadence: Option<Span>) -> Vec
 fn lossy_bottleneck() -> DirectionSpec {
     vec![
         ElementSpec::Loss { probability: 0.05 },
-        ElementSpec::GilbertElliott { p: 0.02, r: 0.3, k: 1.0, h: 0.1 },
+        ElementSpec::GilbertElliott(GilbertElliottSpec { p: 0.02, r: 0.3, k: 1.0, h: 0.1 }),
         // 100 bytes take 100 ns.
         ElementSpec::Rate { bits_per_second: 8_000_000_000, limit: QueueLimit::Packets(4) },
         ElementSpec::Delay { delay: Span::from_nanos(500) },
@@ -101,7 +102,7 @@ fn the_same_packets_are_lost_however_they_are_sent() {
     let direction = || {
         vec![
             ElementSpec::Loss { probability: 0.05 },
-            ElementSpec::GilbertElliott { p: 0.02, r: 0.3, k: 1.0, h: 0.1 },
+            ElementSpec::GilbertElliott(GilbertElliottSpec { p: 0.02, r: 0.3, k: 1.0, h: 0.1 }),
             ElementSpec::Delay { delay: Span::from_millis(1) },
         ]
     };
@@ -162,9 +163,10 @@ fn any_element() -> impl Strategy<Value = ElementSpec> {
         (0u64..3_000).prop_map(delay),
         (1_000_000u64..20_000_000_000, limit)
             .prop_map(|(bits_per_second, limit)| ElementSpec::Rate { bits_per_second, limit }),
-        (0.0..=1.0).prop_map(|probability| ElementSpec::Loss { probability }),
-        (0.0..=1.0, 0.0..=1.0, 0.0..=1.0, 0.0..=1.0)
-            .prop_map(|(p, r, k, h)| ElementSpec::GilbertElliott { p, r, k, h }),
+        (0.0..1.0).prop_map(|probability| ElementSpec::Loss { probability }),
+        (0.0..=1.0, 0.0..=1.0, 0.0..=1.0, 0.0..=1.0).prop_map(|(p, r, k, h)| {
+            ElementSpec::GilbertElliott(GilbertElliottSpec { p, r, k, h })
+        }),
         proptest::collection::vec(0u64..60, 0..5)
             .prop_map(|packets| ElementSpec::ListedLoss { packets }),
     ]

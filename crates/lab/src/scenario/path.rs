@@ -1,6 +1,6 @@
 //! `[[path.forward]]` and `[[path.backward]]`: what packets meet, in order.
 
-use kirikae_path::{DirectionSpec, ElementSpec, PathSpec};
+use kirikae_path::{DirectionSpec, ElementSpec, GilbertElliottSpec, PathSpec};
 
 use super::quantity::Rate;
 use super::refusal::Refusal;
@@ -40,12 +40,12 @@ fn element(section: &Section) -> Result<ElementSpec, Refusal> {
         }
         "gilbert-elliott" => {
             section.allow(&["element", "p", "r", "k", "h"])?;
-            Ok(ElementSpec::GilbertElliott {
+            Ok(ElementSpec::GilbertElliott(GilbertElliottSpec {
                 p: section.probability("p")?,
                 r: section.probability("r")?,
                 k: section.probability("k")?,
                 h: section.probability("h")?,
-            })
+            }))
         }
         _ => {
             section.allow(&["element", "packets"])?;

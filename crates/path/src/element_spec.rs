@@ -1,0 +1,148 @@
+//! One element as plain data, its range of values, and how it becomes state machines.
+
+use serde::Serialize;
+
+use crate::check::{self, Unfit};
+use crate::{
+    AdaptiveModulationSpec, Arq, ArqSpec, Delay, Element, GilbertElliott, GilbertElliottSpec,
+    IndependentLoss, Jitter, LinkChange, LinkChangeSpec, LinkSpec, ListedLoss, Order, Outage,
+    OutageSpec, QueueLimit, QueueSpec, RateSpec, RecordedDelay, RecordedDelays, RunLoss,
+    RunLossSpec, Span,
+};
+
+/// One element of a path.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "element")]
+pub enum ElementSpec {
+    /// [`Delay`]
+    Delay {
+        /// At most one day.
+        delay: Span,
+    },
+    /// [`Jitter`]
+    Jitter {
+        /// The least delay, at most one day.
+        delay: Span,
+        /// How much more it may be, at most one day.
+        jitter: Span,
+        /// Whether packets may overtake each other.
+        order: Order,
+    },
+    /// [`RecordedDelay`]
+    RecordedDelay {
+        /// What was recorded.
+        delays: RecordedDelays,
+        /// Whether packets may overtake each other.
+        order: Order,
+    },
+    /// The most usual [`Link`](ElementSpec::Link): constant rate, drop-tail, and nothing else.
+    Rate {
+        /// At least 1.
+        bits_per_second: u64,
+        /// What may wait, not counting the packet being transmitted.
+        limit: QueueLimit,
+    },
+    /// A link with a queue before it.
+    Link(LinkSpec),
+    /// A radio link with adaptive modulation.
+    AdaptiveModulation(AdaptiveModulationSpec),
+    /// [`LinkChange`]
+    LinkChange(LinkChangeSpec),
+    /// [`IndependentLoss`]
+    Loss {
+        /// 0 to less than 1.
+        probability: f64,
+    },
+    /// [`GilbertElliott`]
+    GilbertElliott(GilbertElliottSpec),
+    /// [`RunLoss`]
+    RunLoss(RunLossSpec),
+    /// [`ListedLoss`]
+    ListedLoss {
+        /// The numbers of the packets to lose; the first packet has number 0.
+        packets: Vec<u64>,
+    },
+    /// [`Arq`]
+    Arq {
+        /// Probability that a single transmission is lost, 0 to less than 1.
+        loss: f64,
+        /// What is done about it.
+        #[serde(flatten)]
+        arq: ArqSpec,
+    },
+    /// [`Outage`]
+    Outage(OutageSpec),
+}
+
+impl ElementSpec {
+    /// The least delay that a packet can meet here besides waiting and transmission.
+    pub(crate) fn propagation(&self) -> Span {
+        match self {
+            ElementSpec::Delay { delay } | ElementSpec::Jitter { delay, .. } => *delay,
+            ElementSpec::RecordedDelay { delays, .. } => delays.least(),
+            ElementSpec::LinkChange(spec) => spec.least_delay(),
+            _ => Span::ZERO,
+        }
+    }
+
+    /// The highest rate in bit/s at which packets can ever leave, `None` for any.
+    pub(crate) fn highest_rate(&self) -> Option<u64> {
+        match self {
+            ElementSpec::Rate { bits_per_second, .. } => Some(*bits_per_second),
+            ElementSpec::Link(spec) => Some(spec.rate.highest()),
+            ElementSpec::AdaptiveModulation(spec) => Some(spec.radio.fastest_bits_per_second),
+            ElementSpec::LinkChange(spec) => Some(spec.highest_rate()),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Unfit> {
+        match self {
+            ElementSpec::Delay { delay } => check::delay("delay", *delay),
+            ElementSpec::Jitter { delay, jitter, .. } => {
+                check::delay("delay", *delay)?;
+                check::delay("jitter", *jitter)
+            }
+            ElementSpec::Rate { bits_per_second, .. } => check::rate("rate", *bits_per_second),
+            ElementSpec::Link(spec) => spec.check(),
+            ElementSpec::AdaptiveModulation(spec) => spec.check(),
+            ElementSpec::LinkChange(spec) => spec.check(),
+            ElementSpec::Loss { probability } => check::loss("probability", *probability),
+            ElementSpec::GilbertElliott(spec) => spec.check(),
+            ElementSpec::RunLoss(spec) => spec.check(),
+            ElementSpec::Arq { loss, arq } => {
+                check::loss("loss", *loss)?;
+                arq.check()
+            }
+            ElementSpec::Outage(spec) => spec.check(),
+            ElementSpec::RecordedDelay { .. } | ElementSpec::ListedLoss { .. } => Ok(()),
+        }
+    }
+
+    /// Its state machines, in the order in which packets meet them.
+    pub(crate) fn build<P: Send + 'static>(&self, seed: u64) -> Vec<Box<dyn Element<P> + Send>> {
+        let element: Box<dyn Element<P> + Send> = match self {
+            ElementSpec::Delay { delay } => Box::new(Delay::new(*delay)),
+            ElementSpec::Jitter { delay, jitter, order } => {
+                Box::new(Jitter::new(*delay, *jitter, *order, seed))
+            }
+            ElementSpec::RecordedDelay { delays, order } => {
+                Box::new(RecordedDelay::new(delays.clone(), *order))
+            }
+            ElementSpec::Rate { bits_per_second, limit } => {
+                let rate = RateSpec::Constant(*bits_per_second);
+                LinkSpec::new(rate, QueueSpec::drop_tail(*limit)).build(seed)
+            }
+            ElementSpec::Link(spec) => spec.build(seed),
+            ElementSpec::AdaptiveModulation(spec) => return spec.build(seed).into(),
+            ElementSpec::LinkChange(spec) => Box::new(LinkChange::new(spec.clone())),
+            ElementSpec::Loss { probability } => Box::new(IndependentLoss::new(*probability, seed)),
+            ElementSpec::GilbertElliott(spec) => Box::new(GilbertElliott::new(*spec, seed)),
+            ElementSpec::RunLoss(spec) => Box::new(RunLoss::new(spec, seed)),
+            ElementSpec::ListedLoss { packets } => Box::new(ListedLoss::new(packets.clone())),
+            ElementSpec::Arq { loss, arq } => Box::new(Arq::new(*arq, *loss, seed)),
+            ElementSpec::Outage(spec) => Box::new(Outage::new(spec.clone())),
+        };
+        vec![element]
+    }
+}

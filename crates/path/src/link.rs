@@ -1,0 +1,380 @@
+//! A link and the queue before it: the bottleneck of a path.
+
+use std::collections::VecDeque;
+
+use serde::Serialize;
+
+use crate::check::{self, Unfit};
+use crate::cross_traffic::CrossTraffic;
+use crate::queue::Queue;
+use crate::rate::{Constant, Paced, Scheduled, Service, check_steps};
+use crate::recorded_rate::Opportunities;
+use crate::retries::Retries;
+use crate::{
+    CrossTrafficSpec, DropCause, Dropped, Element, Outcome, Packet, QueueSpec, RateStep,
+    RecordedRate, RetrySpec, Time, stream_seed,
+};
+
+/// A link: how fast it sends, what waits before it, what else it has to carry.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LinkSpec {
+    /// How fast it sends.
+    pub rate: RateSpec,
+    /// What waits before it.
+    pub queue: QueueSpec,
+    /// Frames that are lost and sent again, if any can be.
+    pub retries: Option<RetrySpec>,
+    /// Others that share the queue and the link.
+    pub cross: Option<CrossTrafficSpec>,
+}
+
+/// How fast a link sends.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RateSpec {
+    /// In bit/s, at least 1.
+    Constant(u64),
+    /// Steps in order of time, the first at 0, the last not to 0 bit/s.
+    Scheduled(Vec<RateStep>),
+    /// As recorded.
+    Recorded(RecordedRate),
+}
+
+impl RateSpec {
+    /// The highest rate that it ever has, in bit/s.
+    pub fn highest(&self) -> u64 {
+        match self {
+            RateSpec::Constant(bits_per_second) => *bits_per_second,
+            RateSpec::Scheduled(steps) => {
+                steps.iter().map(|step| step.bits_per_second).max().unwrap_or(0)
+            }
+            RateSpec::Recorded(recorded) => recorded.peak(),
+        }
+    }
+
+    fn check(&self) -> Result<(), Unfit> {
+        match self {
+            RateSpec::Constant(bits_per_second) => check::rate("rate", *bits_per_second),
+            RateSpec::Scheduled(steps) => check_steps(steps),
+            RateSpec::Recorded(_) => Ok(()),
+        }
+    }
+}
+
+impl LinkSpec {
+    /// A link with nothing but a rate and a queue.
+    pub fn new(rate: RateSpec, queue: QueueSpec) -> LinkSpec {
+        LinkSpec { rate, queue, retries: None, cross: None }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Unfit> {
+        self.rate.check()?;
+        self.queue.check()?;
+        let retries = self.retries.map_or(Ok(()), |retries| retries.check());
+        retries.map_err(|unfit| unfit.within("retries"))?;
+        check_cross(self.cross)
+    }
+
+    pub(crate) fn build<P: Send + 'static>(&self, seed: u64) -> Box<dyn Element<P> + Send> {
+        match &self.rate {
+            RateSpec::Constant(bits_per_second) => {
+                Box::new(self.link(Paced::new(Constant(*bits_per_second)), seed))
+            }
+            RateSpec::Scheduled(steps) => {
+                Box::new(self.link(Paced::new(Scheduled::new(steps)), seed))
+            }
+            RateSpec::Recorded(recorded) => {
+                Box::new(self.link(Opportunities::new(recorded.clone()), seed))
+            }
+        }
+    }
+
+    fn link<P, S: Service>(&self, service: S, seed: u64) -> Link<P, S> {
+        let mut link = Link::new(service, &self.queue).shared(self.cross, seed);
+        link.retries = self.retries.map(|spec| Retries::new(spec, stream_seed(seed, &[0])));
+        link
+    }
+}
+
+pub(crate) fn check_cross(cross: Option<CrossTrafficSpec>) -> Result<(), Unfit> {
+    cross.map_or(Ok(()), |cross| cross.check()).map_err(|unfit| unfit.within("cross"))
+}
+
+/// A link with a queue before it.
+///
+/// A packet arriving at an idle link is transmitted at once; at a busy one it waits, or is dropped
+/// if it does not fit. It leaves when its last bit is sent, or its last retry's. Cross traffic does
+/// the same and vanishes; with it, there is always an event to come.
+#[derive(Debug)]
+pub(crate) struct Link<P, S> {
+    service: S,
+    /// Packets of others carry nothing.
+    queue: Queue<Option<P>>,
+    in_service: Option<InService<P>>,
+    retries: Option<Retries>,
+    cross: Option<CrossTraffic>,
+    /// Dropped while the packet in service was chosen, and not told yet.
+    dropped: VecDeque<Packet<P>>,
+    /// When that was.
+    chosen: Time,
+}
+
+#[derive(Debug)]
+struct InService<P> {
+    done: Time,
+    packet: Packet<Option<P>>,
+    passes: bool,
+}
+
+impl<P, S: Service> Link<P, S> {
+    /// A link that sends as `service` says.
+    pub fn new(service: S, queue: &QueueSpec) -> Link<P, S> {
+        let (in_service, dropped) = (None, VecDeque::new());
+        let (retries, cross) = (None, None);
+        let queue = Queue::new(queue);
+        Link { service, queue, in_service, retries, cross, dropped, chosen: Time::ZERO }
+    }
+
+    /// The same link shared with others, if there are any.
+    pub fn shared(mut self, cross: Option<CrossTrafficSpec>, seed: u64) -> Link<P, S> {
+        self.cross = cross.map(|cross| CrossTraffic::new(cross, stream_seed(seed, &[1])));
+        self
+    }
+
+    /// The next packet in it, taken out before its time.
+    pub fn take(&mut self) -> Option<Packet<P>> {
+        let told_late = self.dropped.pop_front();
+        told_late.or_else(|| {
+            let in_service = self.in_service.take().and_then(|sent| own(sent.packet));
+            in_service.or_else(|| self.queue.take_all().find_map(own))
+        })
+    }
+
+    /// Sends the packet, keeps it or gives it back.
+    fn accept(&mut self, now: Time, packet: Packet<Option<P>>) -> Result<(), Packet<Option<P>>> {
+        if self.in_service.is_some() {
+            return self.queue.enqueue(now, packet);
+        }
+        self.transmit(now, packet);
+        Ok(())
+    }
+
+    fn transmit(&mut self, now: Time, packet: Packet<Option<P>>) {
+        let (frames, passes) = match &mut self.retries {
+            // Those of others come over their own radio, or none.
+            Some(retries) if packet.payload.is_some() => retries.frames(),
+            _ => (1, true),
+        };
+        let done = self.service.transmit(now, u64::from(packet.bytes) * u64::from(frames));
+        self.in_service = Some(InService { done, packet, passes });
+    }
+
+    fn transmit_next(&mut self, now: Time) {
+        let dropped = &mut self.dropped;
+        let next = self.queue.dequeue(now, |packet| dropped.extend(own(packet)));
+        self.chosen = now;
+        if let Some(packet) = next {
+            self.transmit(now, packet);
+        }
+    }
+
+    fn arrive_from_others(&mut self, now: Time) {
+        if let Some(cross) = &mut self.cross {
+            let bytes = cross.arrive();
+            let packet = Packet { number: 0, bytes, ecn: Default::default(), payload: None };
+            // If there is no room, nobody misses it.
+            let _ = self.accept(now, packet);
+        }
+    }
+}
+
+/// The packet, if it belongs to the path.
+fn own<P>(packet: Packet<Option<P>>) -> Option<Packet<P>> {
+    let Packet { number, bytes, ecn, payload } = packet;
+    payload.map(|payload| Packet { number, bytes, ecn, payload })
+}
+
+impl<P, S: Service> Element<P> for Link<P, S> {
+    fn enqueue(&mut self, now: Time, packet: Packet<P>) -> Outcome<P> {
+        match self.accept(now, packet.map(Some)) {
+            Ok(()) => Outcome::Held,
+            Err(packet) => dropped(packet, DropCause::QueueFull),
+        }
+    }
+
+    fn next(&self) -> Option<Time> {
+        if !self.dropped.is_empty() {
+            return Some(self.chosen);
+        }
+        let done = self.in_service.as_ref().map(|sent| sent.done);
+        let cross = self.cross.as_ref().map(CrossTraffic::next);
+        done.into_iter().chain(cross).min()
+    }
+
+    fn dequeue(&mut self, now: Time) -> Outcome<P> {
+        if let Some(packet) = self.dropped.pop_front() {
+            return Outcome::Dropped(Dropped { packet, cause: DropCause::CoDel });
+        }
+        // Before arrivals, so that there is room for them.
+        let Some(sent) = self.in_service.take_if(|sent| sent.done <= now) else {
+            self.arrive_from_others(now);
+            return Outcome::Held;
+        };
+        self.transmit_next(now);
+        if sent.passes {
+            own(sent.packet).map_or(Outcome::Held, Outcome::Passed)
+        } else {
+            dropped(sent.packet, DropCause::RetriesExhausted)
+        }
+    }
+}
+
+fn dropped<P>(packet: Packet<Option<P>>, cause: DropCause) -> Outcome<P> {
+    own(packet).map_or(Outcome::Held, |packet| Outcome::Dropped(Dropped { packet, cause }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CoDelSpec, GilbertElliottSpec, QueueLimit, Span};
+
+    /// 8 kb/s: a byte takes 1 ms.
+    fn slow(queue: QueueSpec) -> LinkSpec {
+        LinkSpec::new(RateSpec::Constant(8_000), queue)
+    }
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    /// What becomes of packets that arrive at these milliseconds and are so long: when, which, and
+    /// why if lost. A link with cross traffic is watched until the last is out.
+    fn fates(spec: &LinkSpec, arrivals: &[(u64, u32)]) -> Vec<(u64, u64, Option<DropCause>)> {
+        let mut link = spec.build(1);
+        let expected = arrivals.len();
+        let mut arrivals = (0..).zip(arrivals).peekable();
+        let mut fates = Vec::new();
+        while fates.len() < expected {
+            let due = link.next();
+            let (now, outcome) = match arrivals.peek() {
+                Some((_, (ms, _))) if due.is_none_or(|due| at(*ms) < due) => {
+                    let (number, (ms, bytes)) = arrivals.next().unwrap();
+                    (at(*ms), link.enqueue(at(*ms), Packet::test(number, *bytes)))
+                }
+                _ => {
+                    let due = due.expect("packets are inside");
+                    (due, link.dequeue(due))
+                }
+            };
+            let ms = now.as_nanos() / 1_000_000;
+            match outcome {
+                Outcome::Held => {}
+                Outcome::Passed(packet) => fates.push((ms, packet.number, None)),
+                Outcome::Dropped(drop) => fates.push((ms, drop.packet.number, Some(drop.cause))),
+            }
+        }
+        fates
+    }
+
+    /// The numbers of those dropped and of those sent.
+    fn burst(limit: QueueLimit, sizes: &[u32]) -> (Vec<u64>, Vec<u64>) {
+        let arrivals: Vec<(u64, u32)> = sizes.iter().map(|bytes| (0, *bytes)).collect();
+        let fates = fates(&slow(QueueSpec::drop_tail(limit)), &arrivals);
+        let (sent, dropped): (Vec<_>, Vec<_>) =
+            fates.into_iter().partition(|(_, _, cause)| cause.is_none());
+        assert!(dropped.iter().all(|(_, _, cause)| *cause == Some(DropCause::QueueFull)));
+        let numbers = |fates: Vec<(u64, u64, _)>| fates.into_iter().map(|fate| fate.1).collect();
+        (numbers(dropped), numbers(sent))
+    }
+
+    #[test]
+    fn limit_in_packets_counts_those_waiting() {
+        // One in service, two waiting; the rest finds the queue full.
+        let (dropped, sent) = burst(QueueLimit::Packets(2), &[10; 5]);
+        assert_eq!((dropped, sent), (vec![3, 4], vec![0, 1, 2]));
+    }
+
+    #[test]
+    fn limit_in_bytes_counts_those_waiting() {
+        // In service 1000; waiting 1000 + 400; 200 would make 1600 and is dropped, 100 fits exactly.
+        let (dropped, sent) = burst(QueueLimit::Bytes(1500), &[1000, 1000, 400, 200, 100, 1]);
+        assert_eq!((dropped, sent), (vec![3, 5], vec![0, 1, 2, 4]));
+    }
+
+    #[test]
+    fn with_a_limit_of_zero_nothing_waits() {
+        for limit in [QueueLimit::Packets(0), QueueLimit::Bytes(0)] {
+            assert_eq!(burst(limit, &[10; 2]), (vec![1], vec![0]));
+        }
+    }
+
+    #[test]
+    fn retries_occupy_the_link() {
+        // The channel turns bad for ever with its first frame: the first packet takes 10 ms, those
+        // behind it four frames each, and are lost.
+        let channel = GilbertElliottSpec { p: 1.0, r: 0.0, k: 1.0, h: 0.0 };
+        let retries = Some(RetrySpec { channel, limit: 3 });
+        let queue = QueueSpec::drop_tail(QueueLimit::Packets(9));
+        let lost = Some(DropCause::RetriesExhausted);
+        assert_eq!(
+            fates(&LinkSpec { retries, ..slow(queue) }, &[(0, 10), (0, 10), (5, 20)]),
+            [(10, 0, None), (50, 1, lost), (130, 2, lost)]
+        );
+    }
+
+    #[test]
+    fn cross_traffic_takes_its_part_of_link_and_queue() {
+        // Others send 10 bytes every 20 ms from 0 on: half the link.
+        let cross =
+            Some(CrossTrafficSpec { bits_per_second: 4_000, packet_bytes: 10, turns: None });
+        let shared = |limit| LinkSpec { cross, ..slow(QueueSpec::drop_tail(limit)) };
+        let arrivals = [(1, 10), (2, 10), (3, 10), (4, 10)];
+        assert_eq!(
+            // Others at 0, 20 and 40, the latter two behind 3 and 2 of ours.
+            fates(&shared(QueueLimit::Packets(9)), &arrivals),
+            [(20, 0, None), (30, 1, None), (40, 2, None), (50, 3, None)]
+        );
+        // With room for two, the third and fourth find ours waiting.
+        let full = Some(DropCause::QueueFull);
+        assert_eq!(
+            fates(&shared(QueueLimit::Packets(2)), &arrivals),
+            [(3, 2, full), (4, 3, full), (20, 0, None), (30, 1, None)]
+        );
+    }
+
+    #[test]
+    fn what_others_take_is_missing() {
+        // We offer the link's full rate, others half of it, and theirs come just when a packet has
+        // left: all of theirs find room.
+        let cross =
+            Some(CrossTrafficSpec { bits_per_second: 4_000, packet_bytes: 10, turns: None });
+        let spec = LinkSpec { cross, ..slow(QueueSpec::drop_tail(QueueLimit::Packets(5))) };
+        let arrivals: Vec<(u64, u32)> = (0..1000).map(|n| (10 * n + 1, 10)).collect();
+        let fates = fates(&spec, &arrivals);
+        let sent = fates.iter().filter(|(_, _, cause)| cause.is_none()).count();
+        // 500 of theirs and 500 of ours in 10 s, and those that wait at the end.
+        assert!((500..=506).contains(&sent), "{sent}");
+    }
+
+    #[test]
+    fn codel_drops_are_told_when_the_next_is_chosen() {
+        // 10 ms a packet and 40 at once: packet 2 is looked at after 20 ms, the first above the
+        // target. 100 ms later one is dropped, then 100/sqrt(1) and 100/sqrt(2) ms later or at the
+        // next look, each told as the packet before it leaves. A drop moves the numbers on by one.
+        let codel = CoDelSpec {
+            target: Span::from_millis(15),
+            interval: Span::from_millis(100),
+            mark: false,
+        };
+        let queue =
+            QueueSpec { codel: Some(codel), ..QueueSpec::drop_tail(QueueLimit::Packets(100)) };
+        let fates = fates(&slow(queue), &[(0, 10); 40]);
+        let drops: Vec<(u64, u64)> = fates
+            .iter()
+            .filter(|(_, _, cause)| *cause == Some(DropCause::CoDel))
+            .map(|(ms, number, _)| (*ms, *number))
+            .collect();
+        assert_eq!(drops[..3], [(120, 12), (220, 23), (300, 32)]);
+        assert!(fates.is_sorted_by_key(|(ms, _, _)| *ms));
+    }
+}

@@ -1,0 +1,218 @@
+//! A rate recorded as opportunities to send, in the form of mahimahi (Netravali et al., Mahimahi:
+//! Accurate Record-and-Replay for HTTP, USENIX ATC 2015).
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+
+use crate::rate::Service;
+use crate::recording::{BadLine, lines};
+use crate::{Span, Time};
+
+/// Bytes that may leave at one opportunity.
+pub(crate) const OPPORTUNITY: u64 = 1500;
+
+/// When a link could send 1500 bytes. It repeats when it ends: the last opportunity's time is the
+/// length of a round, and the next round's times count from there.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RecordedRate {
+    name: String,
+    /// Ascending; the last is not at 0.
+    opportunities: Arc<[Time]>,
+}
+
+impl RecordedRate {
+    /// Reads one time in whole milliseconds a line, none earlier than the one before; the same time
+    /// again is one more opportunity. `name` is for reports.
+    ///
+    /// # Errors
+    /// The first line that is not such a time, or the end of a recording without an opportunity
+    /// after time 0.
+    pub fn parse(name: &str, text: &str) -> Result<RecordedRate, BadLine> {
+        const ALLOWED: &str = "whole milliseconds from the start, not before the line above";
+        // In nanoseconds they fit 64 bits, and a round fits into a path's life many times.
+        const LATEST: u64 = 366 * 24 * 3_600_000;
+        let mut opportunities: Vec<Time> = Vec::new();
+        let mut last_line = 1;
+        for (line, written) in lines(text) {
+            let bad = || BadLine { line, found: written.into(), allowed: ALLOWED };
+            let millis = written.parse().ok().filter(|millis| *millis <= LATEST).ok_or_else(bad)?;
+            let at = Time::ZERO + Span::from_millis(millis);
+            if opportunities.last().is_some_and(|last| at < *last) {
+                return Err(bad());
+            }
+            opportunities.push(at);
+            last_line = line;
+        }
+        if opportunities.last().is_none_or(|last| *last == Time::ZERO) {
+            let found = "no opportunity after 0 ms".into();
+            return Err(BadLine { line: last_line, found, allowed: "at least one line above 0" });
+        }
+        Ok(RecordedRate { name: name.into(), opportunities: opportunities.into() })
+    }
+
+    /// The mean rate in bit/s.
+    pub fn mean(&self) -> u64 {
+        let bits = 8 * u128::from(OPPORTUNITY) * self.opportunities.len() as u128;
+        (bits * 1_000_000_000 / u128::from(self.round().as_nanos())) as u64
+    }
+
+    /// The rate of the busiest millisecond in bit/s, as finely as the recording tells.
+    pub fn peak(&self) -> u64 {
+        let busiest = self.opportunities.chunk_by(|a, b| a == b).map(|same| same.len()).max();
+        let millisecond = busiest.expect("a recording is not empty") as u64;
+        millisecond * OPPORTUNITY * 8 * 1000
+    }
+
+    fn round(&self) -> Span {
+        *self.opportunities.last().expect("a recording is not empty") - Time::ZERO
+    }
+}
+
+impl fmt::Debug for RecordedRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RecordedRate({}: {} opportunities)", self.name, self.opportunities.len())
+    }
+}
+
+/// A summary: a record of a run names the recording instead of repeating it.
+impl Serialize for RecordedRate {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut summary = serializer.serialize_struct("RecordedRate", 3)?;
+        summary.serialize_field("name", &self.name)?;
+        summary.serialize_field("opportunities", &self.opportunities.len())?;
+        summary.serialize_field("round", &self.round())?;
+        summary.end()
+    }
+}
+
+/// Sends at the recorded opportunities. Packets share one as long as it has bytes left and they are
+/// there; a packet larger than what is left goes on at the next; one that nobody waits for is lost.
+#[derive(Debug)]
+pub(crate) struct Opportunities {
+    recorded: RecordedRate,
+    /// When the present round began.
+    began: Time,
+    /// The opportunity in use, within the round.
+    current: usize,
+    /// What is left of it, in bytes.
+    left: u64,
+}
+
+impl Opportunities {
+    pub fn new(recorded: RecordedRate) -> Opportunities {
+        Opportunities { recorded, began: Time::ZERO, current: 0, left: OPPORTUNITY }
+    }
+
+    fn at(&self) -> Time {
+        self.began + (self.recorded.opportunities[self.current] - Time::ZERO)
+    }
+
+    fn go_on(&mut self) {
+        self.current += 1;
+        self.left = OPPORTUNITY;
+        if self.current == self.recorded.opportunities.len() {
+            self.began += self.recorded.round();
+            self.current = 0;
+        }
+    }
+
+    /// Leaves out whole rounds that nobody waited for.
+    fn skip_rounds(&mut self, now: Time) {
+        let round = self.recorded.round();
+        let behind = (now - self.began).as_nanos() / round.as_nanos();
+        // One less, since a round's last opportunity is at the time of the next round's start.
+        if behind > 1 {
+            self.began += round * (behind - 1);
+            (self.current, self.left) = (0, OPPORTUNITY);
+        }
+    }
+}
+
+impl Service for Opportunities {
+    fn transmit(&mut self, now: Time, bytes: u64) -> Time {
+        self.skip_rounds(now);
+        while self.at() < now || self.left == 0 {
+            self.go_on();
+        }
+        let mut bytes = bytes;
+        while bytes > self.left {
+            bytes -= self.left;
+            self.go_on();
+        }
+        self.left -= bytes;
+        self.at()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorded(text: &str) -> RecordedRate {
+        RecordedRate::parse("test", text).unwrap()
+    }
+
+    /// When packets of these sizes leave, in ms, each asking to be sent as soon as it came (in ms)
+    /// and the one before it left.
+    fn sent(text: &str, packets: &[(u64, u64)]) -> Vec<u64> {
+        let mut link = Opportunities::new(recorded(text));
+        let mut free = Time::ZERO;
+        let mut transmit = |&(came, bytes)| {
+            free = link.transmit(free.max(Time::ZERO + Span::from_millis(came)), bytes);
+            free.as_nanos() / 1_000_000
+        };
+        packets.iter().map(&mut transmit).collect()
+    }
+
+    #[test]
+    fn each_line_sends_a_packet_and_the_trace_repeats() {
+        // A round of 7 ms; that of the end is also the time of the next round's start.
+        let waiting = [(0, 1500); 7];
+        assert_eq!(sent("0\n3\n3\n7\n", &waiting), [0, 3, 3, 7, 7, 10, 10]);
+    }
+
+    #[test]
+    fn an_opportunity_that_nobody_waits_for_is_lost() {
+        assert_eq!(sent("1\n2\n5\n", &[(0, 1500), (3, 1500), (5, 1500)]), [1, 5, 6]);
+        // After long silence, too: 1002 rounds of 5 ms, of which the next has opportunities at
+        // 5011, 5012 and 5015.
+        assert_eq!(sent("1\n2\n5\n", &[(0, 40), (5012, 1500), (0, 1500)]), [1, 5012, 5015]);
+    }
+
+    #[test]
+    fn small_packets_share_an_opportunity_and_large_ones_take_several() {
+        let packets = [(0, 500), (0, 500), (0, 500), (0, 40), (0, 3000), (0, 1460), (0, 40)];
+        assert_eq!(sent("1\n2\n3\n4\n", &packets), [1, 1, 1, 2, 4, 4, 5]);
+    }
+
+    #[test]
+    fn mean_and_peak_are_those_of_the_lines() {
+        // 4 opportunities in 8 ms are 6 Mb/s; 3 in one are 36 Mb/s.
+        let recorded = recorded("2\n2\n2\n8\n");
+        assert_eq!((recorded.mean(), recorded.peak()), (6_000_000, 36_000_000));
+    }
+
+    #[test]
+    fn a_busy_link_keeps_the_mean_rate() {
+        // 3 opportunities in 7 ms: 700 packets of 1500 bytes take 233 rounds and one more.
+        let last = *sent("1\n2\n7\n", &[(0, 1500); 700]).last().unwrap();
+        assert_eq!(last, 233 * 7 + 1);
+    }
+
+    #[test]
+    fn what_is_no_recording_is_refused_with_its_line() {
+        let bad = |text| {
+            let bad = RecordedRate::parse("test", text).unwrap_err();
+            (bad.line, bad.found)
+        };
+        assert_eq!(bad("1\n5\n4\n"), (3, "4".into()));
+        assert_eq!(bad("1\n-5\n"), (2, "-5".into()));
+        assert_eq!(bad("1\n2.5\n"), (2, "2.5".into()));
+        assert_eq!(bad("1\n99999999999999\n").0, 2);
+        assert_eq!(bad(""), (1, "no opportunity after 0 ms".into()));
+        assert_eq!(bad("# nothing\n0\n0\n").0, 3);
+    }
+}

@@ -1,0 +1,21 @@
+//! Text files of what was recorded: one entry a line.
+
+use thiserror::Error;
+
+/// A line of a recording that is not one.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("line {line}: found {found}; allowed: {allowed}")]
+pub struct BadLine {
+    /// From 1.
+    pub line: usize,
+    /// What stands there.
+    pub found: String,
+    /// What may stand there.
+    pub allowed: &'static str,
+}
+
+/// The entries with their lines' numbers; empty lines and those that begin with `#` are none.
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let trimmed = text.lines().map(str::trim).enumerate().map(|(n, line)| (n + 1, line));
+    trimmed.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+}
