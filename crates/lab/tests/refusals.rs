@@ -64,7 +64,7 @@ fn unknown_keys() {
     assert_refused(
         "seed = 1",
         "seed = 1\ncolour = 3",
-        "x.toml:3: colour: unknown key; allowed: title, seed, workload, path, bench",
+        "x.toml:3: colour: unknown key; allowed: title, seed, workload, path, stack, bench",
     );
     assert_refused(
         "probability = 0.01",
@@ -245,4 +245,28 @@ fn scenarios_that_ship_are_good_and_name_what_they_are() {
     titles.sort();
     titles.dedup();
     assert_eq!(titles.len(), 8);
+}
+
+#[test]
+fn stacks() {
+    let with = |stack: &str| format!("seed = 1\n[stack]\n{stack}");
+    let refused = |stack: &str, message: &str| assert_refused("seed = 1", &with(stack), message);
+    refused(
+        "profile = \"linux-5\"",
+        "x.toml:4: stack.profile: found \"linux-5\"; allowed: linux-6, linux-2.6.33 (did you mean \
+         linux-6?)",
+    );
+    refused("sack = 1", "x.toml:4: stack.sack: found 1; allowed: true or false");
+    refused(
+        "initial_window = 0",
+        "x.toml:4: stack.initial_window: found 0; allowed: a whole number from 1 to 1000",
+    );
+    refused(
+        "rto_min = \"200\"",
+        &format!("x.toml:4: stack.rto_min: found \"200\"; allowed: {TIMES}"),
+    );
+    assert!(
+        refusal("seed = 1", &with("rack = true"))
+            .starts_with("x.toml:4: stack.rack: unknown key; allowed: profile, sack, ")
+    );
 }

@@ -153,6 +153,10 @@ impl<'a> Field<'a> {
             .ok_or_else(|| self.refuse(format!("{allowed}{}", nearest(text, words))))
     }
 
+    pub fn boolean(&self) -> Result<bool, Refusal> {
+        self.value.get_ref().as_bool().ok_or_else(|| self.refuse("true or false"))
+    }
+
     pub fn whole(&self, range: RangeInclusive<u64>) -> Result<u64, Refusal> {
         let number = self.value.get_ref().as_integer().and_then(|integer| {
             let digits = integer.as_str().replace('_', "");
