@@ -12,8 +12,6 @@ use crate::{Profile, Segment, Timestamp, timer_wheel};
 /// IPv4 and TCP headers, bytes; and the timestamp option.
 const HEADERS: u32 = 20 + 20;
 const TIMESTAMP_OPTION: u32 = 12;
-/// Receive window of a SYN, bytes: it is never scaled (RFC 7323).
-const SYN_WINDOW: u32 = 65_535;
 /// Sequence number of the first byte of data; the SYN has the one before.
 const FIRST_BYTE: u64 = 1;
 
@@ -116,7 +114,8 @@ impl Endpoint {
     /// The application reads at most so many bytes, and from now on only what it asks for here; until
     /// then it reads everything at once.
     pub fn read(&mut self, now: Time, most: u64, out: &mut Vec<Segment>) {
-        if self.receiver.read(now, most, &host(&self.profile, &self.sender)) {
+        if self.receiver.read(now, most, &host(&self.profile, &self.sender, self.handshake_rtt_us))
+        {
             self.acknowledge(now, out);
         }
     }
@@ -141,7 +140,7 @@ impl Endpoint {
             self.finish(now, &mut out[first..]);
         }
         if self.receiver.timer().is_some_and(|at| at <= now) {
-            let host = host(&self.profile, &self.sender);
+            let host = host(&self.profile, &self.sender, self.handshake_rtt_us);
             if self.receiver.on_timer(now, &host) {
                 self.acknowledge(now, out);
             }
@@ -194,12 +193,16 @@ impl Endpoint {
         } else {
             self.peer_window = segment.window;
         }
-        self.receiver.receive(now, segment, &host(&self.profile, &self.sender));
+        self.receiver.receive(
+            now,
+            segment,
+            &host(&self.profile, &self.sender, self.handshake_rtt_us),
+        );
         if let Some(sender) = &mut self.sender {
             sender.transmit(now, out);
         }
         self.finish(now, &mut out[first..]);
-        if self.receiver.reply(now, &host(&self.profile, &self.sender)) {
+        if self.receiver.reply(now, &host(&self.profile, &self.sender, self.handshake_rtt_us)) {
             self.acknowledge(now, out);
         }
     }
@@ -215,7 +218,11 @@ impl Endpoint {
     /// Every segment tells what has been received.
     fn finish(&mut self, now: Time, segments: &mut [Segment]) {
         for segment in segments {
-            self.receiver.acknowledge(segment, now, &host(&self.profile, &self.sender));
+            self.receiver.acknowledge(
+                segment,
+                now,
+                &host(&self.profile, &self.sender, self.handshake_rtt_us),
+            );
             self.stamp(now, segment);
         }
     }
@@ -229,7 +236,8 @@ impl Endpoint {
 
     /// SYN or its answer; again, and each time later, until it is answered.
     fn send_syn(&mut self, now: Time, out: &mut Vec<Segment>) {
-        let mut segment = Segment { syn: true, window: SYN_WINDOW, ..Segment::default() };
+        let window = self.receiver.window();
+        let mut segment = Segment { syn: true, window, ..Segment::default() };
         let times = match &mut self.phase {
             Phase::SynSent { times, .. } => {
                 // RFC 3168: asked for only with the first.
@@ -258,7 +266,11 @@ impl Endpoint {
     fn handshake(&mut self, now: Time, segment: &Segment, out: &mut Vec<Segment>) {
         match self.phase {
             Phase::Closed | Phase::SynReceived { .. } if segment.syn && segment.ack == 0 => {
-                self.receiver.synchronise(now, segment, &host(&self.profile, &self.sender));
+                self.receiver.synchronise(
+                    now,
+                    segment,
+                    &host(&self.profile, &self.sender, self.handshake_rtt_us),
+                );
                 self.ecn = self.profile.ecn && segment.ece && segment.cwr;
                 if self.phase == Phase::Closed {
                     self.phase = Phase::SynReceived { at: now, times: 0 };
@@ -266,7 +278,11 @@ impl Endpoint {
                 self.send_syn(now, out);
             }
             Phase::SynSent { at, times } if segment.syn && segment.ack == FIRST_BYTE => {
-                self.receiver.synchronise(now, segment, &host(&self.profile, &self.sender));
+                self.receiver.synchronise(
+                    now,
+                    segment,
+                    &host(&self.profile, &self.sender, self.handshake_rtt_us),
+                );
                 self.ecn = self.profile.ecn && segment.ece;
                 self.establish(now, at, times, segment);
                 self.acknowledge(now, out);
@@ -297,13 +313,20 @@ impl Endpoint {
     }
 }
 
-/// What the receiver must know of its own end.
-fn host<'a>(profile: &'a Profile, sender: &Option<Box<Sender>>) -> Host<'a> {
-    let sender = sender.as_deref();
-    let srtt_us = sender.map_or(0, Sender::srtt_us);
-    Host {
-        profile,
-        srtt: (srtt_us > 0).then(|| Span::from_nanos(srtt_us * 1000)),
-        rto: sender.map_or(profile.rto_initial, |sender| Span::from_nanos(sender.rto_us() * 1000)),
+/// What the receiver must know of its own end; without a sender, what the handshake told.
+fn host<'a>(
+    profile: &'a Profile,
+    sender: &Option<Box<Sender>>,
+    handshake_rtt_us: Option<u32>,
+) -> Host<'a> {
+    let micros = |us: u64| Span::from_nanos(us * 1000);
+    if let Some(sender) = sender {
+        let srtt_us = sender.srtt_us();
+        let srtt = (srtt_us > 0).then(|| micros(srtt_us));
+        return Host { profile, srtt, rto: micros(sender.rto_us()) };
     }
+    let srtt = handshake_rtt_us.map(|us| micros(us.into()));
+    // RFC 6298, section 2.2, with Linux's least variation.
+    let twice = |srtt: Span| (srtt + srtt).max(profile.rto_min);
+    Host { profile, srtt, rto: srtt.map_or(profile.rto_initial, |srtt| srtt + twice(srtt)) }
 }

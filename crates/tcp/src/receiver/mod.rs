@@ -316,7 +316,7 @@ impl Receiver {
         self.ts_recent
     }
 
-    /// The window as last told, bytes.
+    /// The window as last told, bytes; at first what a SYN tells, which fits without scaling.
     pub(crate) fn window(&self) -> u32 {
         self.window.told()
     }
