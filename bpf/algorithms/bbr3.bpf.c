@@ -46,60 +46,63 @@ enum ack_phase {
 	ACKS_PROBE_STOPPING,
 };
 
-/* Bandwidths as in path_model.h, volumes in segments; INFINITE is the draft's Infinity. */
+/*
+ * Bandwidths as in path_model.h, volumes in segments; INFINITE is the draft's Infinity. What each
+ * ACK needs comes first: three cache lines.
+ */
 struct bbr3 {
-	u32 begun;
+	bool begun;
+	u8 state;	   /* enum state */
+	u8 ack_phase;	   /* enum ack_phase */
+	u8 prior_ca_state; /* enum tcp_ca_state at the latest ACK */
+	bool round_start;
+	bool loss_round_start;
+	bool is_loss_in_round;
+	bool full_bw_reached;
+	bool full_bw_now;
+	bool idle_restart;
+	bool has_seen_rtt;
+	u8 undo_state; /* enum state */
+	bool is_bw_probe_sample;
+	bool prev_probe_too_high;
+	bool prev_probe_precautionary;
+	bool probe_rtt_expired;
+	bool probe_rtt_timed; /* probe_rtt_done_ms is set */
+	bool probe_rtt_round_done;
 	struct rounds rounds;
 	u32 max_bw[2]; /* BBR.max_bw_filter: this cycle, the one before */
 	u32 bw;
 	u32 bw_shortterm;
 	u32 bw_latest;
+	u32 inflight_latest;
 	u32 inflight_longterm;
 	u32 inflight_shortterm;
-	u32 inflight_latest;
-	u32 undo_bw_shortterm;
-	u32 undo_inflight_shortterm;
-	u32 undo_inflight_longterm;
+	u32 loss_round_delivered;
+	u32 lost;      /* tp->lost when last looked at */
+	u32 rate;      /* RS.delivery_rate */
+	u32 delivered; /* RS.delivered */
 	u32 min_rtt_us;
 	u32 min_rtt_stamp_ms;
 	u32 probe_rtt_min_us; /* BBR.probe_rtt_min_delay */
 	u32 probe_rtt_min_stamp_ms;
-	u32 probe_rtt_done_ms;
 	u32 cycle_stamp_ms;
 	u32 bw_probe_wait_ms;
 	u32 rounds_since_probe_up;
+	struct ack_interval ack_interval;
+	struct max_filter extra_acked;
+	struct flight_notes notes;
+	u32 undo_bw_shortterm;
+	u32 undo_inflight_shortterm;
+	u32 undo_inflight_longterm;
+	u32 probe_rtt_done_ms;
 	u32 bw_probe_up_rounds;
 	u32 bw_probe_up_acked;
 	u32 probe_up_acked_per_inc;
 	u32 drain_start_round;
 	u32 full_bw;
 	u32 full_bw_count;
-	u32 loss_round_delivered;
 	u32 losses_in_round; /* ACKs that brought losses to notice */
-	u32 lost;	     /* tp->lost when last looked at */
 	u32 prior_cwnd;
-	struct ack_interval ack_interval;
-	struct max_filter extra_acked;
-	struct flight_notes notes;
-	u32 rate;	   /* RS.delivery_rate */
-	u32 delivered;	   /* RS.delivered */
-	u8 state;	   /* enum state */
-	u8 undo_state;	   /* likewise */
-	u8 ack_phase;	   /* enum ack_phase */
-	u8 prior_ca_state; /* enum tcp_ca_state at the latest ACK */
-	bool round_start;
-	bool loss_round_start;
-	bool is_loss_in_round;
-	bool is_bw_probe_sample;
-	bool full_bw_reached;
-	bool full_bw_now;
-	bool prev_probe_too_high;
-	bool prev_probe_precautionary;
-	bool idle_restart;
-	bool probe_rtt_expired;
-	bool probe_rtt_timed; /* probe_rtt_done_ms is set */
-	bool probe_rtt_round_done;
-	bool has_seen_rtt;
 };
 LARGE_STATE(struct bbr3)
 
@@ -499,7 +502,7 @@ static __always_inline bool is_time_to_probe_bw(struct sock *sk, const struct bb
 }
 
 /* "IsTimeToCruise()" */
-static __always_inline bool is_time_to_cruise(struct sock *sk, const struct bbr3 *b)
+SELDOM bool is_time_to_cruise(struct sock *sk, const struct bbr3 *b)
 {
 	u32 in_flight = tcp_packets_in_flight(tcp_sk(sk));
 
@@ -706,9 +709,11 @@ static __always_inline bool is_cruising(struct sock *sk, const struct bbr3 *b,
 {
 	u32 now_ms = time_ms(tcp_sk(sk));
 
-	return b->state == PROBE_BW_CRUISE && !b->round_start && !b->loss_round_start &&
-	       !b->idle_restart && b->inflight_longterm == INFINITE &&
-	       rs->rtt_us >= b->probe_rtt_min_us && b->probe_rtt_min_us >= b->min_rtt_us &&
+	return (b->state == PROBE_BW_CRUISE ||
+		(b->state == PROBE_BW_DOWN && !is_time_to_cruise(sk, b))) &&
+	       !b->round_start && !b->loss_round_start && !b->idle_restart &&
+	       b->inflight_longterm == INFINITE && rs->rtt_us >= b->probe_rtt_min_us &&
+	       b->probe_rtt_min_us >= b->min_rtt_us &&
 	       !reached(now_ms, b->probe_rtt_min_stamp_ms + PROBE_RTT_INTERVAL_MS + 1) &&
 	       !reached(now_ms, b->min_rtt_stamp_ms + MIN_RTT_MS + 1) &&
 	       !is_time_to_probe_bw(sk, b);

@@ -120,13 +120,18 @@ SELDOM void max_filter_renew(struct max_filter *f, u32 window, u32 round, u32 va
 	}
 }
 
-/* Whether a value is below the three, and none of them is due to be renewed. */
+/*
+ * Whether max_filter_renew() would leave the three as they are: a value below them, or one that
+ * they all had in this round, and none of them due to be renewed.
+ */
 static __always_inline bool max_filter_keeps(const struct max_filter *f, u32 window, u32 round,
 					     u32 value)
 {
 	u32 age = round - f->first.round;
 
-	if (value >= f->third.value || age > window)
+	if (value >= f->third.value)
+		return value == f->third.value && !age;
+	if (age > window)
 		return false;
 	return age <= window / 4 || (f->second.round != f->first.round &&
 				     (age <= window / 2 || f->third.round != f->second.round));
