@@ -67,7 +67,7 @@ fn unknown_keys() {
     assert_refused(
         "seed = 1",
         "seed = 1\ncolour = 3",
-        "x.toml:3: colour: unknown key; allowed: title, seed, workload, path, stack, bench",
+        "x.toml:3: colour: unknown key; allowed: title, seed, workload, path, stack, bench, sweep",
     );
     assert_refused(
         "probability = 0.01",
@@ -377,8 +377,9 @@ fn scenarios_that_ship_are_good_and_name_what_they_are() {
     let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let mut titles = Vec::new();
     for entry in fs::read_dir(scenarios).unwrap() {
-        let scenario = Scenario::load(&entry.unwrap().path()).unwrap_or_else(|bad| panic!("{bad}"));
-        titles.push(scenario.title);
+        let file = entry.unwrap().path();
+        let scenarios = Scenario::load(&file).unwrap_or_else(|bad| panic!("{bad}"));
+        titles.extend(scenarios.into_iter().map(|scenario| scenario.title));
     }
     titles.sort();
     titles.dedup();
