@@ -139,7 +139,9 @@ fn hystart_ends_slow_start_where_the_module_does() {
 fn hystart_looks_at_what_it_is_told_to() {
     let after_slow_start = |hystart, per_ack| {
         let mut path = Path::begin(cubic(hystart), 10, per_ack, 10);
-        (0..6).for_each(|_| drop(path.round()));
+        for _ in 0..6 {
+            path.round();
+        }
         path.connection.socket.fields.snd_ssthresh
     };
     let (train, delay) = (1, 2);
