@@ -29,7 +29,8 @@ macro_rules! registration {
 
 static REGISTRATIONS: &[Registration] = include!(concat!(env!("OUT_DIR"), "/algorithms.rs"));
 
-/// What the kernel brings. Our bbr and reno do as its own do, but for idle keep.
+/// What the kernel brings. Our bbr and reno do as its own do, but for idle keep, and but for what the
+/// kernel's bbr leaves to whoever follows it.
 static STOCK: &[Registration] = &[
     registration!("bbr", kk_bbr, kk_bbr_about, false),
     registration!("cubic", kk_stock_cubic, kk_stock_cubic_about, false),

@@ -51,6 +51,9 @@ pub struct Socket {
     algorithm: Algorithm,
 }
 
+// SAFETY: the pointers among the fields are set before each call; nobody else follows them.
+unsafe impl Send for Socket {}
+
 impl Socket {
     /// A new connection: window of 10 segments, ssthresh infinite, no RTT sample.
     pub fn new(algorithm: Algorithm, mss: u32) -> Socket {
