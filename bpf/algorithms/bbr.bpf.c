@@ -143,7 +143,7 @@ static __always_inline void set_pacing_rate(struct sock *sk, struct bbr *b, u32 
 {
 	u64 rate = pacing_rate(sk, bandwidth(b), gain);
 
-	if (!b->has_seen_rtt)
+	if (unlikely(!b->has_seen_rtt))
 		b->has_seen_rtt = tcp_sk(sk)->srtt_us && pace_at_first(sk, HIGH_GAIN);
 	/* "if (BBR.filled_pipe || rate > BBR.pacing_rate)" */
 	if (b->filled_pipe || rate > sk->sk_pacing_rate)
@@ -165,9 +165,8 @@ static __always_inline void enter_probe_bw(struct sock *sk, struct bbr *b)
 	advance_phase(b, tcp_sk(sk));
 }
 
-/* With each ACK and each timeout. The round trips in use that count are those of ProbeBW. */
-static __always_inline void update_policer(struct sock *sk, struct bbr *b, bool losses,
-					   bool is_app_limited)
+/* The round trips in use that count are those of ProbeBW. */
+SELDOM void update_policer(struct sock *sk, struct bbr *b, bool losses, bool is_app_limited)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 
@@ -175,6 +174,13 @@ static __always_inline void update_policer(struct sock *sk, struct bbr *b, bool 
 		policer_look_for(&b->policer, tp, losses, is_app_limited, b->round_start);
 	else if (b->mode == PROBE_BW && b->round_start && policer_used_up(&b->policer, tp))
 		enter_probe_bw(sk, b);
+}
+
+/* Whether update_policer() has anything to do. */
+static __always_inline bool concerns_policer(const struct bbr *b, const struct rate_sample *rs)
+{
+	return rs->losses > 0 || ((b->policer.sampling || b->policer.in_use) &&
+				  (b->round_start || rs->is_app_limited));
 }
 
 /* "BBRUpdateBtlBw()" */
@@ -190,7 +196,8 @@ static __always_inline void update_btl_bw(struct sock *sk, struct bbr *b,
 	/* "After one round-trip in Fast Recovery: BBR.packet_conservation = false" */
 	if (b->round_start)
 		b->packet_conservation = false;
-	update_policer(sk, b, rs->losses > 0, rs->is_app_limited);
+	if (concerns_policer(b, rs))
+		update_policer(sk, b, rs->losses > 0, rs->is_app_limited);
 	bw = delivery_rate(rs);
 	/* "if (rs.delivery_rate >= BBR.BtlBw || ! rs.is_app_limited)" */
 	if (bw >= b->btl_bw.first.value || !rs->is_app_limited)
@@ -214,11 +221,24 @@ static __always_inline void update_extra_acked(struct bbr *b, const struct tcp_s
 	b->extra_acked = max(b->extra_acked, min(extra, 0xffffU));
 }
 
-static __always_inline u32 extra_cwnd(const struct bbr *b)
+static __always_inline u32 extra_cwnd(const struct bbr *b, u32 bw)
 {
 	u32 extra = max(b->extra_acked, b->extra_acked_before);
+	u32 most = delivers(bw, EXTRA_ACKED_US);
 
-	return b->filled_pipe ? min(extra, delivers(bandwidth(b), EXTRA_ACKED_US)) : 0;
+	return b->filled_pipe ? min(extra, most) : 0;
+}
+
+/* "prior_inflight >= BBRInflight(BBR.pacing_gain)" */
+SELDOM bool is_probed(struct sock *sk, struct bbr *b, u32 in_flight)
+{
+	return in_flight_at_departure(sk, b, in_flight) >= inflight(sk, b, pacing_gain(b));
+}
+
+/* "inflight <= BBRInflight(1)" */
+SELDOM bool is_drained(struct sock *sk, struct bbr *b, u32 in_flight)
+{
+	return in_flight_at_departure(sk, b, in_flight) <= inflight(sk, b, GAIN_ONE);
 }
 
 /* "BBRIsNextCyclePhase()" */
@@ -226,19 +246,13 @@ static __always_inline bool is_next_phase(struct sock *sk, struct bbr *b,
 					  const struct rate_sample *rs)
 {
 	u32 elapsed_us = (u32)tcp_sk(sk)->delivered_mstamp - b->cycle_stamp_us;
-	bool is_full_length = elapsed_us > b->rtprop_us;
-	u32 gain = pacing_gain(b);
-	u32 prior_inflight;
 
-	if (gain == GAIN_ONE)
-		return is_full_length;
-	prior_inflight = in_flight_at_departure(sk, b, rs->prior_in_flight);
-	/* "(packets_lost > 0 or prior_inflight >= BBRInflight(BBR.pacing_gain))" */
-	if (gain > GAIN_ONE)
-		return is_full_length &&
-		       (rs->losses > 0 || prior_inflight >= inflight(sk, b, gain));
 	/* "is_full_length or prior_inflight <= BBRInflight(1)" */
-	return is_full_length || prior_inflight <= inflight(sk, b, GAIN_ONE);
+	if (elapsed_us <= b->rtprop_us)
+		return pacing_gain(b) < GAIN_ONE && is_drained(sk, b, rs->prior_in_flight);
+	/* "is_full_length and (packets_lost > 0 or prior_inflight >= ...)" */
+	return pacing_gain(b) <= GAIN_ONE || rs->losses > 0 ||
+	       is_probed(sk, b, rs->prior_in_flight);
 }
 
 /* "BBRCheckFullPipe()" */
@@ -261,12 +275,9 @@ static __always_inline void check_full_pipe(struct bbr *b, const struct rate_sam
 /* "BBRCheckDrain()" */
 static __always_inline void check_drain(struct sock *sk, struct bbr *b)
 {
-	u32 in_flight = tcp_packets_in_flight(tcp_sk(sk));
-
 	if (b->mode == STARTUP && b->filled_pipe)
 		b->mode = DRAIN;
-	if (b->mode == DRAIN &&
-	    in_flight_at_departure(sk, b, in_flight) <= inflight(sk, b, GAIN_ONE))
+	if (b->mode == DRAIN && is_drained(sk, b, tcp_packets_in_flight(tcp_sk(sk))))
 		enter_probe_bw(sk, b);
 }
 
@@ -313,12 +324,17 @@ static __always_inline void handle_probe_rtt(struct sock *sk, struct bbr *b)
 	}
 }
 
+static __always_inline bool is_rtprop_expired(const struct bbr *b, const struct tcp_sock *tp)
+{
+	return reached(time_ms(tp), b->rtprop_stamp_ms + RTPROP_MS + 1);
+}
+
 /* "BBRUpdateRTprop()" and "BBRCheckProbeRTT()" */
 static __always_inline void update_rtprop(struct sock *sk, struct bbr *b,
 					  const struct rate_sample *rs)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
-	bool expired = reached(time_ms(tp), b->rtprop_stamp_ms + RTPROP_MS + 1);
+	bool expired = is_rtprop_expired(b, tp);
 
 	if (rs->rtt_us >= 0 && (rs->rtt_us < b->rtprop_us || (expired && !rs->is_ack_delayed))) {
 		b->rtprop_us = rs->rtt_us;
@@ -335,9 +351,26 @@ static __always_inline void update_rtprop(struct sock *sk, struct bbr *b,
 		b->idle_restart = false;
 }
 
-/* "BBRModulateCwndForRecovery()"; returns whether packets are conserved. */
-static __always_inline bool modulate_for_recovery(struct sock *sk, struct bbr *b,
-						  const struct rate_sample *rs)
+/* What follows from the bandwidth, and the round trip */
+SELDOM void update_state(struct sock *sk, struct bbr *b, const struct rate_sample *rs)
+{
+	if (b->mode == PROBE_BW && is_next_phase(sk, b, rs))
+		advance_phase(b, tcp_sk(sk));
+	check_full_pipe(b, rs);
+	check_drain(sk, b);
+	update_rtprop(sk, b, rs);
+}
+
+/* Whether update_state() would leave everything as it is, as at most ACKs. */
+static __always_inline bool is_cruising(struct sock *sk, struct bbr *b,
+					const struct rate_sample *rs)
+{
+	return b->mode == PROBE_BW && !b->idle_restart && rs->rtt_us >= b->rtprop_us &&
+	       !is_rtprop_expired(b, tcp_sk(sk)) && !is_next_phase(sk, b, rs);
+}
+
+/* "BBRModulateCwndForRecovery()" */
+SELDOM void modulate_for_recovery(struct sock *sk, struct bbr *b, const struct rate_sample *rs)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 conserved = tcp_packets_in_flight(tp) + rs->acked_sacked;
@@ -360,29 +393,46 @@ static __always_inline bool modulate_for_recovery(struct sock *sk, struct bbr *b
 	/* "cwnd = max(cwnd, packets_in_flight + packets_delivered)" */
 	if (b->packet_conservation)
 		tp->snd_cwnd = max(tp->snd_cwnd, conserved);
-	return b->packet_conservation;
+}
+
+/* Whether modulate_for_recovery() has anything to do. */
+static __always_inline bool concerns_recovery(struct sock *sk, const struct bbr *b,
+					      const struct rate_sample *rs)
+{
+	return rs->losses > 0 || b->prior_ca_state != ca_state(sk) || b->packet_conservation;
+}
+
+/* "BBRSetCwnd()", but for packet conservation */
+static __always_inline void grow_cwnd(struct sock *sk, struct bbr *b, const struct rate_sample *rs)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 bw = bandwidth(b);
+	u32 target = bdp_multiple(bw, b->rtprop_us, cwnd_gain(b));
+
+	target = with_quanta(sk, b, target + extra_cwnd(b, bw));
+	/* "cwnd = min(cwnd + packets_delivered, BBR.target_cwnd)" */
+	if (likely(b->filled_pipe))
+		tp->snd_cwnd = min(tp->snd_cwnd + rs->acked_sacked, target);
+	/* "else if (cwnd < BBR.target_cwnd || BBR.delivered < InitialCwnd)" */
+	else if (tp->snd_cwnd < target || tp->delivered < TCP_INIT_CWND)
+		tp->snd_cwnd += rs->acked_sacked;
+	tp->snd_cwnd = max(tp->snd_cwnd, MIN_PIPE_CWND);
 }
 
 /* "BBRSetCwnd()" */
 static __always_inline void set_cwnd(struct sock *sk, struct bbr *b, const struct rate_sample *rs)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	u32 target;
 
-	if (rs->acked_sacked && !modulate_for_recovery(sk, b, rs)) {
-		target = bdp_multiple(bandwidth(b), b->rtprop_us, cwnd_gain(b));
-		target = with_quanta(sk, b, target + extra_cwnd(b));
-		/* "cwnd = min(cwnd + packets_delivered, BBR.target_cwnd)" */
-		if (b->filled_pipe)
-			tp->snd_cwnd = min(tp->snd_cwnd + rs->acked_sacked, target);
-		/* "else if (cwnd < BBR.target_cwnd || BBR.delivered < InitialCwnd)" */
-		else if (tp->snd_cwnd < target || tp->delivered < TCP_INIT_CWND)
-			tp->snd_cwnd += rs->acked_sacked;
-		tp->snd_cwnd = max(tp->snd_cwnd, MIN_PIPE_CWND);
+	if (likely(rs->acked_sacked)) {
+		if (unlikely(concerns_recovery(sk, b, rs)))
+			modulate_for_recovery(sk, b, rs);
+		if (!b->packet_conservation)
+			grow_cwnd(sk, b, rs);
 	}
 	tp->snd_cwnd = min(tp->snd_cwnd, tp->snd_cwnd_clamp);
 	/* "cwnd = min(cwnd, BBRMinPipeCwnd)" */
-	if (b->mode == PROBE_RTT)
+	if (unlikely(b->mode == PROBE_RTT))
 		tp->snd_cwnd = min(tp->snd_cwnd, MIN_PIPE_CWND);
 }
 
@@ -393,11 +443,8 @@ CONG_CONTROL(bbr_cong_control, sk, rs)
 
 	update_btl_bw(sk, b, rs);
 	update_extra_acked(b, tcp_sk(sk), rs);
-	if (b->mode == PROBE_BW && is_next_phase(sk, b, rs))
-		advance_phase(b, tcp_sk(sk));
-	check_full_pipe(b, rs);
-	check_drain(sk, b);
-	update_rtprop(sk, b, rs);
+	if (unlikely(!is_cruising(sk, b, rs)))
+		update_state(sk, b, rs);
 	set_pacing_rate(sk, b, pacing_gain(b));
 	set_cwnd(sk, b, rs);
 }

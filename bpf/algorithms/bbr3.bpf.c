@@ -46,60 +46,63 @@ enum ack_phase {
 	ACKS_PROBE_STOPPING,
 };
 
-/* Bandwidths as in path_model.h, volumes in segments; INFINITE is the draft's Infinity. */
+/*
+ * Bandwidths as in path_model.h, volumes in segments; INFINITE is the draft's Infinity. What each
+ * ACK needs comes first: three cache lines.
+ */
 struct bbr3 {
-	u32 begun;
+	bool begun;
+	u8 state;	   /* enum state */
+	u8 ack_phase;	   /* enum ack_phase */
+	u8 prior_ca_state; /* enum tcp_ca_state at the latest ACK */
+	bool round_start;
+	bool loss_round_start;
+	bool is_loss_in_round;
+	bool full_bw_reached;
+	bool full_bw_now;
+	bool idle_restart;
+	bool has_seen_rtt;
+	u8 undo_state; /* enum state */
+	bool is_bw_probe_sample;
+	bool prev_probe_too_high;
+	bool prev_probe_precautionary;
+	bool probe_rtt_expired;
+	bool probe_rtt_timed; /* probe_rtt_done_ms is set */
+	bool probe_rtt_round_done;
 	struct rounds rounds;
 	u32 max_bw[2]; /* BBR.max_bw_filter: this cycle, the one before */
 	u32 bw;
 	u32 bw_shortterm;
 	u32 bw_latest;
+	u32 inflight_latest;
 	u32 inflight_longterm;
 	u32 inflight_shortterm;
-	u32 inflight_latest;
-	u32 undo_bw_shortterm;
-	u32 undo_inflight_shortterm;
-	u32 undo_inflight_longterm;
+	u32 loss_round_delivered;
+	u32 lost;      /* tp->lost when last looked at */
+	u32 rate;      /* RS.delivery_rate */
+	u32 delivered; /* RS.delivered */
 	u32 min_rtt_us;
 	u32 min_rtt_stamp_ms;
 	u32 probe_rtt_min_us; /* BBR.probe_rtt_min_delay */
 	u32 probe_rtt_min_stamp_ms;
-	u32 probe_rtt_done_ms;
 	u32 cycle_stamp_ms;
 	u32 bw_probe_wait_ms;
 	u32 rounds_since_probe_up;
+	struct ack_interval ack_interval;
+	struct max_filter extra_acked;
+	struct flight_notes notes;
+	u32 undo_bw_shortterm;
+	u32 undo_inflight_shortterm;
+	u32 undo_inflight_longterm;
+	u32 probe_rtt_done_ms;
 	u32 bw_probe_up_rounds;
 	u32 bw_probe_up_acked;
 	u32 probe_up_acked_per_inc;
 	u32 drain_start_round;
 	u32 full_bw;
 	u32 full_bw_count;
-	u32 loss_round_delivered;
 	u32 losses_in_round; /* ACKs that brought losses to notice */
-	u32 lost;	     /* tp->lost when last looked at */
 	u32 prior_cwnd;
-	struct ack_interval ack_interval;
-	struct max_filter extra_acked;
-	struct flight_notes notes;
-	u32 rate;	   /* RS.delivery_rate */
-	u32 delivered;	   /* RS.delivered */
-	u8 state;	   /* enum state */
-	u8 undo_state;	   /* likewise */
-	u8 ack_phase;	   /* enum ack_phase */
-	u8 prior_ca_state; /* enum tcp_ca_state at the latest ACK */
-	bool round_start;
-	bool loss_round_start;
-	bool is_loss_in_round;
-	bool is_bw_probe_sample;
-	bool full_bw_reached;
-	bool full_bw_now;
-	bool prev_probe_too_high;
-	bool prev_probe_precautionary;
-	bool idle_restart;
-	bool probe_rtt_expired;
-	bool probe_rtt_timed; /* probe_rtt_done_ms is set */
-	bool probe_rtt_round_done;
-	bool has_seen_rtt;
 };
 LARGE_STATE(struct bbr3)
 
@@ -316,23 +319,24 @@ static __always_inline void enter_drain(struct bbr3 *b)
 }
 
 /* "RS.lost": segments lost since the one ACKed was sent */
-static __always_inline u32 lost_since_sent(const struct bbr3 *b, const struct tcp_sock *tp)
+static __always_inline u32 lost_since_sent(const struct flight *sent, const struct tcp_sock *tp)
 {
-	return tp->lost - b->notes.sent.lost;
+	return tp->lost - sent->lost;
 }
 
 /* "RS.lost > RS.tx_in_flight * BBR.LossThresh" */
-static __always_inline bool is_inflight_too_high(const struct bbr3 *b, const struct tcp_sock *tp)
+static __always_inline bool is_inflight_too_high(const struct flight *sent,
+						 const struct tcp_sock *tp)
 {
-	return (u64)lost_since_sent(b, tp) * 100 > (u64)b->notes.sent.in_flight * LOSS_PERCENT;
+	return (u64)lost_since_sent(sent, tp) * 100 > (u64)sent->in_flight * LOSS_PERCENT;
 }
 
 /* "InflightAtLoss(P)", for `size` segments newly lost */
-static __always_inline u32 inflight_at_loss(const struct bbr3 *b, const struct tcp_sock *tp,
+static __always_inline u32 inflight_at_loss(const struct flight *sent, const struct tcp_sock *tp,
 					    u32 size)
 {
-	u32 inflight_prev = b->notes.sent.in_flight - min(size, b->notes.sent.in_flight);
-	u32 lost = lost_since_sent(b, tp);
+	u32 inflight_prev = sent->in_flight - min(size, sent->in_flight);
+	u32 lost = lost_since_sent(sent, tp);
 	u64 allowed = (u64)inflight_prev * LOSS_PERCENT;
 	u64 lost_prev = (u64)(lost - min(size, lost)) * 100;
 
@@ -357,23 +361,21 @@ static __always_inline void handle_inflight_too_high(struct sock *sk, struct bbr
 }
 
 /* "HandleLostPacket(P)", once for all that an ACK brought to notice */
-static __always_inline void handle_losses(struct sock *sk, struct bbr3 *b,
-					  const struct rate_sample *rs)
+SELDOM void handle_losses(struct sock *sk, struct bbr3 *b, const struct rate_sample *rs)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
+	const struct flight *sent = flight_find(&b->notes);
 	u32 newly_lost = tp->lost - b->lost;
 
 	b->lost = tp->lost;
-	if (!newly_lost)
-		return;
 	if (!b->is_loss_in_round) {
 		b->loss_round_delivered = tp->delivered;
 		save_state(b, tp);
 	}
 	b->is_loss_in_round = true;
 	b->losses_in_round++;
-	if (b->is_bw_probe_sample && is_inflight_too_high(b, tp))
-		handle_inflight_too_high(sk, b, rs, inflight_at_loss(b, tp, newly_lost));
+	if (b->is_bw_probe_sample && is_inflight_too_high(sent, tp))
+		handle_inflight_too_high(sk, b, rs, inflight_at_loss(sent, tp, newly_lost));
 }
 
 /* "UpdateMaxBw()" */
@@ -416,7 +418,7 @@ static __always_inline void update_latest(struct bbr3 *b, const struct tcp_sock 
 }
 
 /* "AdaptLowerBoundsFromCongestion()", with InitLowerBounds() and LossLowerBounds() */
-static __always_inline void adapt_lower_bounds(struct bbr3 *b, const struct tcp_sock *tp)
+SELDOM void adapt_lower_bounds(struct bbr3 *b, const struct tcp_sock *tp)
 {
 	if (is_probing_bw(b) || !b->is_loss_in_round)
 		return;
@@ -466,7 +468,8 @@ static __always_inline void check_startup_done(struct sock *sk, struct bbr3 *b)
 	if (b->state != STARTUP)
 		return;
 	if (!b->full_bw_reached && b->loss_round_start && ca_state(sk) == TCP_CA_Recovery &&
-	    b->losses_in_round >= STARTUP_FULL_LOSSES && is_inflight_too_high(b, tp)) {
+	    b->losses_in_round >= STARTUP_FULL_LOSSES &&
+	    is_inflight_too_high(flight_find(&b->notes), tp)) {
 		b->undo_state = STARTUP;
 		b->full_bw_reached = true;
 		/* "max(BBR.bdp, BBR.inflight_latest)" */
@@ -499,7 +502,7 @@ static __always_inline bool is_time_to_probe_bw(struct sock *sk, const struct bb
 }
 
 /* "IsTimeToCruise()" */
-static __always_inline bool is_time_to_cruise(struct sock *sk, const struct bbr3 *b)
+SELDOM bool is_time_to_cruise(struct sock *sk, const struct bbr3 *b)
 {
 	u32 in_flight = tcp_packets_in_flight(tcp_sk(sk));
 
@@ -550,6 +553,7 @@ static __always_inline bool adapt_longterm(struct sock *sk, struct bbr3 *b,
 					   const struct rate_sample *rs)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
+	const struct flight *sent;
 
 	if (b->ack_phase == ACKS_PROBE_STARTING && b->round_start)
 		b->ack_phase = ACKS_PROBE_FEEDBACK;
@@ -563,9 +567,12 @@ static __always_inline bool adapt_longterm(struct sock *sk, struct bbr3 *b,
 			return true;
 		}
 	}
-	if (b->inflight_longterm == INFINITE || is_inflight_too_high(b, tp))
+	if (b->inflight_longterm == INFINITE)
 		return false;
-	b->inflight_longterm = max(b->inflight_longterm, b->notes.sent.in_flight);
+	sent = flight_find(&b->notes);
+	if (is_inflight_too_high(sent, tp))
+		return false;
+	b->inflight_longterm = max(b->inflight_longterm, sent->in_flight);
 	if (b->state == PROBE_BW_UP)
 		probe_longterm_upward(b, tp, rs->acked_sacked);
 	return false;
@@ -676,21 +683,9 @@ static __always_inline void check_probe_rtt(struct sock *sk, struct bbr3 *b,
 		b->idle_restart = false;
 }
 
-/* "UpdateModelAndState()" */
-static __always_inline void update_model(struct sock *sk, struct bbr3 *b,
-					 const struct rate_sample *rs)
+/* The rest of "UpdateModelAndState()": what follows from the samples, and the round trip */
+SELDOM void update_state(struct sock *sk, struct bbr3 *b, const struct rate_sample *rs)
 {
-	const struct tcp_sock *tp = tcp_sk(sk);
-
-	flight_note(&b->notes, tp, rs);
-	if (has_rate(rs))
-		flight_find(&b->notes, rs);
-	handle_losses(sk, b, rs);
-	update_latest(b, tp, rs);
-	update_max_bw(sk, b, rs);
-	if (b->loss_round_start)
-		adapt_lower_bounds(b, tp);
-	update_extra_acked(b, tp, rs);
 	check_full_bw(b, rs);
 	check_startup_done(sk, b);
 	if (b->loss_round_start) {
@@ -699,13 +694,47 @@ static __always_inline void update_model(struct sock *sk, struct bbr3 *b,
 	}
 	check_drain_done(sk, b);
 	update_cycle_phase(sk, b, rs);
-	update_min_rtt(b, tp, rs);
+	update_min_rtt(b, tcp_sk(sk), rs);
 	check_probe_rtt(sk, b, rs);
 	/* "AdvanceLatestDeliverySignals()" */
 	if (b->loss_round_start) {
 		b->bw_latest = b->rate;
 		b->inflight_latest = b->delivered;
 	}
+}
+
+/* Whether update_state() would leave everything as it is, as at most ACKs. */
+static __always_inline bool is_cruising(struct sock *sk, const struct bbr3 *b,
+					const struct rate_sample *rs)
+{
+	u32 now_ms = time_ms(tcp_sk(sk));
+
+	return (b->state == PROBE_BW_CRUISE ||
+		(b->state == PROBE_BW_DOWN && !is_time_to_cruise(sk, b))) &&
+	       !b->round_start && !b->loss_round_start && !b->idle_restart &&
+	       b->inflight_longterm == INFINITE && rs->rtt_us >= b->probe_rtt_min_us &&
+	       b->probe_rtt_min_us >= b->min_rtt_us &&
+	       !reached(now_ms, b->probe_rtt_min_stamp_ms + PROBE_RTT_INTERVAL_MS + 1) &&
+	       !reached(now_ms, b->min_rtt_stamp_ms + MIN_RTT_MS + 1) &&
+	       !is_time_to_probe_bw(sk, b);
+}
+
+/* "UpdateModelAndState()" */
+static __always_inline void update_model(struct sock *sk, struct bbr3 *b,
+					 const struct rate_sample *rs)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	flight_note(&b->notes, tp, rs);
+	if (unlikely(tp->lost != b->lost))
+		handle_losses(sk, b, rs);
+	update_latest(b, tp, rs);
+	update_max_bw(sk, b, rs);
+	if (b->loss_round_start)
+		adapt_lower_bounds(b, tp);
+	update_extra_acked(b, tp, rs);
+	if (unlikely(!is_cruising(sk, b, rs)))
+		update_state(sk, b, rs);
 	/* "BBR.bw = min(BBR.max_bw, BBR.bw_shortterm)" */
 	b->bw = min(max_bw(b), b->bw_shortterm);
 }
@@ -715,7 +744,7 @@ static __always_inline void set_pacing_rate(struct sock *sk, struct bbr3 *b, u32
 {
 	u64 rate = pacing_rate(sk, b->bw, gain);
 
-	if (!b->has_seen_rtt)
+	if (unlikely(!b->has_seen_rtt))
 		b->has_seen_rtt = tcp_sk(sk)->srtt_us && pace_at_first(sk, STARTUP_GAIN);
 	if (b->full_bw_reached || rate > sk->sk_pacing_rate)
 		sk->sk_pacing_rate = rate;
@@ -760,7 +789,7 @@ static __always_inline void set_cwnd(struct sock *sk, struct bbr3 *b, const stru
 }
 
 /* "OnInit()" */
-static __always_inline void begin(struct sock *sk, struct bbr3 *b)
+SELDOM void begin(struct sock *sk, struct bbr3 *b)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 
@@ -785,13 +814,13 @@ static __always_inline struct bbr3 *bbr3_of(struct sock *sk)
 {
 	struct bbr3 *b = large_state(sk);
 
-	if (b && !b->begun)
+	if (b && unlikely(!b->begun))
 		begin(sk, b);
 	return b;
 }
 
 /* Without a state: nothing grows, and in recovery packets are conserved. */
-static __always_inline void conserve(struct sock *sk, const struct rate_sample *rs)
+SELDOM void conserve(struct sock *sk, const struct rate_sample *rs)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 conserved = tcp_packets_in_flight(tp) + rs->acked_sacked;
@@ -807,7 +836,7 @@ CONG_CONTROL(bbr3_cong_control, sk, rs)
 {
 	struct bbr3 *b = bbr3_of(sk);
 
-	if (!b) {
+	if (unlikely(!b)) {
 		conserve(sk, rs);
 		return;
 	}

@@ -22,10 +22,11 @@ struct flight {
 #define FLIGHTS_PER_WINDOW 8
 
 struct flight_notes {
-	struct flight sent; /* of the newest segment ACKed */
+	u32 latest_delivered; /* of the latest note */
+	u32 acked_delivered;  /* `delivered` when the newest segment ACKed was sent */
+	u32 latest;	      /* the place of the latest note */
+	u32 found;	      /* the one that was wanted last */
 	struct flight noted[FLIGHTS];
-	u32 latest; /* the place of the latest note */
-	u32 found;  /* the one that `sent` was taken from */
 };
 
 /* Every note says how things are now. */
@@ -37,26 +38,36 @@ static __always_inline void flight_notes_begin(struct flight_notes *notes,
 		notes->noted[i].in_flight = tcp_packets_in_flight(tp);
 		notes->noted[i].lost = tp->lost;
 	}
-	notes->sent = notes->noted[0];
+	notes->latest_delivered = tp->delivered;
+	notes->acked_delivered = tp->delivered;
 }
 
-/*
- * Notes what was in flight and lost before this ACK: segments sent since the ACK before it had that
- * around them.
- */
-static __always_inline void flight_note(struct flight_notes *notes, const struct tcp_sock *tp,
-					const struct rate_sample *rs)
+SELDOM void flight_note_now(struct flight_notes *notes, const struct tcp_sock *tp,
+			    const struct rate_sample *rs, u32 delivered)
 {
-	u32 delivered = tp->delivered - rs->acked_sacked;
-	struct flight *latest = &notes->noted[notes->latest % FLIGHTS];
+	struct flight *latest;
 
-	if (delivered - latest->delivered < tp->snd_cwnd / FLIGHTS_PER_WINDOW)
-		return;
+	notes->latest_delivered = delivered;
 	notes->latest = (notes->latest + 1) % FLIGHTS;
 	latest = &notes->noted[notes->latest % FLIGHTS];
 	latest->delivered = delivered;
 	latest->in_flight = rs->prior_in_flight;
 	latest->lost = tp->lost - rs->losses;
+}
+
+/*
+ * For each ACK. Notes what was in flight and lost before it: segments sent since the ACK before it
+ * had that around them.
+ */
+static __always_inline void flight_note(struct flight_notes *notes, const struct tcp_sock *tp,
+					const struct rate_sample *rs)
+{
+	u32 delivered = tp->delivered - rs->acked_sacked;
+
+	if (unlikely(delivered - notes->latest_delivered >= tp->snd_cwnd / FLIGHTS_PER_WINDOW))
+		flight_note_now(notes, tp, rs, delivered);
+	if (rs->delivered >= 0 && rs->interval_us > 0)
+		notes->acked_delivered = rs->prior_delivered;
 }
 
 /* The verifier has to see the bounds of the place right where it is used. */
@@ -66,29 +77,28 @@ static __always_inline const struct flight *flight_at(const struct flight_notes 
 }
 
 /* Whether a note is from before the newest segment ACKed was sent. */
-static __always_inline bool flight_is_before(const struct flight_notes *notes, u32 at,
-					     const struct rate_sample *rs)
+static __always_inline bool flight_is_before(const struct flight_notes *notes, u32 at)
 {
-	return (s32)(rs->prior_delivered - flight_at(notes, at)->delivered) >= 0;
+	return (s32)(notes->acked_delivered - flight_at(notes, at)->delivered) >= 0;
 }
 
-/* Finds what was noted last when the newest segment that the ACK covers was sent. */
-static __always_inline void flight_find(struct flight_notes *notes, const struct rate_sample *rs)
+/* What was noted last when the newest segment ACKed was sent. */
+SELDOM const struct flight *flight_find(struct flight_notes *notes)
 {
 	u32 at = notes->found % FLIGHTS;
 
 	/* Mostly that of the ACK before or the next one; where it is too new, from the oldest on */
-	if (!flight_is_before(notes, at, rs))
+	if (!flight_is_before(notes, at))
 		at = (notes->latest + 1) % FLIGHTS;
 	for (u32 i = 1; i < FLIGHTS && at != notes->latest; i++) {
 		u32 next = (at + 1) % FLIGHTS;
 
-		if (!flight_is_before(notes, next, rs))
+		if (!flight_is_before(notes, next))
 			break;
 		at = next;
 	}
 	notes->found = at;
-	notes->sent = *flight_at(notes, at);
+	return flight_at(notes, at);
 }
 
 #endif

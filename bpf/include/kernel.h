@@ -44,6 +44,8 @@ typedef _Bool bool;
 #define __always_inline inline __attribute__((always_inline))
 #define KERNEL_STRUCT
 #define VERIFIED_APART static __always_inline
+#define likely(condition) __builtin_expect(!!(condition), 1)
+#define unlikely(condition) __builtin_expect(!!(condition), 0)
 #endif
 
 /* enum tcp_ca_state, include/uapi/linux/tcp.h */
@@ -287,6 +289,12 @@ static __always_inline void *inet_csk_ca(const struct sock *sk)
 
 #define ASSERT_FITS_PRIVATE_AREA(type) \
 	_Static_assert(sizeof(type) <= PRIVATE_AREA_BYTES, "the kernel gives no more")
+
+/*
+ * A function that few ACKs need. Between two ACKs the caches have seen other things, so that what
+ * an ACK costs is mostly the code that has to be fetched: what seldom runs lies elsewhere.
+ */
+#define SELDOM static __attribute__((noinline, cold, section(".text")))
 
 #define min(a, b) ((a) < (b) ? (a) : (b))
 #define max(a, b) ((a) > (b) ? (a) : (b))

@@ -94,8 +94,7 @@ static __always_inline void max_filter_shift(struct max_filter *f, struct max_sa
 	f->third = sample;
 }
 
-static __always_inline void max_filter_update(struct max_filter *f, u32 window, u32 round,
-					      u32 value)
+SELDOM void max_filter_renew(struct max_filter *f, u32 window, u32 round, u32 value)
 {
 	struct max_sample sample = {.value = value, .round = round};
 	u32 age;
@@ -121,23 +120,48 @@ static __always_inline void max_filter_update(struct max_filter *f, u32 window, 
 	}
 }
 
+/*
+ * Whether max_filter_renew() would leave the three as they are: a value below them, or one that
+ * they all had in this round, and none of them due to be renewed.
+ */
+static __always_inline bool max_filter_keeps(const struct max_filter *f, u32 window, u32 round,
+					     u32 value)
+{
+	u32 age = round - f->first.round;
+
+	if (value >= f->third.value)
+		return value == f->third.value && !age;
+	if (age > window)
+		return false;
+	return age <= window / 4 || (f->second.round != f->first.round &&
+				     (age <= window / 2 || f->third.round != f->second.round));
+}
+
+static __always_inline void max_filter_update(struct max_filter *f, u32 window, u32 round,
+					      u32 value)
+{
+	if (!max_filter_keeps(f, window, round, value))
+		max_filter_renew(f, window, round, value);
+}
+
 /* "pacing_gain * bw * (100 - BBRPacingMarginPercent) / 100", bytes per second; margin 1 % */
 static __always_inline u64 pacing_rate(const struct sock *sk, u64 bw, u32 gain)
 {
 	/* The smallest bandwidth that there is a number for: a rate of 0 is none at all. */
 	u64 rate = max(bw, 1ULL) * tcp_sk(sk)->mss_cache * gain / GAIN_ONE;
+	u64 highest = sk->sk_max_pacing_rate;
 
 	/* 8 TB/s and more would not fit. */
 	rate = min(rate, ~0ULL / USEC_PER_SEC);
 	rate = max(rate * (USEC_PER_SEC / 100 * 99) >> BW_SCALE, 1ULL);
-	return min(rate, (u64)sk->sk_max_pacing_rate);
+	return min(rate, highest);
 }
 
 /*
  * "nominal_bandwidth = InitialCwnd / (SRTT ? SRTT : 1ms)", with the window found in mid-flight.
  * Returns whether an RTT was known.
  */
-static __always_inline bool pace_at_first(struct sock *sk, u32 gain)
+SELDOM bool pace_at_first(struct sock *sk, u32 gain)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u32 srtt_us = tp->srtt_us ? max(tp->srtt_us >> 3, 1U) : USEC_PER_MSEC;

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::sync::Mutex;
 use std::thread;
 
-use kirikae_path::{PathSpec, Span, Time, bottleneck};
+use kirikae_path::{PathSpec, Span, Time, sustained_rate};
 
 use crate::clock::Clock;
 use crate::namespace::MTU;
@@ -33,12 +33,13 @@ static LEDGER: Mutex<Ledger> = Mutex::new(Ledger { measured: None, claimed: 0.0 
 pub(crate) struct Reservation(f64);
 
 impl Reservation {
-    /// Claims what the path needs when both its directions are full of the largest packets. A
-    /// direction without a rate claims nothing: only its report can tell whether it was held.
+    /// Claims what the path needs when both its directions are full of the largest packets, in the
+    /// busiest second of a rate that varies. A direction without a rate claims nothing: only its
+    /// report can tell whether it was held.
     pub(crate) fn claim(path: &PathSpec, label: &str) -> Result<Reservation, Error> {
         let needed: f64 = [&path.forward, &path.backward]
             .into_iter()
-            .filter_map(|direction| bottleneck(direction))
+            .filter_map(|direction| sustained_rate(direction))
             .map(packets_per_second)
             .sum();
         let mut ledger = LEDGER.lock().expect("no claim panics");

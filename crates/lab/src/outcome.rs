@@ -19,8 +19,8 @@ pub struct Outcome {
     pub comparisons: Vec<Comparison>,
     /// Whether a signal ended the run before its schedule did.
     pub interrupted: bool,
-    /// Where the records are.
-    pub records: PathBuf,
+    /// Where the records are, if any were asked for.
+    pub records: Option<PathBuf>,
 }
 
 /// All contenders of one scenario.
@@ -38,6 +38,8 @@ pub(crate) struct Measured {
     pub sent: Vec<Sent>,
     /// Bursts that arrived complete, in order.
     pub arrivals: Vec<Arrival>,
+    /// The switches of its connection, in order of time.
+    pub switches: Vec<Switch>,
     /// The sender's port.
     pub port: u16,
     /// What the path did.
@@ -95,7 +97,6 @@ impl Comparison {
     pub(crate) fn new(
         scenario: &Scenario,
         measured: &mut impl Iterator<Item = Measured>,
-        switches: &[Switch],
         interrupted: bool,
     ) -> Comparison {
         let performances = scenario
@@ -103,9 +104,7 @@ impl Comparison {
             .iter()
             .zip(measured)
             .map(|(&contender, measured)| {
-                let own = |switch: &&Switch| switch.local.port() == measured.port;
-                let switches = switches.iter().filter(own).cloned().collect();
-                Performance::new(scenario, contender, measured, switches, interrupted)
+                Performance::new(scenario, contender, measured, interrupted)
             })
             .collect();
         Comparison { scenario: scenario.clone(), performances }
@@ -117,12 +116,12 @@ impl Performance {
         scenario: &Scenario,
         contender: Contender,
         measured: Measured,
-        switches: Vec<Switch>,
         interrupted: bool,
     ) -> Performance {
         let workload = &scenario.workload;
         let bound = Bound::new(&scenario.path);
         let lost = lost(&measured);
+        let switches = &measured.switches;
         let burst = |sent: &Sent| {
             let arrival = measured.arrivals.get(sent.index as usize);
             let until = arrival.map_or(u64::MAX, |arrival| arrival.last_ns);
@@ -139,7 +138,13 @@ impl Performance {
         let bursts: Vec<Burst> = measured.sent.iter().map(burst).collect();
         let finished = bursts.iter().filter(|burst| !burst.warmup && burst.delivery.is_some());
         let unfinished = if interrupted { 0 } else { workload.count - finished.count() as u32 };
-        Performance { contender, bursts, unfinished, switches, report: measured.report }
+        Performance {
+            contender,
+            bursts,
+            unfinished,
+            switches: measured.switches,
+            report: measured.report,
+        }
     }
 
     /// The arrivals of all bursts that count, with their numbers.

@@ -61,7 +61,9 @@ pub fn render(outcome: &Outcome, colour: bool) -> String {
     if outcome.interrupted {
         text += "INTERRUPTED: the figures are of the bursts that had arrived until then.\n";
     }
-    writeln!(text, "Records: {}", outcome.records.display()).expect("writing to a string");
+    if let Some(records) = &outcome.records {
+        writeln!(text, "Records: {}", records.display()).expect("writing to a string");
+    }
     text
 }
 

@@ -16,8 +16,8 @@ pub struct Summary {
     pub scenarios: Vec<ScenarioSummary>,
     /// Whether a signal ended the run before its schedule did.
     pub interrupted: bool,
-    /// Where the records are.
-    pub records: PathBuf,
+    /// Where the records are, if any were asked for.
+    pub records: Option<PathBuf>,
 }
 
 /// One scenario in numbers.

@@ -48,6 +48,9 @@ const TIMES: &str = r#"a time from "1 ns" to "60 min" in ns, us, ms, s or min, s
 const RATES: &str = r#"a rate from "1 bit/s" to "100 Gbit/s" in bit/s, kbit/s, Mbit/s or Gbit/s, such as "10 Mbit/s""#;
 const QUEUES: &str = r#"a number of packets or a size, at least 1, such as "100 packets" or "64 KiB" (B, kB, MB, KiB, MiB)"#;
 
+const ELEMENTS: &str = "delay, jitter, recorded-delay, rate, adaptive-modulation, link-change, \
+                        loss, gilbert-elliott, run-loss, listed-loss, arq, outage";
+
 fn contenders() -> String {
     let names: Vec<&str> = Contender::all().iter().map(|contender| contender.name()).collect();
     names.join(", ")
@@ -64,7 +67,7 @@ fn unknown_keys() {
     assert_refused(
         "seed = 1",
         "seed = 1\ncolour = 3",
-        "x.toml:3: colour: unknown key; allowed: title, seed, workload, path, bench",
+        "x.toml:3: colour: unknown key; allowed: title, seed, workload, path, stack, bench",
     );
     assert_refused(
         "probability = 0.01",
@@ -98,8 +101,7 @@ fn missing_keys() {
     assert_refused(
         "element = \"loss\"\n",
         "",
-        "x.toml:7: path.forward[0].element: missing required key; allowed: delay, rate, loss, \
-         gilbert-elliott, listed-loss",
+        &format!("x.toml:7: path.forward[0].element: missing required key; allowed: {ELEMENTS}"),
     );
 }
 
@@ -167,7 +169,9 @@ fn unknown_elements_and_contenders() {
     assert_refused(
         r#""loss""#,
         r#""los""#,
-        r#"x.toml:8: path.forward[0].element: found "los"; allowed: delay, rate, loss, gilbert-elliott, listed-loss (did you mean loss?)"#,
+        &format!(
+            r#"x.toml:8: path.forward[0].element: found "los"; allowed: {ELEMENTS} (did you mean loss?)"#
+        ),
     );
     let names = contenders();
     assert_refused(
@@ -192,6 +196,140 @@ fn unknown_elements_and_contenders() {
         "[\"cubic\"]\nperiod = \"200\"",
         &format!(r#"x.toml:19: bench.period: found "200"; allowed: "round-trip" or {TIMES}"#),
     );
+}
+
+/// The message for a scenario whose first element has these lines instead, the first of which is
+/// line 8, with what stands in the file `recording` beside it.
+fn element_refusal(element: &str, recording: &str) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("recording"), recording).unwrap();
+    let file = directory.path().join("x.toml");
+    let good = "element = \"loss\"\nprobability = 0.01\n";
+    fs::write(&file, GOOD.replace(good, element)).unwrap();
+    let refusal = Scenario::load(&file).expect_err(element).to_string();
+    refusal.replace(&format!("{}/", directory.path().display()), "")
+}
+
+#[test]
+fn paths_that_deliver_nothing() {
+    for (element, message) in [
+        (
+            "element = \"loss\"\nprobability = 1\n",
+            "x.toml:9: path.forward[0].probability: found 1; allowed: below 1, so that something is \
+             delivered",
+        ),
+        (
+            "element = \"gilbert-elliott\"\np = 0.1\nr = 0\nk = 1\nh = 0\n",
+            "x.toml:11: path.forward[0].k: found 1; allowed: with the others such that something is \
+             delivered in the long run",
+        ),
+        (
+            "element = \"outage\"\nintervals = [{ from = \"0 s\", to = \"9 s\" }]\nevery = \"9 s\"\n",
+            "x.toml:10: path.forward[0].every: found 9.000000000 s; allowed: longer than the \
+             intervals, so that the outage ends",
+        ),
+        (
+            "element = \"rate\"\nqueue = \"9 packets\"\nsteps = [{ at = \"0 s\", rate = \"none\" }]\n",
+            "x.toml:10: path.forward[0].steps: found 0 bit/s; allowed: at least 1 bit/s",
+        ),
+        (
+            "element = \"arq\"\nloss = 1\nretries = 3\nretry-delay = \"1 ms\"\n",
+            "x.toml:9: path.forward[0].loss: found 1; allowed: below 1, so that something is \
+             delivered",
+        ),
+        (
+            "element = \"rate\"\nrate = \"1 Mbit/s\"\nqueue = \"9 packets\"\n\
+             retries = { limit = 7, p = 0, r = 1, k = 0, h = 1 }\n",
+            "x.toml:11: path.forward[0].retries.k: found 0; allowed: with the others such that \
+             something is delivered in the long run",
+        ),
+    ] {
+        assert_eq!(element_refusal(element, ""), message);
+    }
+}
+
+#[test]
+fn recordings_that_are_none() {
+    const RATE: &str = "element = \"rate\"\nqueue = \"9 packets\"\nfile = \"recording\"\n";
+    const DELAY: &str = "element = \"recorded-delay\"\nfile = \"recording\"\n";
+    for (element, recording, message) in [
+        (
+            RATE,
+            "1\n5\n4\n",
+            "recording:3: found 4; allowed: whole milliseconds from the start, not before the line \
+             above",
+        ),
+        (
+            RATE,
+            "",
+            "recording:1: found no opportunity after 0 ms; allowed: at least one line above 0",
+        ),
+        (
+            DELAY,
+            "0 5\n1 x\n",
+            "recording:2: found 1 x; allowed: a time after that of the line above, and a delay of at \
+             most a day, both in ms",
+        ),
+    ] {
+        assert_eq!(element_refusal(element, recording), message);
+    }
+    let missing = element_refusal("element = \"recorded-delay\"\nfile = \"no\"\n", "");
+    assert_eq!(
+        missing,
+        "x.toml:9: path.forward[0].file: cannot read no (No such file or directory (os error 2)); \
+         allowed: a text file, named as seen from the scenario file"
+    );
+}
+
+#[test]
+fn parts_of_elements() {
+    for (element, message) in [
+        (
+            "element = \"rate\"\nrate = \"1 Mbit/s\"\nfile = \"recording\"\nqueue = \"9 packets\"\n",
+            r#"x.toml:10: path.forward[0].file: found "recording"; allowed: one of rate, steps and file"#,
+        ),
+        (
+            "element = \"rate\"\nqueue = \"9 packets\"\n",
+            &format!(
+                "x.toml:7: path.forward[0].rate: missing required key; allowed: {RATES}; or steps, or file"
+            ),
+        ),
+        (
+            "element = \"rate\"\nrate = \"1 Mbit/s\"\nqueue = \"9 packets\"\ncodel = { targt = \"5 ms\" }\n",
+            "x.toml:11: path.forward[0].codel.targt: unknown key; allowed: target, interval, mark (did you mean target?)",
+        ),
+        (
+            "element = \"rate\"\nrate = \"1 Mbit/s\"\nqueue = \"9 packets\"\n\
+             cross = { rate = \"1 Mbit/s\", packet = \"1 MB\" }\n",
+            r#"x.toml:11: path.forward[0].cross.packet: found 1000000; allowed: 20 to 65535 bytes"#,
+        ),
+        (
+            "element = \"rate\"\nrate = \"1 Mbit/s\"\nqueue = \"9 packets\"\n\
+             cross = { rate = \"1 Mbit/s\", on = \"1 s\" }\n",
+            &format!(
+                "x.toml:11: path.forward[0].cross.off: missing required key; allowed: {TIMES}"
+            ),
+        ),
+        (
+            "element = \"rate\"\nrate = \"1 Mbit/s\"\nqueue = \"9 packets\"\ncodel = { mark = 1 }\n",
+            "x.toml:11: path.forward[0].codel.mark: found 1; allowed: true or false",
+        ),
+        (
+            "element = \"run-loss\"\nbegin = 0.1\nlengths = [{ packets = 0, weight = 1 }]\n",
+            "x.toml:10: path.forward[0].lengths[0].packets: found 0; allowed: a whole number from 1 to 1000000",
+        ),
+        (
+            "element = \"jitter\"\ndelay = \"1 ms\"\njitter = \"1 ms\"\norder = \"fre\"\n",
+            r#"x.toml:11: path.forward[0].order: found "fre"; allowed: kept, free (did you mean free?)"#,
+        ),
+        (
+            "element = \"link-change\"\nqueue = \"9 packets\"\n\
+             links = [{ at = \"1 s\", rate = \"1 Mbit/s\", delay = \"1 ms\" }]\n",
+            "x.toml:10: path.forward[0].links: found no such link; allowed: a first link at 0 s, without silence",
+        ),
+    ] {
+        assert_eq!(element_refusal(element, ""), message);
+    }
 }
 
 #[test]
@@ -245,4 +383,28 @@ fn scenarios_that_ship_are_good_and_name_what_they_are() {
     titles.sort();
     titles.dedup();
     assert_eq!(titles.len(), 8);
+}
+
+#[test]
+fn stacks() {
+    let with = |stack: &str| format!("seed = 1\n[stack]\n{stack}");
+    let refused = |stack: &str, message: &str| assert_refused("seed = 1", &with(stack), message);
+    refused(
+        "profile = \"linux-5\"",
+        "x.toml:4: stack.profile: found \"linux-5\"; allowed: linux-6, linux-2.6.33 (did you mean \
+         linux-6?)",
+    );
+    refused("sack = 1", "x.toml:4: stack.sack: found 1; allowed: true or false");
+    refused(
+        "initial_window = 0",
+        "x.toml:4: stack.initial_window: found 0; allowed: a whole number from 1 to 1000",
+    );
+    refused(
+        "rto_min = \"200\"",
+        &format!("x.toml:4: stack.rto_min: found \"200\"; allowed: {TIMES}"),
+    );
+    assert!(
+        refusal("seed = 1", &with("rack = true"))
+            .starts_with("x.toml:4: stack.rack: unknown key; allowed: profile, sack, ")
+    );
 }

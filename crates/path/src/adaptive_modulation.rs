@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::check::Unfit;
-use crate::link::{Link, check_cross};
+use crate::link::Link;
+use crate::link_spec::check_cross;
 use crate::radio::Radio;
 use crate::rate::Paced;
 use crate::{Arq, ArqSpec, CrossTrafficSpec, Element, QueueSpec, RadioSpec, stream_seed};

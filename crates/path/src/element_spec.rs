@@ -96,6 +96,14 @@ impl ElementSpec {
         }
     }
 
+    /// The highest rate in bit/s at which packets can leave for a second, `None` for any.
+    pub(crate) fn sustained_rate(&self) -> Option<u64> {
+        match self {
+            ElementSpec::Link(spec) => Some(spec.rate.sustained()),
+            _ => self.highest_rate(),
+        }
+    }
+
     pub(crate) fn check(&self) -> Result<(), Unfit> {
         match self {
             ElementSpec::Delay { delay } => check::delay("delay", *delay),

@@ -22,6 +22,7 @@ mod independent_loss;
 mod jitter;
 mod link;
 mod link_change;
+mod link_spec;
 mod listed_loss;
 mod outage;
 mod packet;
@@ -49,8 +50,8 @@ pub use element_spec::ElementSpec;
 pub use gilbert_elliott::{GilbertElliott, GilbertElliottSpec};
 pub use independent_loss::IndependentLoss;
 pub use jitter::Jitter;
-pub use link::{LinkSpec, RateSpec};
 pub use link_change::{LinkChange, LinkChangeSpec, UsedLink};
+pub use link_spec::{LinkSpec, RateSpec};
 pub use listed_loss::ListedLoss;
 pub use outage::{Outage, OutageSpec};
 pub use packet::{Ecn, Packet};
@@ -63,5 +64,7 @@ pub use recorded_rate::RecordedRate;
 pub use recording::BadLine;
 pub use retries::RetrySpec;
 pub use run_loss::{RunLoss, RunLossSpec};
-pub use spec::{Direction, DirectionSpec, PathSpec, SpecError, bottleneck, propagation};
+pub use spec::{
+    Direction, DirectionSpec, PathSpec, SpecError, bottleneck, propagation, sustained_rate,
+};
 pub use time::{Span, Time};

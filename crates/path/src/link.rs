@@ -2,103 +2,14 @@
 
 use std::collections::VecDeque;
 
-use serde::Serialize;
-
-use crate::check::{self, Unfit};
 use crate::cross_traffic::CrossTraffic;
 use crate::queue::Queue;
-use crate::rate::{Constant, Paced, Scheduled, Service, check_steps};
-use crate::recorded_rate::Opportunities;
+use crate::rate::Service;
 use crate::retries::Retries;
 use crate::{
-    CrossTrafficSpec, DropCause, Dropped, Element, Outcome, Packet, QueueSpec, RateStep,
-    RecordedRate, RetrySpec, Time, stream_seed,
+    CrossTrafficSpec, DropCause, Dropped, Ecn, Element, Outcome, Packet, QueueSpec, RetrySpec,
+    Time, stream_seed,
 };
-
-/// A link: how fast it sends, what waits before it, what else it has to carry.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LinkSpec {
-    /// How fast it sends.
-    pub rate: RateSpec,
-    /// What waits before it.
-    pub queue: QueueSpec,
-    /// Frames that are lost and sent again, if any can be.
-    pub retries: Option<RetrySpec>,
-    /// Others that share the queue and the link.
-    pub cross: Option<CrossTrafficSpec>,
-}
-
-/// How fast a link sends.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RateSpec {
-    /// In bit/s, at least 1.
-    Constant(u64),
-    /// Steps in order of time, the first at 0, the last not to 0 bit/s.
-    Scheduled(Vec<RateStep>),
-    /// As recorded.
-    Recorded(RecordedRate),
-}
-
-impl RateSpec {
-    /// The highest rate that it ever has, in bit/s.
-    pub fn highest(&self) -> u64 {
-        match self {
-            RateSpec::Constant(bits_per_second) => *bits_per_second,
-            RateSpec::Scheduled(steps) => {
-                steps.iter().map(|step| step.bits_per_second).max().unwrap_or(0)
-            }
-            RateSpec::Recorded(recorded) => recorded.peak(),
-        }
-    }
-
-    fn check(&self) -> Result<(), Unfit> {
-        match self {
-            RateSpec::Constant(bits_per_second) => check::rate("rate", *bits_per_second),
-            RateSpec::Scheduled(steps) => check_steps(steps),
-            RateSpec::Recorded(_) => Ok(()),
-        }
-    }
-}
-
-impl LinkSpec {
-    /// A link with nothing but a rate and a queue.
-    pub fn new(rate: RateSpec, queue: QueueSpec) -> LinkSpec {
-        LinkSpec { rate, queue, retries: None, cross: None }
-    }
-
-    pub(crate) fn check(&self) -> Result<(), Unfit> {
-        self.rate.check()?;
-        self.queue.check()?;
-        let retries = self.retries.map_or(Ok(()), |retries| retries.check());
-        retries.map_err(|unfit| unfit.within("retries"))?;
-        check_cross(self.cross)
-    }
-
-    pub(crate) fn build<P: Send + 'static>(&self, seed: u64) -> Box<dyn Element<P> + Send> {
-        match &self.rate {
-            RateSpec::Constant(bits_per_second) => {
-                Box::new(self.link(Paced::new(Constant(*bits_per_second)), seed))
-            }
-            RateSpec::Scheduled(steps) => {
-                Box::new(self.link(Paced::new(Scheduled::new(steps)), seed))
-            }
-            RateSpec::Recorded(recorded) => {
-                Box::new(self.link(Opportunities::new(recorded.clone()), seed))
-            }
-        }
-    }
-
-    fn link<P, S: Service>(&self, service: S, seed: u64) -> Link<P, S> {
-        let mut link = Link::new(service, &self.queue).shared(self.cross, seed);
-        link.retries = self.retries.map(|spec| Retries::new(spec, stream_seed(seed, &[0])));
-        link
-    }
-}
-
-pub(crate) fn check_cross(cross: Option<CrossTrafficSpec>) -> Result<(), Unfit> {
-    cross.map_or(Ok(()), |cross| cross.check()).map_err(|unfit| unfit.within("cross"))
-}
 
 /// A link with a queue before it.
 ///
@@ -138,6 +49,12 @@ impl<P, S: Service> Link<P, S> {
     /// The same link shared with others, if there are any.
     pub fn shared(mut self, cross: Option<CrossTrafficSpec>, seed: u64) -> Link<P, S> {
         self.cross = cross.map(|cross| CrossTraffic::new(cross, stream_seed(seed, &[1])));
+        self
+    }
+
+    /// The same link with frames that may be lost, if there are any.
+    pub fn retrying(mut self, retries: Option<RetrySpec>, seed: u64) -> Link<P, S> {
+        self.retries = retries.map(|retries| Retries::new(retries, stream_seed(seed, &[0])));
         self
     }
 
@@ -181,7 +98,7 @@ impl<P, S: Service> Link<P, S> {
     fn arrive_from_others(&mut self, now: Time) {
         if let Some(cross) = &mut self.cross {
             let bytes = cross.arrive();
-            let packet = Packet { number: 0, bytes, ecn: Default::default(), payload: None };
+            let packet = Packet { number: 0, bytes, ecn: Ecn::NotEct, payload: None };
             // If there is no room, nobody misses it.
             let _ = self.accept(now, packet);
         }
@@ -236,7 +153,7 @@ fn dropped<P>(packet: Packet<Option<P>>, cause: DropCause) -> Outcome<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CoDelSpec, GilbertElliottSpec, QueueLimit, Span};
+    use crate::{CoDelSpec, GilbertElliottSpec, LinkSpec, QueueLimit, RateSpec, Span};
 
     /// 8 kb/s: a byte takes 1 ms.
     fn slow(queue: QueueSpec) -> LinkSpec {

@@ -53,22 +53,33 @@ impl RecordedRate {
         Ok(RecordedRate { name: name.into(), opportunities: opportunities.into() })
     }
 
-    /// The mean rate in bit/s.
-    pub fn mean(&self) -> u64 {
-        let bits = 8 * u128::from(OPPORTUNITY) * self.opportunities.len() as u128;
-        (bits * 1_000_000_000 / u128::from(self.round().as_nanos())) as u64
-    }
-
-    /// The rate of the busiest millisecond in bit/s, as finely as the recording tells.
-    pub fn peak(&self) -> u64 {
-        let busiest = self.opportunities.chunk_by(|a, b| a == b).map(|same| same.len()).max();
-        let millisecond = busiest.expect("a recording is not empty") as u64;
-        millisecond * OPPORTUNITY * 8 * 1000
+    /// The rate of the busiest `window` in bit/s, whole milliseconds being as fine as a recording
+    /// is; the mean rate of a shorter round.
+    pub fn busiest(&self, window: Span) -> u64 {
+        let round = self.round();
+        if round <= window {
+            return rate(self.opportunities.len(), round);
+        }
+        let mut first = 0;
+        let in_window_to = |(last, at): (usize, &Time)| {
+            while *at - self.opportunities[first] >= window {
+                first += 1;
+            }
+            last + 1 - first
+        };
+        let busiest = self.opportunities.iter().enumerate().map(in_window_to).max();
+        rate(busiest.expect("a recording is not empty"), window)
     }
 
     fn round(&self) -> Span {
         *self.opportunities.last().expect("a recording is not empty") - Time::ZERO
     }
+}
+
+/// So many opportunities in that time, in bit/s.
+fn rate(opportunities: usize, time: Span) -> u64 {
+    let bits = 8 * u128::from(OPPORTUNITY) * opportunities as u128;
+    (bits * 1_000_000_000 / u128::from(time.as_nanos())) as u64
 }
 
 impl fmt::Debug for RecordedRate {
@@ -189,10 +200,13 @@ mod tests {
     }
 
     #[test]
-    fn mean_and_peak_are_those_of_the_lines() {
-        // 4 opportunities in 8 ms are 6 Mb/s; 3 in one are 36 Mb/s.
-        let recorded = recorded("2\n2\n2\n8\n");
-        assert_eq!((recorded.mean(), recorded.peak()), (6_000_000, 36_000_000));
+    fn rates_are_those_of_the_busiest_time() {
+        // 3 opportunities in one millisecond are 36 Mb/s, 4 in the 3 ms from 2 to 4 16 Mb/s, and 5 in
+        // all 8 ms 7.5 Mb/s.
+        let recorded = recorded("2\n2\n2\n4\n8\n");
+        let busiest = |ms| recorded.busiest(Span::from_millis(ms));
+        assert_eq!([1, 2, 3].map(busiest), [36_000_000, 18_000_000, 16_000_000]);
+        assert_eq!([8, 1000].map(busiest), [7_500_000; 2]);
     }
 
     #[test]

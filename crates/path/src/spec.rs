@@ -105,6 +105,12 @@ pub fn bottleneck(direction: &[ElementSpec]) -> Option<u64> {
     direction.iter().filter_map(ElementSpec::highest_rate).min()
 }
 
+/// The most that a direction carries for a second, in bit/s, or `None` if nothing limits it: as
+/// [`bottleneck`], but of a recorded rate the busiest second.
+pub fn sustained_rate(direction: &[ElementSpec]) -> Option<u64> {
+    direction.iter().filter_map(ElementSpec::sustained_rate).min()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

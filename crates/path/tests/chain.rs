@@ -1,8 +1,10 @@
 //! Whole chains: order, conservation, determinism, and independence of how the driver calls.
 
 use kirikae_path::{
-    Chain, Direction, DirectionSpec, DropCause, Ecn, ElementSpec, GilbertElliottSpec, PathSpec,
-    QueueLimit, Span, Time,
+    AdaptiveModulationSpec, ArqSpec, Chain, CoDelSpec, CrossTrafficSpec, Direction, DirectionSpec,
+    DropCause, Ecn, ElementSpec, GilbertElliottSpec, LinkChangeSpec, LinkSpec, Movement, Order,
+    OutageSpec, PathLoss, PathSpec, QueueLimit, QueueSpec, RadioSpec, RateSpec, RateStep,
+    RecordedDelays, RecordedRate, RetrySpec, RunLossSpec, Span, Time, Turns, UsedLink,
 };
 use proptest::prelude::*;
 
@@ -154,50 +156,254 @@ fn time_going_back_panics() {
     chain.advance(Time::from_nanos(1), |_, _| ());
 }
 
+fn any_queue() -> impl Strategy<Value = QueueSpec> {
+    let limit = || {
+        prop_oneof![
+            (0u64..6).prop_map(QueueLimit::Packets),
+            (0u64..2_000).prop_map(QueueLimit::Bytes),
+        ]
+    };
+    let codel = (1u64..500, 1u64..2_000, any::<bool>()).prop_map(|(target, interval, mark)| {
+        let (target, interval) = (Span::from_nanos(target), Span::from_nanos(interval));
+        CoDelSpec { target, interval, mark }
+    });
+    let parts = (limit(), proptest::option::of(limit()), proptest::option::of(codel));
+    parts.prop_map(|(limit, mark, codel)| QueueSpec { limit, mark, codel, reorder_interval: None })
+}
+
+fn any_rate() -> impl Strategy<Value = RateSpec> {
+    let bits_per_second = || 1_000_000u64..20_000_000_000;
+    let step = (1u64..5_000, bits_per_second());
+    let recording = "0\n1\n1\n3\n";
+    prop_oneof![
+        bits_per_second().prop_map(RateSpec::Constant),
+        (bits_per_second(), step).prop_map(|(first, (at, second))| {
+            let step = |at, bits_per_second| RateStep { at: Time::from_nanos(at), bits_per_second };
+            RateSpec::Scheduled(vec![step(0, first), step(at, 0), step(2 * at, second)])
+        }),
+        Just(RateSpec::Recorded(RecordedRate::parse("test", recording).unwrap())),
+    ]
+}
+
+fn any_link_change() -> impl Strategy<Value = ElementSpec> {
+    (any_queue(), 1u64..5_000, 0u64..3_000, 0u64..1_000).prop_map(|(queue, at, silence, delay)| {
+        let link = |at, silence, bits_per_second| UsedLink {
+            at: Time::from_nanos(at),
+            silence: Span::from_nanos(silence),
+            bits_per_second,
+            delay: Span::from_nanos(delay),
+        };
+        let links = vec![link(0, 0, 8_000_000_000), link(at, silence, 800_000_000)];
+        ElementSpec::LinkChange(LinkChangeSpec { queue, links })
+    })
+}
+
+/// A radio link 20 m to 2 km from its base station.
+fn any_radio() -> impl Strategy<Value = ElementSpec> {
+    (any_queue(), 0u32..4, 0u64..3_000).prop_map(|(queue, retries, retry_delay)| {
+        let radio = RadioSpec {
+            fastest_bits_per_second: 18_000_000_000,
+            budget_db: 155.0,
+            path_loss: PathLoss {
+                frequency_mhz: 2000.0,
+                base_height_m: 30.0,
+                mobile_height_m: 1.5,
+                metropolitan: false,
+            },
+            movement: Movement { radius_km: 2.0, slowest_kmh: 1.0, fastest_kmh: 20.0 },
+        };
+        let arq = ArqSpec { retries, retry_delay: Span::from_nanos(retry_delay) };
+        let spec = AdaptiveModulationSpec { radio, arq, queue, cross: None };
+        ElementSpec::AdaptiveModulation(spec)
+    })
+}
+
+/// Any element that keeps the order of packets.
 fn any_element() -> impl Strategy<Value = ElementSpec> {
-    let limit = prop_oneof![
-        (0u64..6).prop_map(QueueLimit::Packets),
-        (0u64..2_000).prop_map(QueueLimit::Bytes),
-    ];
+    let channel = (0.0..=1.0, 0.01..=1.0, 0.01..=1.0, 0.0..=1.0)
+        .prop_map(|(p, r, k, h)| GilbertElliottSpec { p, r, k, h });
+    let retries =
+        (channel.clone(), 0u32..4).prop_map(|(channel, limit)| RetrySpec { channel, limit });
+    let outage = (0u64..2_000, 1u64..2_000, any::<bool>(), any::<bool>());
     prop_oneof![
         (0u64..3_000).prop_map(delay),
-        (1_000_000u64..20_000_000_000, limit)
-            .prop_map(|(bits_per_second, limit)| ElementSpec::Rate { bits_per_second, limit }),
+        (0u64..3_000, 0u64..3_000).prop_map(|(least, more)| ElementSpec::Jitter {
+            delay: Span::from_nanos(least),
+            jitter: Span::from_nanos(more),
+            order: Order::Kept,
+        }),
+        Just(ElementSpec::RecordedDelay {
+            delays: RecordedDelays::parse("test", "0 0.002\n0.003 0.0005\n").unwrap(),
+            order: Order::Kept,
+        }),
+        (any_rate(), any_queue(), proptest::option::of(retries)).prop_map(
+            |(rate, queue, retries)| {
+                ElementSpec::Link(LinkSpec { rate, queue, retries, cross: None })
+            }
+        ),
+        any_link_change(),
+        any_radio(),
         (0.0..1.0).prop_map(|probability| ElementSpec::Loss { probability }),
-        (0.0..=1.0, 0.0..=1.0, 0.0..=1.0, 0.0..=1.0).prop_map(|(p, r, k, h)| {
-            ElementSpec::GilbertElliott(GilbertElliottSpec { p, r, k, h })
+        channel.prop_map(ElementSpec::GilbertElliott),
+        (0.0..=1.0, 1u64..5).prop_map(|(begin, length)| {
+            ElementSpec::RunLoss(RunLossSpec { begin, lengths: vec![(1, 1.0), (length, 0.5)] })
         }),
         proptest::collection::vec(0u64..60, 0..5)
             .prop_map(|packets| ElementSpec::ListedLoss { packets }),
+        (0.0..1.0, 0u32..4, 0u64..3_000).prop_map(|(loss, retries, delay)| ElementSpec::Arq {
+            loss,
+            arq: ArqSpec { retries, retry_delay: Span::from_nanos(delay) },
+        }),
+        outage.prop_map(|(from, length, repeats, hold)| {
+            let intervals = vec![(Time::from_nanos(from), Time::from_nanos(from + length))];
+            let every = repeats.then(|| Span::from_nanos(from + length + 100));
+            ElementSpec::Outage(OutageSpec { intervals, every, hold })
+        }),
     ]
+}
+
+/// Any element that may let packets overtake each other.
+fn any_reordering_element() -> impl Strategy<Value = ElementSpec> {
+    prop_oneof![
+        (0u64..3_000).prop_map(|more| ElementSpec::Jitter {
+            delay: Span::ZERO,
+            jitter: Span::from_nanos(more),
+            order: Order::Free,
+        }),
+        (any_rate(), any_queue(), 1u32..4).prop_map(|(rate, queue, interval)| {
+            let queue = QueueSpec { reorder_interval: Some(interval), ..queue };
+            ElementSpec::Link(LinkSpec::new(rate, queue))
+        }),
+    ]
+}
+
+fn any_arrivals() -> impl Strategy<Value = Vec<Arrival>> {
+    proptest::collection::vec((0u64..500, 20u32..1500), 0..60)
+}
+
+/// Every packet that entered has left once, and times do not go back.
+fn assert_conserved(departures: &[Departure], arrivals: &[Arrival]) {
+    let mut numbers: Vec<u64> = departures.iter().map(|(_, number, _)| *number).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..arrivals.len() as u64).collect::<Vec<_>>());
+    assert!(departures.is_sorted_by_key(|(at, _, _)| *at));
+}
+
+/// Others that take a part of the link. They send for ever, so the chain never falls silent.
+#[test]
+fn with_cross_traffic_packets_are_neither_invented_nor_lost_uncounted() {
+    let turns = Turns { on: Span::from_nanos(900), off: Span::from_nanos(700), exponential: true };
+    let cross =
+        CrossTrafficSpec { bits_per_second: 6_000_000_000, packet_bytes: 100, turns: Some(turns) };
+    let codel =
+        CoDelSpec { target: Span::from_nanos(200), interval: Span::from_nanos(900), mark: false };
+    let queue = QueueSpec { codel: Some(codel), ..QueueSpec::drop_tail(QueueLimit::Packets(10)) };
+    let rate = RateSpec::Constant(8_000_000_000);
+    let link = ElementSpec::Link(LinkSpec { rate, queue, retries: None, cross: Some(cross) });
+    let mut chain = chain(vec![link, delay(500)], 1);
+    let (mut numbers, mut causes) = (Vec::new(), std::collections::BTreeMap::new());
+    let mut sink = |_, fate: Result<kirikae_path::Packet<()>, kirikae_path::Dropped<()>>| {
+        let (number, cause) = match fate {
+            Ok(packet) => (packet.number, None),
+            Err(dropped) => (dropped.packet.number, Some(dropped.cause)),
+        };
+        numbers.push(number);
+        *causes.entry(cause).or_insert(0) += 1;
+    };
+    let mut now = Time::ZERO;
+    for n in 0..20_000 {
+        now += Span::from_nanos(n % 5 * 60);
+        chain.enqueue(now, 100, Ecn::NotEct, (), &mut sink);
+    }
+    chain.advance(now + Span::from_nanos(100_000), &mut sink);
+    assert_eq!(chain.inside(), 0);
+    assert!(chain.next().is_some());
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..20_000).collect::<Vec<_>>());
+    let met = |cause| causes.get(&cause).copied().unwrap_or(0) > 100;
+    assert!(
+        met(None) && met(Some(DropCause::QueueFull)) && met(Some(DropCause::CoDel)),
+        "{causes:?}"
+    );
+}
+
+#[test]
+fn marks_reach_the_end_of_the_chain() {
+    let queue = QueueSpec {
+        mark: Some(QueueLimit::Packets(1)),
+        ..QueueSpec::drop_tail(QueueLimit::Packets(9))
+    };
+    let link = ElementSpec::Link(LinkSpec::new(RateSpec::Constant(8_000_000_000), queue));
+    let mut chain = chain(vec![link, delay(500)], 1);
+    let mut ecn = Vec::new();
+    for offered in [Ecn::Ect, Ecn::Ect, Ecn::Ect, Ecn::NotEct] {
+        chain.enqueue(Time::ZERO, 100, offered, (), |_, _| ());
+    }
+    chain.advance(Time::from_nanos(10_000), |_, fate| ecn.push(fate.unwrap().ecn));
+    // One is sent at once and one may wait.
+    assert_eq!(ecn, [Ecn::Ect, Ecn::Ect, Ecn::Ce, Ecn::NotEct]);
 }
 
 proptest! {
     #[test]
     fn every_packet_leaves_once_in_order_and_in_time(
         direction in proptest::collection::vec(any_element(), 0..5),
-        arrivals in proptest::collection::vec((0u64..500, 20u32..1500), 0..60),
+        arrivals in any_arrivals(),
         seed: u64,
     ) {
         let departures = run(chain(direction, seed), &arrivals, None);
-        let mut numbers: Vec<u64> = departures.iter().map(|(_, number, _)| *number).collect();
-        numbers.sort_unstable();
-        prop_assert_eq!(numbers, (0..arrivals.len() as u64).collect::<Vec<_>>());
-        prop_assert!(departures.is_sorted_by_key(|(at, _, _)| *at));
-        // None of these elements reorders.
+        assert_conserved(&departures, &arrivals);
         let delivered = departures.iter().filter(|(_, _, cause)| cause.is_none());
         prop_assert!(delivered.map(|(_, number, _)| number).is_sorted());
     }
 
     #[test]
+    fn reordering_invents_and_loses_nothing(
+        direction in proptest::collection::vec(any_reordering_element(), 1..4),
+        arrivals in any_arrivals(),
+        seed: u64,
+    ) {
+        assert_conserved(&run(chain(direction, seed), &arrivals, None), &arrivals);
+    }
+
+    #[test]
     fn how_often_the_driver_calls_changes_nothing(
-        arrivals in proptest::collection::vec((0u64..300, 20u32..200), 0..60),
+        direction in proptest::collection::vec(
+            prop_oneof![3 => any_element(), 1 => any_reordering_element()],
+            0..4,
+        ),
+        arrivals in any_arrivals(),
         cadence in 1u64..2_000,
         seed: u64,
     ) {
-        let run = |cadence| run(chain(lossy_bottleneck(), seed), &arrivals, cadence);
+        let run = |cadence| run(chain(direction.clone(), seed), &arrivals, cadence);
         let rarely = run(None);
-        prop_assert_eq!(&rarely, &run(Some(Span::from_nanos(1))));
+        prop_assert_eq!(&rarely, &run(None));
+        prop_assert_eq!(&rarely, &run(Some(Span::from_nanos(7))));
         prop_assert_eq!(&rarely, &run(Some(Span::from_nanos(cadence))));
+    }
+
+    #[test]
+    fn channels_lose_the_same_packets_however_they_are_sent(
+        probability in 0.0..0.9,
+        retries in 0u32..4,
+        seed: u64,
+    ) {
+        let arq = ArqSpec { retries, retry_delay: Span::from_nanos(50) };
+        let runs = RunLossSpec { begin: probability, lengths: vec![(1, 1.0), (4, 1.0)] };
+        let channel = GilbertElliottSpec { p: probability, r: 0.5, k: 1.0, h: 0.1 };
+        let retries = Some(RetrySpec { channel, limit: retries });
+        let queue = QueueSpec::drop_tail(QueueLimit::Packets(1_000));
+        let rate = RateSpec::Constant(8_000_000_000);
+        let direction = || vec![
+            ElementSpec::RunLoss(runs.clone()),
+            ElementSpec::Arq { loss: probability, arq },
+            ElementSpec::Link(LinkSpec { retries, ..LinkSpec::new(rate.clone(), queue.clone()) }),
+        ];
+        let lost = |gap| {
+            let departures = run(chain(direction(), seed), &[(gap, 100); 300], None);
+            lost_numbers(departures)
+        };
+        prop_assert_eq!(lost(0), lost(5_000));
     }
 }

@@ -12,8 +12,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use kirikae_agent::{Algorithms, Period, candidates};
+use kirikae_agent::{Algorithms, Period, Switch, candidates};
 use kirikae_algorithms::Algorithm;
+use kirikae_tcp::Profile;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::error::{Error, While};
@@ -46,6 +47,7 @@ pub struct Options {
 /// cannot hold, records that cannot be written, and anything that breaks on the way.
 pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> {
     let period = common_period(scenarios)?;
+    refuse_stacks(scenarios)?;
     host::check(scenarios)?;
     host::clean()?;
     let interruption = Interruption::listen()?;
@@ -66,18 +68,35 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
 
     let records = Records::create(&options.output, scenarios)?;
     let cgroup = switcher.as_ref().map(|switcher| switcher.cgroup().to_owned());
-    let measured = run_all(trials, scenarios, &cgroup.unwrap_or_default(), &interruption.0)?;
+    let mut measured = run_all(trials, scenarios, &cgroup.unwrap_or_default(), &interruption.0)?;
     let switches = switcher.map_or(Ok(Vec::new()), Switcher::finish)?;
 
     let interrupted = interruption.0.load(Ordering::Relaxed);
+    for measured in &mut measured {
+        let own = |switch: &&Switch| switch.local.port() == measured.port;
+        measured.switches = switches.iter().filter(own).cloned().collect();
+    }
     let mut measured = measured.into_iter();
     let comparisons = scenarios
         .iter()
-        .map(|scenario| Comparison::new(scenario, &mut measured, &switches, interrupted))
+        .map(|scenario| Comparison::new(scenario, &mut measured, interrupted))
         .collect();
-    let outcome = Outcome { comparisons, interrupted, records: records.directory().to_owned() };
+    let outcome =
+        Outcome { comparisons, interrupted, records: Some(records.directory().to_owned()) };
     records.write(&outcome, &algorithms)?;
     Ok(outcome)
+}
+
+/// The real kernel's TCP is as it is.
+fn refuse_stacks(scenarios: &[Scenario]) -> Result<(), Error> {
+    match scenarios.iter().find(|scenario| scenario.stack != Profile::linux_6()) {
+        None => Ok(()),
+        Some(scenario) => Err(Error::Incompatible(format!(
+            "{}: stack: a profile for the simulator; allowed where the kernel's own TCP runs: no \
+             [stack]",
+            scenario.file.display(),
+        ))),
+    }
 }
 
 /// Every algorithm that a contender is or may be switched to.

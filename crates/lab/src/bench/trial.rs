@@ -114,7 +114,13 @@ impl<'a> Trial<'a> {
         });
         farewell?;
         let report = self.emulated.finish()?;
-        Ok(Measured { sent: sent?, arrivals: received?, port: self.port, report })
+        Ok(Measured {
+            sent: sent?,
+            arrivals: received?,
+            switches: Vec::new(),
+            port: self.port,
+            report,
+        })
     }
 
     fn assignment(&self, start_ns: u64, deadline_ns: u64, cgroup: &Path) -> Assignment {

@@ -8,12 +8,14 @@ mod path;
 mod quantity;
 mod refusal;
 mod section;
+mod stack;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kirikae_agent::Period;
 use kirikae_path::PathSpec;
+use kirikae_tcp::Profile;
 use serde::{Serialize, Serializer};
 
 pub use contender::Contender;
@@ -36,6 +38,8 @@ pub struct Scenario {
     pub workload: Workload,
     /// What packets meet on their way.
     pub path: PathSpec,
+    /// How the hosts' TCP behaves in the simulator; a real kernel is as it is.
+    pub stack: Profile,
     /// What is compared, in the order of the table's rows.
     pub contenders: Vec<Contender>,
     /// How long the switcher counts before it updates its rates.
@@ -52,7 +56,7 @@ impl Scenario {
         let source = Source::read(file)?;
         let table = source.root()?;
         let root = Section::root(&source, &table);
-        root.allow(&["title", "seed", "workload", "path", "bench"])?;
+        root.allow(&["title", "seed", "workload", "path", "stack", "bench"])?;
 
         const TITLE: &str = "a line of text that is not empty";
         let title = root.required("title", TITLE)?;
@@ -63,6 +67,7 @@ impl Scenario {
         let seed = root.required("seed", "a whole number, such as 1")?.whole(0..=u64::MAX)?;
         let workload = workload(&root)?;
         let path = path::read(&root)?;
+        let stack = stack::read(&root)?;
         let (contenders, period) = bench(&root)?;
         Ok(Scenario {
             file: file.to_owned(),
@@ -70,6 +75,7 @@ impl Scenario {
             seed,
             workload,
             path,
+            stack,
             contenders,
             period,
         })

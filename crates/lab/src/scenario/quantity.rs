@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kirikae_path::{QueueLimit, Span};
+use kirikae_path::{QueueLimit, Span, Time};
 
 /// A kind of quantity: how it is written, and what is said where it is not.
 pub(super) trait Quantity: Sized {
@@ -52,6 +52,15 @@ impl Quantity for Span {
     }
 }
 
+impl Quantity for Time {
+    const ALLOWED: &str =
+        r#"a time from "0 s" to "10000 min" in ns, us, ms, s or min, such as "10 s""#;
+
+    fn parse(text: &str) -> Option<Self> {
+        whole(scaled(text, &SECONDS)? * 1e9, 0, 600_000_000_000_000).map(Time::from_nanos)
+    }
+}
+
 /// Bits in a second.
 pub(super) struct Rate(pub u64);
 
@@ -86,6 +95,30 @@ impl Quantity for QueueLimit {
     }
 }
 
+/// Kinds of quantity that have one unit: name, unit, what is allowed.
+macro_rules! quantities {
+    ($($name:ident $unit:literal $allowed:literal)*) => {$(
+        #[doc = concat!("In ", $unit, ".")]
+        pub(super) struct $name(pub f64);
+
+        impl Quantity for $name {
+            const ALLOWED: &str = $allowed;
+
+            fn parse(text: &str) -> Option<Self> {
+                scaled(text, &[($unit, 1.0)]).map($name)
+            }
+        }
+    )*};
+}
+
+quantities! {
+    Megahertz "MHz" r#"a frequency in MHz, such as "2000 MHz""#
+    Metres "m" r#"a height in m, such as "30 m""#
+    Kilometres "km" r#"a distance in km, such as "2 km""#
+    KilometresPerHour "km/h" r#"a speed in km/h, such as "20 km/h""#
+    Decibels "dB" r#"a ratio in dB, such as "160 dB""#
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,6 +141,10 @@ mod tests {
         for text in ["0 Mbit/s", "10 Mb/s", "10 MB/s", "200 Gbit/s", "0.4 bit/s"] {
             assert!(Rate::parse(text).is_none(), "{text:?}");
         }
+        assert_eq!(Time::parse("0 s"), Some(Time::ZERO));
+        assert_eq!(Time::parse("10001 min"), None);
+        assert_eq!(Megahertz::parse("1800 MHz").map(|frequency| frequency.0), Some(1800.0));
+        assert!(Metres::parse("30 km").is_none());
         assert_eq!(QueueLimit::parse("0 packets"), None);
         assert_eq!(QueueLimit::parse("100"), None);
     }

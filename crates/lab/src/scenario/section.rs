@@ -3,6 +3,7 @@
 use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 
+use kirikae_path::BadLine;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
@@ -108,10 +109,46 @@ impl<'a> Section<'a> {
         self.required(key, Q::ALLOWED)?.quantity()
     }
 
+    /// A quantity with its unit, which may be left out.
+    pub fn optional_quantity<Q: Quantity>(&self, key: &str) -> Result<Option<Q>, Refusal> {
+        self.optional(key).map(|field| field.quantity()).transpose()
+    }
+
     /// A number from 0 to 1, which must be there.
     pub fn probability(&self, key: &str) -> Result<f64, Refusal> {
         const ALLOWED: &str = "a number from 0 to 1";
-        self.required(key, ALLOWED)?.probability(ALLOWED)
+        self.required(key, ALLOWED)?.number(0.0..=1.0, ALLOWED)
+    }
+
+    /// A whole number, which must be there.
+    pub fn whole(&self, key: &str, range: RangeInclusive<u64>) -> Result<u64, Refusal> {
+        let allowed = format!("a whole number from {} to {}", range.start(), range.end());
+        self.required(key, &allowed)?.whole(range)
+    }
+
+    /// `true` or `false`; the latter if left out.
+    pub fn flag(&self, key: &str) -> Result<bool, Refusal> {
+        self.optional(key).map_or(Ok(false), |field| {
+            field.value.get_ref().as_bool().ok_or_else(|| field.refuse("true or false"))
+        })
+    }
+
+    /// One of the listed words, as its place in the list; the first if left out.
+    pub fn choice_or_first(&self, key: &str, words: &[&str]) -> Result<usize, Refusal> {
+        self.optional(key).map_or(Ok(0), |field| field.choice(words))
+    }
+
+    /// What stands at `key`, or of what it names as far as there is something: `a.b` is the key b of
+    /// the table a.
+    pub fn refuse_at(&self, key: &str, found: &str, allowed: &str) -> Refusal {
+        let (first, rest) = key.split_once('.').map_or((key, None), |(a, b)| (a, Some(b)));
+        let Some(field) = self.optional(first) else {
+            return self.source.refuse(&self.span, self.full(key), found, allowed);
+        };
+        match (rest, field.section("")) {
+            (Some(rest), Ok(section)) => section.refuse_at(rest, found, allowed),
+            _ => self.source.refuse(&field.value.span(), self.full(key), found, allowed),
+        }
     }
 
     /// A table, which must be there.
@@ -153,6 +190,10 @@ impl<'a> Field<'a> {
             .ok_or_else(|| self.refuse(format!("{allowed}{}", nearest(text, words))))
     }
 
+    pub fn boolean(&self) -> Result<bool, Refusal> {
+        self.value.get_ref().as_bool().ok_or_else(|| self.refuse("true or false"))
+    }
+
     pub fn whole(&self, range: RangeInclusive<u64>) -> Result<u64, Refusal> {
         let number = self.value.get_ref().as_integer().and_then(|integer| {
             let digits = integer.as_str().replace('_', "");
@@ -163,18 +204,40 @@ impl<'a> Field<'a> {
         })
     }
 
-    fn probability(&self, allowed: &str) -> Result<f64, Refusal> {
+    pub fn number(&self, range: RangeInclusive<f64>, allowed: &str) -> Result<f64, Refusal> {
         let written = match self.value.get_ref() {
             DeValue::Float(float) => float.as_str(),
             DeValue::Integer(integer) => integer.as_str(),
             _ => return Err(self.refuse(allowed)),
         };
         let number = written.replace('_', "").parse().ok();
-        number.filter(|number| (0.0..=1.0).contains(number)).ok_or_else(|| self.refuse(allowed))
+        number.filter(|number| range.contains(number)).ok_or_else(|| self.refuse(allowed))
     }
 
     pub fn quantity<Q: Quantity>(&self) -> Result<Q, Refusal> {
         Q::parse(self.text(Q::ALLOWED)?).ok_or_else(|| self.refuse(Q::ALLOWED))
+    }
+
+    /// What a file that stands beside the scenario's holds, as `parse` reads its name and text.
+    pub fn recording<T>(
+        &self,
+        parse: impl FnOnce(&str, &str) -> Result<T, BadLine>,
+    ) -> Result<T, Refusal> {
+        const ALLOWED: &str = "a text file, named as seen from the scenario file";
+        let name = self.text(ALLOWED)?;
+        let file = self.source.file.parent().unwrap_or(Path::new("")).join(name);
+        let text = std::fs::read_to_string(&file).map_err(|error| {
+            let span = self.value.span();
+            let found = format!("cannot read {} ({error})", file.display());
+            self.source.refuse(&span, self.name.as_str(), found, ALLOWED)
+        })?;
+        parse(name, &text).map_err(|bad| Refusal {
+            file,
+            line: Some(bad.line),
+            key: None,
+            found: format!("found {}", bad.found),
+            allowed: bad.allowed.into(),
+        })
     }
 
     pub fn section(&self, allowed: &str) -> Result<Section<'a>, Refusal> {

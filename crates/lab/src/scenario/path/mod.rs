@@ -1,0 +1,155 @@
+//! `[[path.forward]]` and `[[path.backward]]`: what packets meet, in order. docs/path.md tells what
+//! each key means.
+
+mod link;
+mod radio;
+
+use kirikae_path::{
+    ArqSpec, Direction, DirectionSpec, ElementSpec, GilbertElliottSpec, Order, OutageSpec,
+    PathSpec, RecordedDelays, RunLossSpec, Span,
+};
+
+use super::refusal::Refusal;
+use super::section::{Field, Section};
+
+/// How an element is read from its table, once its keys are known to be these.
+type Read = fn(&Section) -> Result<ElementSpec, Refusal>;
+
+const ELEMENTS: [(&str, &[&str], Read); 12] = [
+    ("delay", &["delay"], delay),
+    ("jitter", &["delay", "jitter", "order"], jitter),
+    ("recorded-delay", &["file", "order"], recorded_delay),
+    ("rate", &link::KEYS, link::read),
+    ("adaptive-modulation", &radio::KEYS, radio::read),
+    ("link-change", &link::CHANGE_KEYS, link::read_change),
+    ("loss", &["probability"], loss),
+    ("gilbert-elliott", &["p", "r", "k", "h"], |section| {
+        gilbert_elliott(section).map(ElementSpec::GilbertElliott)
+    }),
+    ("run-loss", &["begin", "lengths"], run_loss),
+    ("listed-loss", &["packets"], listed_loss),
+    ("arq", &["loss", "retries", "retry-delay"], |section| {
+        Ok(ElementSpec::Arq { loss: section.probability("loss")?, arq: arq(section)? })
+    }),
+    ("outage", &["intervals", "every", "action"], outage),
+];
+
+/// Reads `path`, with its two directions.
+pub(super) fn read(root: &Section) -> Result<PathSpec, Refusal> {
+    let path = root.section("path", "[[path.forward]] and [[path.backward]]")?;
+    path.allow(&["forward", "backward"])?;
+    let forward = elements(&path.required("forward", "[[path.forward]] with an element")?)?;
+    let backward = elements(&path.required("backward", "[[path.backward]] with an element")?)?;
+    let spec = PathSpec { forward: direction(&forward)?, backward: direction(&backward)? };
+    // The tables give each value its kind and unit; which values make a path, the path knows.
+    spec.validate().map_err(|error| {
+        let sections = match error.direction {
+            Direction::Forward => &forward,
+            Direction::Backward => &backward,
+        };
+        let found = format!("found {}", error.found);
+        sections[error.element].refuse_at(&error.field, &found, error.allowed)
+    })?;
+    Ok(spec)
+}
+
+fn elements<'a>(field: &Field<'a>) -> Result<Vec<Section<'a>>, Refusal> {
+    tables(field, "elements, each a table with the key element")
+}
+
+fn direction(sections: &[Section]) -> Result<DirectionSpec, Refusal> {
+    sections.iter().map(element).collect()
+}
+
+fn element(section: &Section) -> Result<ElementSpec, Refusal> {
+    let names = ELEMENTS.map(|(name, ..)| name);
+    let place = section.required("element", &names.join(", "))?.choice(&names)?;
+    let (_, keys, read) = ELEMENTS[place];
+    section.allow(&[&["element"], keys].concat())?;
+    read(section)
+}
+
+/// A list of tables.
+fn tables<'a>(field: &Field<'a>, allowed: &str) -> Result<Vec<Section<'a>>, Refusal> {
+    field.list(allowed)?.iter().map(|each| each.section(allowed)).collect()
+}
+
+fn delay(section: &Section) -> Result<ElementSpec, Refusal> {
+    Ok(ElementSpec::Delay { delay: section.quantity("delay")? })
+}
+
+fn jitter(section: &Section) -> Result<ElementSpec, Refusal> {
+    Ok(ElementSpec::Jitter {
+        delay: section.quantity("delay")?,
+        jitter: section.quantity("jitter")?,
+        order: order(section)?,
+    })
+}
+
+fn recorded_delay(section: &Section) -> Result<ElementSpec, Refusal> {
+    let file = section.required("file", r#"the name of a file, such as "delays.txt""#)?;
+    Ok(ElementSpec::RecordedDelay {
+        delays: file.recording(RecordedDelays::parse)?,
+        order: order(section)?,
+    })
+}
+
+fn order(section: &Section) -> Result<Order, Refusal> {
+    Ok([Order::Kept, Order::Free][section.choice_or_first("order", &["kept", "free"])?])
+}
+
+fn loss(section: &Section) -> Result<ElementSpec, Refusal> {
+    Ok(ElementSpec::Loss { probability: section.probability("probability")? })
+}
+
+fn gilbert_elliott(section: &Section) -> Result<GilbertElliottSpec, Refusal> {
+    Ok(GilbertElliottSpec {
+        p: section.probability("p")?,
+        r: section.probability("r")?,
+        k: section.probability("k")?,
+        h: section.probability("h")?,
+    })
+}
+
+fn run_loss(section: &Section) -> Result<ElementSpec, Refusal> {
+    const ALLOWED: &str = "run lengths, such as [{ packets = 1, weight = 3 }]";
+    const WEIGHT: &str = "a number, such as 0.5";
+    let length = |length: &Section| {
+        length.allow(&["packets", "weight"])?;
+        let packets = length.whole("packets", 1..=1_000_000)?;
+        Ok((packets, length.required("weight", WEIGHT)?.number(0.0..=f64::MAX, WEIGHT)?))
+    };
+    let lengths = tables(&section.required("lengths", ALLOWED)?, ALLOWED)?;
+    Ok(ElementSpec::RunLoss(RunLossSpec {
+        begin: section.probability("begin")?,
+        lengths: lengths.iter().map(length).collect::<Result<_, _>>()?,
+    }))
+}
+
+fn listed_loss(section: &Section) -> Result<ElementSpec, Refusal> {
+    const ALLOWED: &str = "packet numbers, counted from 0, such as [10, 11, 12]";
+    let packets = section.required("packets", ALLOWED)?.list(ALLOWED)?;
+    let numbers = packets.iter().map(|packet| packet.whole(0..=u64::MAX));
+    Ok(ElementSpec::ListedLoss { packets: numbers.collect::<Result<_, _>>()? })
+}
+
+fn arq(section: &Section) -> Result<ArqSpec, Refusal> {
+    Ok(ArqSpec {
+        retries: section.whole("retries", 0..=255)? as u32,
+        retry_delay: section.quantity("retry-delay")?,
+    })
+}
+
+fn outage(section: &Section) -> Result<ElementSpec, Refusal> {
+    const ALLOWED: &str = r#"intervals, such as [{ from = "10 s", to = "12 s" }]"#;
+    let interval = |interval: &Section| {
+        interval.allow(&["from", "to"])?;
+        Ok((interval.quantity("from")?, interval.quantity("to")?))
+    };
+    let intervals = tables(&section.required("intervals", ALLOWED)?, ALLOWED)?;
+    Ok(ElementSpec::Outage(OutageSpec {
+        intervals: intervals.iter().map(interval).collect::<Result<_, _>>()?,
+        every: section.optional_quantity::<Span>("every")?,
+        hold: section.choice_or_first("action", &["drop", "hold"])? == 1,
+    }))
+}

@@ -1,0 +1,80 @@
+//! `[stack]`: how the simulated hosts' TCP behaves.
+
+use kirikae_path::Span;
+use kirikae_tcp::{LossDetection, Profile, Reduction};
+
+use super::quantity::Size;
+use super::refusal::Refusal;
+use super::section::Section;
+
+const PROFILES: [&str; 2] = ["linux-6", "linux-2.6.33"];
+
+/// Reads `stack`: a profile by name, and what is to be otherwise. Without it, `linux-6`.
+pub(super) fn read(root: &Section) -> Result<Profile, Refusal> {
+    let Some(field) = root.optional("stack") else { return Ok(Profile::linux_6()) };
+    let section = field.section("[stack] with profile, and features that are to be otherwise")?;
+    let mut profile = match section.optional("profile") {
+        None => Profile::linux_6(),
+        Some(field) => {
+            let name = PROFILES[field.choice(&PROFILES)?];
+            Profile::named(name).expect("each name listed is a profile's")
+        }
+    };
+    let mut keys = vec!["profile"];
+    let switches: [(&'static str, &mut bool); 12] = [
+        ("sack", &mut profile.sack),
+        ("timestamps", &mut profile.timestamps),
+        ("window_scaling", &mut profile.window_scaling),
+        ("ecn", &mut profile.ecn),
+        ("idle_restart", &mut profile.idle_restart),
+        ("tail_loss_probe", &mut profile.tail_loss_probe),
+        ("frto", &mut profile.frto),
+        ("undo", &mut profile.undo),
+        ("count_segments", &mut profile.count_segments),
+        ("moderate_window", &mut profile.moderate_window),
+        ("ack_full_push", &mut profile.ack_full_push),
+        ("segmentation_offload", &mut profile.segmentation_offload),
+    ];
+    for (key, feature) in switches {
+        keys.push(key);
+        if let Some(field) = section.optional(key) {
+            *feature = field.boolean()?;
+        }
+    }
+    let times: [(&'static str, &mut Span); 5] = [
+        ("rto_min", &mut profile.rto_min),
+        ("rto_max", &mut profile.rto_max),
+        ("rto_initial", &mut profile.rto_initial),
+        ("delayed_ack_min", &mut profile.delayed_ack_min),
+        ("delayed_ack_max", &mut profile.delayed_ack_max),
+    ];
+    for (key, time) in times {
+        keys.push(key);
+        if let Some(field) = section.optional(key) {
+            *time = field.quantity()?;
+        }
+    }
+    for (key, segments) in
+        [("initial_window", &mut profile.initial_window), ("reordering", &mut profile.reordering)]
+    {
+        keys.push(key);
+        if let Some(field) = section.optional(key) {
+            *segments = field.whole(1..=1000)? as u32;
+        }
+    }
+    keys.extend(["receive_window_max", "loss_detection", "reduction"]);
+    if let Some(field) = section.optional("receive_window_max") {
+        let Size(bytes) = field.quantity()?;
+        profile.receive_window_max = bytes as u32;
+    }
+    if let Some(field) = section.optional("loss_detection") {
+        let kinds = [LossDetection::Rack, LossDetection::Fack, LossDetection::Duplicates];
+        profile.loss_detection = kinds[field.choice(&["rack", "fack", "duplicates"])?];
+    }
+    if let Some(field) = section.optional("reduction") {
+        let kinds = [Reduction::Proportional, Reduction::RateHalving];
+        profile.reduction = kinds[field.choice(&["proportional", "rate-halving"])?];
+    }
+    section.allow(&keys)?;
+    Ok(profile)
+}

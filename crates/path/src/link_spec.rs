@@ -1,0 +1,100 @@
+//! A link as plain data.
+
+use serde::Serialize;
+
+use crate::check::{self, Unfit};
+use crate::link::Link;
+use crate::rate::{Constant, Paced, Scheduled, Service, check_steps};
+use crate::recorded_rate::Opportunities;
+use crate::{CrossTrafficSpec, Element, QueueSpec, RateStep, RecordedRate, RetrySpec, Span};
+
+/// A link: how fast it sends, what waits before it, what else it has to carry.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LinkSpec {
+    /// How fast it sends.
+    pub rate: RateSpec,
+    /// What waits before it.
+    pub queue: QueueSpec,
+    /// Frames that are lost and sent again, if any can be.
+    pub retries: Option<RetrySpec>,
+    /// Others that share the queue and the link.
+    pub cross: Option<CrossTrafficSpec>,
+}
+
+/// How fast a link sends.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RateSpec {
+    /// In bit/s, at least 1.
+    Constant(u64),
+    /// Steps in order of time, the first at 0, the last not to 0 bit/s.
+    Scheduled(Vec<RateStep>),
+    /// As recorded.
+    Recorded(RecordedRate),
+}
+
+impl RateSpec {
+    /// The highest rate that it ever has, in bit/s.
+    pub fn highest(&self) -> u64 {
+        match self {
+            RateSpec::Constant(bits_per_second) => *bits_per_second,
+            RateSpec::Scheduled(steps) => {
+                steps.iter().map(|step| step.bits_per_second).max().unwrap_or(0)
+            }
+            RateSpec::Recorded(recorded) => recorded.busiest(Span::from_millis(1)),
+        }
+    }
+
+    /// The highest rate that it has for a second, in bit/s.
+    pub fn sustained(&self) -> u64 {
+        match self {
+            RateSpec::Recorded(recorded) => recorded.busiest(Span::from_secs(1)),
+            _ => self.highest(),
+        }
+    }
+
+    fn check(&self) -> Result<(), Unfit> {
+        match self {
+            RateSpec::Constant(bits_per_second) => check::rate("rate", *bits_per_second),
+            RateSpec::Scheduled(steps) => check_steps(steps),
+            RateSpec::Recorded(_) => Ok(()),
+        }
+    }
+}
+
+impl LinkSpec {
+    /// A link with nothing but a rate and a queue.
+    pub fn new(rate: RateSpec, queue: QueueSpec) -> LinkSpec {
+        LinkSpec { rate, queue, retries: None, cross: None }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Unfit> {
+        self.rate.check()?;
+        self.queue.check()?;
+        let retries = self.retries.map_or(Ok(()), |retries| retries.check());
+        retries.map_err(|unfit| unfit.within("retries"))?;
+        check_cross(self.cross)
+    }
+
+    pub(crate) fn build<P: Send + 'static>(&self, seed: u64) -> Box<dyn Element<P> + Send> {
+        match &self.rate {
+            RateSpec::Constant(bits_per_second) => {
+                Box::new(self.link(Paced::new(Constant(*bits_per_second)), seed))
+            }
+            RateSpec::Scheduled(steps) => {
+                Box::new(self.link(Paced::new(Scheduled::new(steps)), seed))
+            }
+            RateSpec::Recorded(recorded) => {
+                Box::new(self.link(Opportunities::new(recorded.clone()), seed))
+            }
+        }
+    }
+
+    fn link<P, S: Service>(&self, service: S, seed: u64) -> Link<P, S> {
+        Link::new(service, &self.queue).shared(self.cross, seed).retrying(self.retries, seed)
+    }
+}
+
+pub(crate) fn check_cross(cross: Option<CrossTrafficSpec>) -> Result<(), Unfit> {
+    cross.map_or(Ok(()), |cross| cross.check()).map_err(|unfit| unfit.within("cross"))
+}

@@ -1,0 +1,218 @@
+//! What applications do, as it happens.
+
+use kirikae_path::{RandomStream, Span, Time, stream_seed};
+
+use crate::simulation::End;
+use crate::workload::{Activity, Interval, Workload, Write};
+
+/// What uses a connection: its activities under way.
+pub(crate) struct Application {
+    running: Box<[Running]>,
+}
+
+/// An activity under way.
+struct Running {
+    workload: Workload,
+    begin: Time,
+    /// When it does something by itself.
+    next: Option<Time>,
+    /// Writes or requests made so far.
+    made: u32,
+    /// Until when it writes, where it writes on and off.
+    on_until: Time,
+    random: RandomStream,
+}
+
+impl Application {
+    /// The activities of a connection opened at `start`. Each draws from a random stream of its own.
+    pub fn new(activities: &[Activity], start: Time, seed: u64) -> Application {
+        let running = (0..)
+            .zip(activities)
+            .map(|(index, activity)| Running::new(activity, start, stream_seed(seed, &[index])));
+        Application { running: running.collect() }
+    }
+
+    /// When any of them does something by itself.
+    pub fn next(&self) -> Option<Time> {
+        self.running.iter().filter_map(|running| running.next).min()
+    }
+
+    /// What the client writes now: the activity and the number of bytes. None when there is no more
+    /// to do at `now`.
+    pub fn act(&mut self, now: Time) -> Option<(usize, u64)> {
+        (0..).zip(&mut self.running).find_map(|(activity, running)| {
+            let due = running.next.filter(|next| *next <= now)?;
+            Some((activity, running.act(due)))
+        })
+    }
+
+    /// A write of an activity has arrived whole; what is written now in answer, and by whom.
+    pub fn arrived(&mut self, now: Time, from: End, activity: usize) -> Option<(End, u64)> {
+        let running = &mut self.running[activity];
+        let Workload::Requests { response, think, count, .. } = running.workload else {
+            return None;
+        };
+        match from {
+            End::Client => Some((End::Server, response)),
+            End::Server => {
+                if running.made < count {
+                    running.next = Some(now + running.draw(think));
+                }
+                None
+            }
+        }
+    }
+}
+
+impl Running {
+    fn new(activity: &Activity, start: Time, seed: u64) -> Running {
+        let begin = start + activity.after;
+        let mut running = Running {
+            workload: activity.workload.clone(),
+            begin,
+            next: Some(begin),
+            made: 0,
+            on_until: begin,
+            random: RandomStream::new(seed),
+        };
+        match &activity.workload {
+            Workload::Writes(writes) => running.next = writes.first().map(|write| begin + write.at),
+            Workload::OnOff { on, .. } => running.on_until = begin + running.draw(*on),
+            Workload::Bulk { .. } | Workload::Requests { .. } => {}
+        }
+        running
+    }
+
+    /// Makes the write that is due and says when the next one is; returns its bytes.
+    fn act(&mut self, due: Time) -> u64 {
+        self.made += 1;
+        match &self.workload {
+            Workload::Writes(writes) => {
+                let next = writes.get(self.made as usize);
+                self.next = next.map(|Write { at, .. }| self.begin + *at);
+                writes[self.made as usize - 1].bytes
+            }
+            Workload::Bulk { bytes } => {
+                self.next = None;
+                bytes.unwrap_or(WITHOUT_END)
+            }
+            Workload::Requests { request, .. } => {
+                self.next = None;
+                *request
+            }
+            &Workload::OnOff { bytes, bits_per_second, on, off } => {
+                let bits = u128::from(bytes) * 8 * 1_000_000_000;
+                let mut next = due + Span::from_nanos((bits / u128::from(bits_per_second)) as u64);
+                if next >= self.on_until {
+                    next = self.on_until + self.draw(off);
+                    self.on_until = next + self.draw(on);
+                }
+                self.next = Some(next);
+                bytes
+            }
+        }
+    }
+
+    fn draw(&mut self, interval: Interval) -> Span {
+        match interval {
+            Interval::Fixed(span) => span,
+            Interval::Exponential(mean) => {
+                Span::from_nanos(self.random.exponential(mean.as_nanos() as f64) as u64)
+            }
+        }
+    }
+}
+
+/// More than any simulation sends: sequence numbers do not wrap, and leave room above.
+pub(crate) const WITHOUT_END: u64 = 1 << 60;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// What the client writes by itself within a second: milliseconds and bytes.
+    fn writes(workload: Workload) -> Vec<(u64, u64)> {
+        let activity = Activity { after: Span::from_millis(5), workload };
+        let mut application = Application::new(&[activity], Time::ZERO, 1);
+        let mut made = Vec::new();
+        while let Some(now) = application.next().filter(|next| next.as_nanos() < 1_000 * MS) {
+            while let Some((activity, bytes)) = application.act(now) {
+                assert_eq!(activity, 0);
+                made.push((now.as_nanos() / MS, bytes));
+            }
+        }
+        made
+    }
+
+    #[test]
+    fn listed_writes_are_made_at_their_times() {
+        let listed = [(0, 7), (20, 8), (20, 9)];
+        let write = |(at, bytes)| Write { at: Span::from_millis(at), bytes };
+        let made = writes(Workload::Writes(listed.map(write).into()));
+        assert_eq!(made, [(5, 7), (25, 8), (25, 9)]);
+    }
+
+    #[test]
+    fn bulk_is_one_write() {
+        assert_eq!(writes(Workload::Bulk { bytes: Some(100) }), [(5, 100)]);
+        assert_eq!(writes(Workload::Bulk { bytes: None }), [(5, WITHOUT_END)]);
+    }
+
+    #[test]
+    fn on_and_off_alternate() {
+        // 1000 bytes at 400 kbit/s every 20 ms, for 50 ms of every 350 ms.
+        let (on, off) = (Span::from_millis(50), Span::from_millis(300));
+        let made = writes(Workload::OnOff {
+            bytes: 1000,
+            bits_per_second: 400_000,
+            on: Interval::Fixed(on),
+            off: Interval::Fixed(off),
+        });
+        let times: Vec<u64> = made.iter().map(|(at, _)| *at).collect();
+        assert_eq!(times, [5, 25, 45, 355, 375, 395, 705, 725, 745]);
+    }
+
+    #[test]
+    fn a_response_follows_its_request_and_a_request_the_thinking() {
+        let workload = Workload::Requests {
+            request: 100,
+            response: 5000,
+            think: Interval::Fixed(Span::from_millis(10)),
+            count: 2,
+        };
+        let activity = Activity { after: Span::ZERO, workload };
+        let mut application = Application::new(&[activity], Time::ZERO, 1);
+        let at = |millis: u64| Time::from_nanos(millis * MS);
+        for (asked, answered, next) in [(0, 40, Some(at(50))), (50, 90, None)] {
+            assert_eq!(application.act(at(asked)), Some((0, 100)));
+            assert_eq!((application.act(at(asked)), application.next()), (None, None));
+            let answer = application.arrived(at(asked + 20), End::Client, 0);
+            assert_eq!(answer, Some((End::Server, 5000)));
+            assert_eq!(application.arrived(at(answered), End::Server, 0), None);
+            assert_eq!(application.next(), next);
+        }
+    }
+
+    #[test]
+    fn exponential_pauses_have_their_mean() {
+        // 4000 requests with 10 ms in the mean: standard error 0.16 ms; 4 of them either way.
+        let workload = Workload::Requests {
+            request: 1,
+            response: 1,
+            think: Interval::Exponential(Span::from_millis(10)),
+            count: 4001,
+        };
+        let activity = Activity { after: Span::ZERO, workload };
+        let mut application = Application::new(&[activity], Time::ZERO, 1);
+        let mut now = Time::ZERO;
+        while let Some(next) = application.next() {
+            now = next;
+            application.act(now);
+            application.arrived(now, End::Server, 0);
+        }
+        let mean_ms = now.as_nanos() as f64 / 4000.0 / MS as f64;
+        assert!((mean_ms - 10.0).abs() < 0.64, "{mean_ms} ms");
+    }
+}

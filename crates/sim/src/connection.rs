@@ -1,0 +1,133 @@
+//! A flow as it happens.
+
+use kirikae_path::{Time, stream_seed};
+use kirikae_tcp::{Endpoint, Segment};
+
+use crate::application::{Application, WITHOUT_END};
+use crate::outcome::{FlowOutcome, Left};
+use crate::simulation::{End, Flow, Host, Routes};
+use crate::stream::Stream;
+
+/// Label of what the applications draw, under the simulation's seed.
+const APPLICATIONS: u64 = 4;
+
+/// A connection with both its ends and what uses it.
+pub(crate) struct Connection {
+    pub routes: Routes,
+    ends: [Endpoint; 2],
+    /// What each end wrote.
+    streams: [Stream; 2],
+    application: Application,
+    /// Where the data ends that each end has sent.
+    sent_until: [u64; 2],
+    /// When it is opened; none once it is.
+    opens: Option<Time>,
+}
+
+impl Connection {
+    pub fn new(flow: &Flow, index: usize, seed: u64) -> Connection {
+        let seed = stream_seed(seed, &[APPLICATIONS, index as u64]);
+        let end = |host: &Host| Endpoint::new(host.profile.clone(), host.control.clone(), flow.mtu);
+        Connection {
+            routes: flow.routes.clone(),
+            ends: [end(&flow.client), end(&flow.server)],
+            streams: Default::default(),
+            application: Application::new(&flow.activities, flow.start, seed),
+            sent_until: [0; 2],
+            opens: Some(flow.start),
+        }
+    }
+
+    /// When it has something to do by itself.
+    pub fn due(&self) -> Option<Time> {
+        if self.opens.is_some() {
+            return self.opens;
+        }
+        let timers = self.ends.iter().filter_map(Endpoint::timer);
+        timers.chain(self.application.next()).min()
+    }
+
+    /// Does what is due by `now`; `sent` gets the segments of each end. Returns whether anything was due.
+    pub fn act(&mut self, now: Time, sent: &mut [Vec<Segment>; 2]) -> bool {
+        let mut acted = false;
+        if self.opens.take_if(|opens| *opens <= now).is_some() {
+            self.ends[End::Client as usize].open(now, &mut sent[End::Client as usize]);
+            acted = true;
+        }
+        while let Some((activity, bytes)) = self.application.act(now) {
+            self.write(now, End::Client, activity, bytes, sent);
+            acted = true;
+        }
+        for (end, sent) in self.ends.iter_mut().zip(sent) {
+            if end.timer().is_some_and(|timer| timer <= now) {
+                end.on_timer(now, sent);
+                acted = true;
+            }
+        }
+        acted
+    }
+
+    /// A segment reaches an end. Returns whether a write has arrived whole with it.
+    pub fn receive(
+        &mut self,
+        now: Time,
+        to: End,
+        segment: &Segment,
+        sent: &mut [Vec<Segment>; 2],
+    ) -> bool {
+        let end = &mut self.ends[to as usize];
+        end.receive(now, segment, &mut sent[to as usize]);
+        let arrived = end.in_order();
+        let from = to.other();
+        let mut whole = false;
+        while let Some(activity) = self.streams[from as usize].advance(now, arrived) {
+            whole = true;
+            if let Some((end, bytes)) = self.application.arrived(now, from, activity) {
+                self.write(now, end, activity, bytes, sent);
+            }
+        }
+        whole
+    }
+
+    fn write(
+        &mut self,
+        now: Time,
+        end: End,
+        activity: usize,
+        bytes: u64,
+        sent: &mut [Vec<Segment>; 2],
+    ) {
+        self.streams[end as usize].write(now, activity, bytes);
+        self.ends[end as usize].write(now, bytes, &mut sent[end as usize]);
+    }
+
+    /// An end sends a segment. Returns whether it did before.
+    pub fn is_retransmission(&mut self, from: End, segment: &Segment) -> bool {
+        let until = &mut self.sent_until[from as usize];
+        let again = segment.len > 0 && segment.end() <= *until;
+        *until = segment.end().max(*until);
+        again
+    }
+
+    pub fn end(&self, end: End) -> &Endpoint {
+        &self.ends[end as usize]
+    }
+
+    /// Whether everything was written and has arrived.
+    pub fn is_done(&self) -> bool {
+        self.streams.iter().all(Stream::is_whole) && self.application.next().is_none()
+    }
+
+    /// What is left to do, if anything is; `flow` is its place.
+    pub fn left(&self, flow: usize) -> Option<Left> {
+        let limited = |stream: &&Stream| stream.bytes() < WITHOUT_END;
+        let bytes = self.streams.iter().filter(limited).map(|s| s.bytes() - s.arrived).sum();
+        let more = self.application.next().is_some() || !self.streams.iter().all(|s| limited(&s));
+        (!self.is_done()).then_some(Left { flow, bytes, more })
+    }
+
+    pub fn outcome(self) -> FlowOutcome {
+        let [client, server] = self.streams.map(|stream| stream.writes);
+        FlowOutcome { client, server }
+    }
+}

@@ -1,0 +1,247 @@
+//! Virtual time: what happens at each event.
+
+use std::mem;
+
+use kirikae_path::{Chain, Direction, Dropped, Ecn, Packet, Time, stream_seed};
+use kirikae_tcp::Segment;
+
+use crate::connection::Connection;
+use crate::observer::{Observer, Passage, Step};
+use crate::outcome::{Counters, DirectionOutcome, DroppedPacket, Outcome};
+use crate::parcels::{Parcel, Parcels};
+use crate::queue::EventQueue;
+use crate::simulation::{End, Hop, Simulation};
+
+/// Label of the links after the first, under the simulation's seed.
+const LINKS: u64 = 5;
+
+/// A simulation under way. The sources of events are the directions of the links, numbered as in
+/// [`Hop::place`], and after them the connections.
+pub(crate) struct Engine<'a, O> {
+    queue: EventQueue,
+    ways: Vec<Way>,
+    connections: Vec<Connection>,
+    parcels: Parcels,
+    /// Parcels that have left a link now and are to go on.
+    moved: Vec<u32>,
+    /// What each end of a connection sends now.
+    sent: [Vec<Segment>; 2],
+    /// Connections with something left to do.
+    unfinished: usize,
+    counters: Counters,
+    observer: &'a mut O,
+}
+
+/// One direction of a link.
+struct Way {
+    hop: Hop,
+    chain: Chain<u32>,
+    drops: Vec<DroppedPacket>,
+}
+
+impl Hop {
+    /// Its place among the directions of all links.
+    fn place(self) -> usize {
+        2 * self.link + self.direction as usize
+    }
+}
+
+impl<'a, O: Observer> Engine<'a, O> {
+    /// Of a simulation that is valid.
+    pub fn new(simulation: &Simulation, observer: &'a mut O) -> Engine<'a, O> {
+        let seed = simulation.seed;
+        let mut ways = Vec::with_capacity(2 * simulation.links.len());
+        for (link, path) in simulation.links.iter().enumerate() {
+            let seed = if link == 0 { seed } else { stream_seed(seed, &[LINKS, link as u64]) };
+            let (forward, backward) = path.build(seed).expect("the simulation is valid");
+            let way =
+                |direction, chain| Way { hop: Hop { link, direction }, chain, drops: Vec::new() };
+            ways.extend([way(Direction::Forward, forward), way(Direction::Backward, backward)]);
+        }
+        let flows = simulation.flows.iter().enumerate();
+        let connections: Vec<Connection> =
+            flows.map(|(index, flow)| Connection::new(flow, index, seed)).collect();
+        let mut queue = EventQueue::new(ways.len() + connections.len());
+        let due = |way: &Way| way.chain.next();
+        let due = ways.iter().map(due).chain(connections.iter().map(Connection::due));
+        for (source, due) in due.enumerate() {
+            due.into_iter().for_each(|due| queue.arm(source, due));
+        }
+        Engine {
+            queue,
+            unfinished: connections.iter().filter(|connection| !connection.is_done()).count(),
+            ways,
+            connections,
+            parcels: Parcels::default(),
+            moved: Vec::new(),
+            sent: Default::default(),
+            counters: Counters::default(),
+            observer,
+        }
+    }
+
+    /// Plays until nothing is left to do, or until `end`.
+    pub fn run(mut self, end: Time) -> Outcome {
+        let mut now = Time::ZERO;
+        while self.unfinished > 0 {
+            let next = self.queue.first().filter(|(at, _)| *at <= end);
+            let Some((at, source)) = next else {
+                now = end;
+                break;
+            };
+            now = at;
+            let due = match source.checked_sub(self.ways.len()) {
+                None => self.advance_way(now, source),
+                Some(flow) => self.advance_connection(now, flow),
+            };
+            self.queue.settle(due);
+        }
+        self.outcome(now)
+    }
+
+    /// A direction of a link has something to do; returns when it has again.
+    fn advance_way(&mut self, now: Time, place: usize) -> Option<Time> {
+        self.counters.events += 1;
+        let Engine { ways, parcels, moved, observer, .. } = self;
+        let Way { hop, chain, drops } = &mut ways[place];
+        chain.advance(now, |at, fate| settle(at, fate, *hop, parcels, moved, drops, *observer));
+        self.move_on(now);
+        self.ways[place].chain.next()
+    }
+
+    /// A connection may have something to do by itself; returns when it has again.
+    fn advance_connection(&mut self, now: Time, flow: usize) -> Option<Time> {
+        if self.connections[flow].act(now, &mut self.sent) {
+            self.counters.events += 1;
+            self.send(now, flow);
+            self.move_on(now);
+        }
+        self.connections[flow].due()
+    }
+
+    /// Hands on everything that has left a link now, which may make more of it.
+    fn move_on(&mut self, now: Time) {
+        let mut first = 0;
+        while let Some(&place) = self.moved.get(first) {
+            first += 1;
+            let parcel = self.parcels.at(place);
+            parcel.hop += 1;
+            let (flow, from) = (parcel.flow as usize, parcel.from);
+            let route = self.connections[flow].routes.from(from);
+            match route.get(usize::from(parcel.hop)) {
+                Some(&hop) => self.enter(now, hop, place),
+                None => self.deliver(now, flow, from.other(), place),
+            }
+        }
+        self.moved.clear();
+    }
+
+    /// A parcel has reached its receiver.
+    fn deliver(&mut self, now: Time, flow: usize, to: End, place: u32) {
+        let segment = &self.parcels.at(place).segment;
+        self.counters.delivered += u64::from(segment.len > 0);
+        let connection = &mut self.connections[flow];
+        let whole = connection.receive(now, to, segment, &mut self.sent);
+        self.parcels.free(place);
+        self.observer.received(now, flow, to, connection.end(to));
+        if whole && connection.is_done() {
+            self.unfinished -= 1;
+        }
+        self.send(now, flow);
+        if let Some(due) = self.connections[flow].due() {
+            self.queue.arm(self.ways.len() + flow, due);
+        }
+    }
+
+    /// Puts what the ends of a connection send on their way.
+    fn send(&mut self, now: Time, flow: usize) {
+        for from in End::BOTH {
+            if self.sent[from as usize].is_empty() {
+                continue;
+            }
+            let mut sent = mem::take(&mut self.sent[from as usize]);
+            let first = self.connections[flow].routes.from(from)[0];
+            for segment in sent.drain(..) {
+                let again = self.connections[flow].is_retransmission(from, &segment);
+                self.counters.retransmissions += u64::from(again);
+                let parcel = Parcel { segment, flow: flow as u32, from, hop: 0 };
+                let place = self.parcels.put(parcel);
+                self.enter(now, first, place);
+            }
+            self.sent[from as usize] = sent;
+        }
+    }
+
+    /// A parcel enters a direction of a link.
+    fn enter(&mut self, now: Time, hop: Hop, place: u32) {
+        let way = hop.place();
+        let Engine { ways, parcels, moved, observer, .. } = self;
+        let Way { chain, drops, .. } = &mut ways[way];
+        let parcel = parcels.at(place);
+        let bytes = parcel.segment.ip_bytes();
+        observer.packet(passage(now, hop, Step::Enters, parcel));
+        let ecn = match parcel.segment.ecn {
+            kirikae_tcp::Ecn::NotEct => Ecn::NotEct,
+            kirikae_tcp::Ecn::Ect => Ecn::Ect,
+            kirikae_tcp::Ecn::Ce => Ecn::Ce,
+        };
+        chain.enqueue(now, bytes, ecn, place, |at, fate| {
+            settle(at, fate, hop, parcels, moved, drops, *observer);
+        });
+        if let Some(due) = self.ways[way].chain.next() {
+            self.queue.arm(way, due);
+        }
+    }
+
+    fn outcome(self, end: Time) -> Outcome {
+        let left = self.connections.iter().enumerate();
+        Outcome {
+            end,
+            left: left.filter_map(|(flow, connection)| connection.left(flow)).collect(),
+            flows: self.connections.into_iter().map(Connection::outcome).collect(),
+            links: self.ways.into_iter().map(Way::outcome).collect(),
+            counters: self.counters,
+        }
+    }
+}
+
+impl Way {
+    fn outcome(self) -> DirectionOutcome {
+        let Way { hop, chain, drops } = self;
+        let (offered, inside) = (chain.offered(), chain.inside());
+        DirectionOutcome::new(hop, offered, inside, drops)
+    }
+}
+
+/// What becomes of a parcel that leaves a link or is lost in it.
+fn settle<O: Observer>(
+    at: Time,
+    fate: Result<Packet<u32>, Dropped<u32>>,
+    hop: Hop,
+    parcels: &mut Parcels,
+    moved: &mut Vec<u32>,
+    drops: &mut Vec<DroppedPacket>,
+    observer: &mut O,
+) {
+    match fate {
+        Ok(packet) => {
+            let parcel = parcels.at(packet.payload);
+            if packet.ecn == Ecn::Ce {
+                parcel.segment.ecn = kirikae_tcp::Ecn::Ce;
+            }
+            observer.packet(passage(at, hop, Step::Leaves, parcel));
+            moved.push(packet.payload);
+        }
+        Err(Dropped { packet, cause }) => {
+            let parcel = parcels.at(packet.payload);
+            observer.packet(passage(at, hop, Step::Dropped(cause), parcel));
+            drops.push(DroppedPacket::new(at, packet.number, cause, parcel));
+            parcels.free(packet.payload);
+        }
+    }
+}
+
+fn passage(at: Time, hop: Hop, step: Step, parcel: &Parcel) -> Passage<'_> {
+    let Parcel { segment, flow, from, .. } = parcel;
+    Passage { at, hop, step, flow: *flow as usize, from: *from, segment }
+}

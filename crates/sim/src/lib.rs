@@ -1,0 +1,27 @@
+//! TCP connections over described paths in virtual time.
+//!
+//! A [`Simulation`] is plain data: links, flows over them, what their applications do, and a
+//! duration. [`Simulation::run`] plays it and says what came of it, an [`Outcome`]; [`run_all`]
+//! plays many on all cores. The same simulation gives the same outcome, byte for byte, wherever
+//! and beside whatever it runs.
+
+mod application;
+mod connection;
+mod engine;
+mod observer;
+mod outcome;
+mod parcels;
+mod queue;
+mod runs;
+mod simulation;
+mod stream;
+mod topology;
+mod workload;
+
+pub use observer::{Observer, Passage, Step};
+pub use outcome::{Counters, DirectionOutcome, DroppedPacket, FlowOutcome, Left, Outcome};
+pub use runs::run_all;
+pub use simulation::{End, Flow, Hop, Host, Routes, Simulation, SimulationError};
+pub use stream::Written;
+pub use topology::{dumbbell, parking_lot, staggered};
+pub use workload::{Activity, Interval, Workload, Write};

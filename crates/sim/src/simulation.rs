@@ -1,0 +1,227 @@
+//! What is simulated, as plain data.
+
+use std::fmt;
+use std::sync::Arc;
+
+use kirikae_path::{Direction, PathSpec, Span, SpecError, Time};
+use kirikae_tcp::{Control, Profile};
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::engine::Engine;
+use crate::observer::Observer;
+use crate::outcome::Outcome;
+use crate::workload::Activity;
+
+/// Links, the flows over them, and how long they are looked at.
+#[derive(Clone, Debug)]
+pub struct Simulation {
+    /// Seed of every random stream: of the links' elements, and of what the applications draw.
+    pub seed: u64,
+    /// Each with elements of its own for each direction. The random streams of link 0 are those of
+    /// [`PathSpec::build`] with the simulation's seed.
+    pub links: Vec<PathSpec>,
+    /// TCP connections over the links.
+    pub flows: Vec<Flow>,
+    /// When it ends at the latest; earlier, once all flows have nothing left to do.
+    pub duration: Span,
+}
+
+/// A TCP connection and what is done on it.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// When the client sends its SYN.
+    pub start: Time,
+    /// The links that its packets take.
+    pub routes: Routes,
+    /// The end that opens the connection.
+    pub client: Host,
+    /// The other end.
+    pub server: Host,
+    /// Largest IP packet, bytes.
+    pub mtu: u32,
+    /// What the applications do.
+    pub activities: Vec<Activity>,
+}
+
+/// One end's TCP.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// How it behaves beside its congestion control.
+    pub profile: Arc<Profile>,
+    /// Its congestion control.
+    pub control: Control,
+}
+
+/// The links that a flow's packets take, either way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Routes {
+    /// From the client to the server.
+    pub forward: Arc<[Hop]>,
+    /// From the server to the client.
+    pub backward: Arc<[Hop]>,
+}
+
+/// A link on a route, and which way it is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Hop {
+    /// The link's place among the simulation's.
+    pub link: usize,
+    /// Which of its directions.
+    pub direction: Direction,
+}
+
+/// An end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// The one that opens it.
+    Client,
+    /// The other one.
+    Server,
+}
+
+/// A simulation that is none. Places count from 0.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum SimulationError {
+    /// A link's description is no path.
+    #[error("link {link}: {error}")]
+    Link {
+        /// Which.
+        link: usize,
+        /// Why.
+        error: SpecError,
+    },
+    /// A flow without a link one way.
+    #[error("flow {flow}: no route for what the {from} sends")]
+    NoRoute {
+        /// Which.
+        flow: usize,
+        /// From where.
+        from: End,
+    },
+    /// A route over a link that is not there.
+    #[error("flow {flow}: its route takes link {link}, which is not there")]
+    UnknownLink {
+        /// Which.
+        flow: usize,
+        /// The link's place.
+        link: usize,
+    },
+    /// A route on which neither delay nor rate takes time: an unlimited flow would never get on.
+    #[error("flow {flow}: a round trip takes no time")]
+    NoTime {
+        /// Which.
+        flow: usize,
+    },
+    /// An activity that cannot be done.
+    #[error("flow {flow}, activity {activity}: {fault}")]
+    Workload {
+        /// Which.
+        flow: usize,
+        /// Its place among the flow's.
+        activity: usize,
+        /// What is wrong.
+        fault: &'static str,
+    },
+}
+
+impl End {
+    /// Both.
+    pub(crate) const BOTH: [End; 2] = [End::Client, End::Server];
+
+    /// The end at the other side.
+    pub fn other(self) -> End {
+        match self {
+            End::Client => End::Server,
+            End::Server => End::Client,
+        }
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            End::Client => "client",
+            End::Server => "server",
+        })
+    }
+}
+
+impl Routes {
+    /// Through these links forward, and back through them in reverse.
+    pub fn through(links: &[usize]) -> Routes {
+        let hop = |direction| move |&link: &usize| Hop { link, direction };
+        Routes {
+            forward: links.iter().map(hop(Direction::Forward)).collect(),
+            backward: links.iter().rev().map(hop(Direction::Backward)).collect(),
+        }
+    }
+
+    /// The links that packets from this end take.
+    pub fn from(&self, end: End) -> &Arc<[Hop]> {
+        match end {
+            End::Client => &self.forward,
+            End::Server => &self.backward,
+        }
+    }
+}
+
+impl Simulation {
+    /// Checks that it can be run.
+    ///
+    /// # Errors
+    /// The first thing wrong with it.
+    pub fn validate(&self) -> Result<(), SimulationError> {
+        for (link, path) in self.links.iter().enumerate() {
+            path.validate().map_err(|error| SimulationError::Link { link, error })?;
+        }
+        for (flow, spec) in self.flows.iter().enumerate() {
+            self.validate_routes(flow, &spec.routes)?;
+            for (activity, spec) in spec.activities.iter().enumerate() {
+                if let Some(fault) = spec.workload.fault() {
+                    return Err(SimulationError::Workload { flow, activity, fault });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn validate_routes(&self, flow: usize, routes: &Routes) -> Result<(), SimulationError> {
+        let mut takes_time = false;
+        for from in End::BOTH {
+            let route = routes.from(from);
+            if route.is_empty() {
+                return Err(SimulationError::NoRoute { flow, from });
+            }
+            for &Hop { link, direction } in route.iter() {
+                let path =
+                    self.links.get(link).ok_or(SimulationError::UnknownLink { flow, link })?;
+                let elements = match direction {
+                    Direction::Forward => &path.forward,
+                    Direction::Backward => &path.backward,
+                };
+                takes_time |= kirikae_path::bottleneck(elements).is_some()
+                    || kirikae_path::propagation(elements) > Span::ZERO;
+            }
+        }
+        if takes_time { Ok(()) } else { Err(SimulationError::NoTime { flow }) }
+    }
+
+    /// Plays it.
+    ///
+    /// # Errors
+    /// A simulation that [`validate`](Self::validate) refuses.
+    pub fn run(&self) -> Result<Outcome, SimulationError> {
+        self.observe(&mut ())
+    }
+
+    /// Plays it before an observer.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn observe<O: Observer>(&self, observer: &mut O) -> Result<Outcome, SimulationError> {
+        self.validate()?;
+        Ok(Engine::new(self, observer).run(Time::ZERO + self.duration))
+    }
+}

@@ -1,0 +1,103 @@
+//! What applications do, as data.
+
+use std::sync::Arc;
+
+use kirikae_path::Span;
+
+/// Something that an application does on its connection. A connection may carry several.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Activity {
+    /// How long after the connection's SYN it begins.
+    pub after: Span,
+    /// What it does.
+    pub workload: Workload,
+}
+
+/// What an application writes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Workload {
+    /// The client writes at given times: bursts, or what was recorded of an application.
+    Writes(Arc<[Write]>),
+    /// The client writes everything at once.
+    Bulk {
+        /// So many bytes; none: without end.
+        bytes: Option<u64>,
+    },
+    /// The client writes a request, and the server its response as soon as it has all of it; then
+    /// the client thinks, and asks again.
+    Requests {
+        /// Bytes of a request.
+        request: u64,
+        /// Bytes of a response.
+        response: u64,
+        /// From the last byte of a response to the next request.
+        think: Interval,
+        /// How many requests.
+        count: u32,
+    },
+    /// The client writes at a rate for a time and then nothing for a time, without end.
+    OnOff {
+        /// Bytes of one write.
+        bytes: u64,
+        /// How fast it writes while it does, bit/s.
+        bits_per_second: u64,
+        /// How long it writes.
+        on: Interval,
+        /// How long it pauses.
+        off: Interval,
+    },
+}
+
+/// A write of the application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// When, from the beginning of its activity.
+    pub at: Span,
+    /// How much.
+    pub bytes: u64,
+}
+
+/// A duration that comes again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interval {
+    /// Always the same.
+    Fixed(Span),
+    /// Exponentially distributed, with this mean.
+    Exponential(Span),
+}
+
+impl Workload {
+    /// Bursts of `bytes` at these times from the beginning of the activity, in order.
+    pub fn bursts(bytes: u64, due: impl IntoIterator<Item = Span>) -> Workload {
+        Workload::Writes(due.into_iter().map(|at| Write { at, bytes }).collect())
+    }
+
+    /// What is wrong with it, if anything is.
+    pub(crate) fn fault(&self) -> Option<&'static str> {
+        let whole = |bytes: &[u64]| bytes.contains(&0).then_some("a write of 0 bytes");
+        match self {
+            Workload::Writes(writes) if writes.is_empty() => Some("no writes"),
+            Workload::Writes(writes) if writes.windows(2).any(|pair| pair[1].at < pair[0].at) => {
+                Some("a write earlier than the one before it")
+            }
+            Workload::Writes(writes) => {
+                writes.iter().any(|write| write.bytes == 0).then_some("a write of 0 bytes")
+            }
+            Workload::Bulk { bytes } => whole(&[bytes.unwrap_or(1)]),
+            Workload::Requests { count: 0, .. } => Some("no requests"),
+            Workload::Requests { request, response, .. } => whole(&[*request, *response]),
+            Workload::OnOff { bits_per_second: 0, .. } => Some("a rate of 0 bit/s"),
+            Workload::OnOff { on, .. } if on.mean() == Span::ZERO => Some("no time to write in"),
+            Workload::OnOff { bytes, .. } => whole(&[*bytes]),
+        }
+    }
+}
+
+impl Interval {
+    /// Its mean.
+    pub fn mean(self) -> Span {
+        match self {
+            Interval::Fixed(span) | Interval::Exponential(span) => span,
+        }
+    }
+}

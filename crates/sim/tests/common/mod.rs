@@ -1,0 +1,53 @@
+//! What the tests simulate.
+#![allow(dead_code, reason = "each test uses some of it")]
+
+use std::sync::Arc;
+
+use kirikae_algorithms::Algorithm;
+use kirikae_path::{ElementSpec, PathSpec, QueueLimit, Span, Time};
+use kirikae_sim::{Activity, Flow, Host, Routes, Simulation, Workload};
+use kirikae_tcp::{Control, Profile};
+
+pub const MS: u64 = 1_000_000;
+
+pub fn ms(millis: u64) -> Span {
+    Span::from_millis(millis)
+}
+
+/// Rate and queue forward, half the round trip either way.
+pub fn link(megabits: u64, queue: u64, rtt_ms: u64) -> PathSpec {
+    let delay = ElementSpec::Delay { delay: ms(rtt_ms / 2) };
+    let bits_per_second = megabits * 1_000_000;
+    let rate = ElementSpec::Rate { bits_per_second, limit: QueueLimit::Packets(queue) };
+    PathSpec { forward: vec![rate, delay.clone()], backward: vec![delay] }
+}
+
+/// The same, with this probability of loss first.
+pub fn lossy(probability: f64, mut path: PathSpec) -> PathSpec {
+    path.forward.insert(0, ElementSpec::Loss { probability });
+    path
+}
+
+/// A flow of the kernel's cubic from the simulation's start.
+pub fn flow(routes: Routes, workload: Workload) -> Flow {
+    let algorithm = Algorithm::stock("cubic").expect("the kernel has it");
+    let host = Host { profile: Arc::new(Profile::linux_6()), control: Control { algorithm } };
+    Flow {
+        start: Time::ZERO,
+        routes,
+        client: host.clone(),
+        server: host,
+        mtu: 1500,
+        activities: vec![Activity { after: Span::ZERO, workload }],
+    }
+}
+
+/// One flow over one link.
+pub fn one(path: PathSpec, workload: Workload, seconds: u64) -> Simulation {
+    let flows = vec![flow(Routes::through(&[0]), workload)];
+    Simulation { seed: 1, links: vec![path], flows, duration: Span::from_secs(seconds) }
+}
+
+pub fn bursts(count: u64) -> Workload {
+    Workload::bursts(65_536, (0..count).map(|burst| Span::from_secs(2) * burst))
+}
