@@ -8,7 +8,7 @@ mod path;
 mod quantity;
 mod refusal;
 mod section;
-mod stack;
+pub(crate) mod stack;
 mod sweep;
 
 use std::path::{Path, PathBuf};
