@@ -3,6 +3,8 @@
 use std::ffi::{CStr, c_char};
 use std::fmt;
 
+use serde::{Serialize, Serializer};
+
 use crate::c;
 
 struct Registration {
@@ -209,6 +211,13 @@ impl fmt::Debug for Algorithm {
             }
         }
         Ok(())
+    }
+}
+
+/// As it is written out: its name, and the parameters that are not as preset.
+impl Serialize for Algorithm {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{self:?}"))
     }
 }
 

@@ -4,6 +4,8 @@ use std::ffi::c_char;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use crate::c;
 use crate::{Algorithm, Socket};
 
@@ -22,7 +24,7 @@ struct Shared {
 }
 
 /// A switch that was made, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Switch {
     /// The algorithm left.
     pub from: Algorithm,
@@ -49,6 +51,13 @@ impl fmt::Display for NoCandidate {
 }
 
 impl std::error::Error for NoCandidate {}
+
+/// The algorithms that it switches among.
+impl fmt::Debug for Switcher {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_tuple("Switcher").field(&self.shared.columns).finish()
+    }
+}
 
 impl Switcher {
     /// `table` are the bytes of a `struct latency_table`; `candidates` are what its names stand for,

@@ -47,7 +47,7 @@ fn window(algorithm: &str, loss_rate: f64, theory: f64) -> f64 {
     };
     let host = Host {
         profile: Arc::new(Profile { receive_window_max: 1 << 30, ..Profile::linux_6() }),
-        control: Control { algorithm: Algorithm::named(algorithm).unwrap() },
+        control: Control { algorithm: Algorithm::named(algorithm).unwrap(), switcher: None },
     };
     let packets = 2 * LOSSES * apart;
     let bulk = Workload::Bulk { bytes: Some(packets * 1448) };
