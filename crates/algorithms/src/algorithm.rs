@@ -10,24 +10,31 @@ struct Registration {
     name: &'static str,
     ops: *const c::tcp_congestion_ops,
     about: *const c::about,
+    has_large_state: bool,
 }
 
 // SAFETY: points to constants of the C code, which nothing writes.
 unsafe impl Sync for Registration {}
 
 macro_rules! registration {
-    ($name:expr, $ops:ident, $about:ident) => {
-        Registration { name: $name, ops: &raw const c::$ops, about: &raw const c::$about }
+    ($name:expr, $ops:ident, $about:ident, $has_large_state:expr) => {
+        Registration {
+            name: $name,
+            ops: &raw const c::$ops,
+            about: &raw const c::$about,
+            has_large_state: $has_large_state,
+        }
     };
 }
 
 static REGISTRATIONS: &[Registration] = include!(concat!(env!("OUT_DIR"), "/algorithms.rs"));
 
-/// What the kernel brings. Our bbr and reno do as its own do, but for idle keep.
+/// What the kernel brings. Our bbr and reno do as its own do, but for idle keep, and but for what the
+/// kernel's bbr leaves to whoever follows it.
 static STOCK: &[Registration] = &[
-    registration!("bbr", kk_bbr, kk_bbr_about),
-    registration!("cubic", kk_stock_cubic, kk_stock_cubic_about),
-    registration!("reno", kk_reno, kk_reno_about),
+    registration!("bbr", kk_bbr, kk_bbr_about, false),
+    registration!("cubic", kk_stock_cubic, kk_stock_cubic_about, false),
+    registration!("reno", kk_reno, kk_reno_about, false),
 ];
 
 /// A congestion control of `bpf/algorithms/`, or one that the kernel brings, with the values of its
@@ -124,6 +131,11 @@ impl Algorithm {
     /// Whether the window and the pacing rate are its alone (`cong_control`), as with bbr.
     pub fn controls_alone(self) -> bool {
         self.ops().cong_control.is_some()
+    }
+
+    /// Whether it keeps more than fits the private area (`bpf/include/large_state.h`).
+    pub(crate) fn has_large_state(self) -> bool {
+        self.registration.has_large_state
     }
 
     /// The paper or RFC it is written from.
