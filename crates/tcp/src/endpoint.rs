@@ -126,7 +126,7 @@ impl Endpoint {
     pub fn timer(&self) -> Option<Time> {
         let sender = self.sender.as_ref().and_then(|sender| sender.timer());
         let receiver = self.receiver.timer();
-        [sender, receiver, self.syn_timer].into_iter().flatten().min()
+        Time::earliest(Time::earliest(sender, receiver), self.syn_timer)
     }
 
     /// Does what is due at `now`.

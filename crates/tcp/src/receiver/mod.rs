@@ -305,11 +305,7 @@ impl Receiver {
     /// When [`Receiver::on_timer`] is to be called, if at all.
     pub(crate) fn timer(&self) -> Option<Time> {
         let compressed = self.disorder.as_deref().filter(|disorder| disorder.compressed > 0);
-        compressed
-            .map(|disorder| disorder.compressed_until)
-            .into_iter()
-            .chain(self.acks.timer())
-            .min()
+        Time::earliest(compressed.map(|disorder| disorder.compressed_until), self.acks.timer())
     }
 
     /// The timestamp to echo.
