@@ -1,4 +1,4 @@
-use crate::{Dropped, Ecn, Element, Outcome, Packet, Time};
+use crate::{Dropped, Ecn, Element, Outcome, Packet, Span, Time};
 
 /// One direction of a path: its elements in the order in which packets meet them.
 ///
@@ -19,13 +19,24 @@ struct Slot<P> {
     element: Box<dyn Element<P> + Send>,
     /// The element's `next`, kept here so that looking for the earliest touches no element.
     due: Option<Time>,
+    /// How long a packet takes at least from this element to the exit.
+    behind: Span,
 }
 
 impl<P> Chain<P> {
     /// A direction made of these elements; with none, packets pass untouched.
     pub fn new(elements: Vec<Box<dyn Element<P> + Send>>) -> Chain<P> {
-        let elements =
-            elements.into_iter().map(|element| Slot { due: element.next(), element }).collect();
+        let slot = |element: Box<dyn Element<P> + Send>| Slot {
+            due: element.next(),
+            behind: Span::ZERO,
+            element,
+        };
+        let mut elements: Vec<Slot<P>> = elements.into_iter().map(slot).collect();
+        let mut behind = Span::ZERO;
+        for slot in elements.iter_mut().rev() {
+            slot.behind = behind;
+            behind = behind + slot.element.least_delay();
+        }
         Chain { elements, now: Time::ZERO, offered: 0, inside: 0 }
     }
 
@@ -50,11 +61,13 @@ impl<P> Chain<P> {
         number
     }
 
-    /// When [`advance`](Chain::advance) has something to do, or `None` if nothing happens until a
-    /// packet enters. With cross traffic there is always something to do, even with nothing
-    /// [`inside`](Chain::inside).
+    /// When [`advance`](Chain::advance) is to be called next, or `None` if nothing happens until a
+    /// packet enters: no packet leaves earlier. What happens inside before may be left to that call;
+    /// the sink then hears of packets dropped meanwhile later than they were. With cross traffic
+    /// there is always something to do, even with nothing [`inside`](Chain::inside).
     pub fn next(&self) -> Option<Time> {
-        self.earliest().map(|(due, _)| due)
+        let leaves = |slot: &Slot<P>| Some(slot.due? + slot.behind);
+        self.elements.iter().fold(None, |first, slot| Time::earliest(first, leaves(slot)))
     }
 
     /// Lets everything happen that is due until `now` inclusive.
