@@ -92,7 +92,7 @@ const AFTER_LOSSES: [&[u32]; 3] = [
     ],
 ];
 
-/// The same with HyStart on and no loss: slow start, and what follows. Over 50 and 10 Mb/s.
+/// The same with HyStart on (`--hystart`), until the first loss; over 50 and 10 Mb/s.
 const STARTS: [(u64, &[u32]); 2] = [
     (50, &[10, 20, 40, 80, 160, 320, 537, 564, 592, 622, 653, 686]),
     (
@@ -139,7 +139,9 @@ fn hystart_ends_slow_start_where_the_module_does() {
 fn hystart_looks_at_what_it_is_told_to() {
     let after_slow_start = |hystart, per_ack| {
         let mut path = Path::begin(cubic(hystart), 10, per_ack, 10);
-        (0..6).for_each(|_| drop(path.round()));
+        for _ in 0..6 {
+            path.round();
+        }
         path.connection.socket.fields.snd_ssthresh
     };
     let (train, delay) = (1, 2);

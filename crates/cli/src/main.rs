@@ -19,7 +19,9 @@ struct Arguments {
 enum Command {
     Run(commands::run::Arguments),
     Undo(commands::undo::Arguments),
+    Sim(commands::sim::Arguments),
     Bench(commands::bench::Arguments),
+    Validate(commands::validate::Arguments),
     Algorithms(commands::algorithms::Arguments),
     #[command(hide = true)]
     BurstSender(commands::burst_sender::Arguments),
@@ -30,7 +32,9 @@ fn main() -> ExitCode {
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::Undo(arguments) => commands::undo::run(&arguments),
         Command::Algorithms(arguments) => commands::algorithms::run(&arguments),
+        Command::Sim(arguments) => commands::sim::run(&arguments),
         Command::Bench(arguments) => commands::bench::run(&arguments),
+        Command::Validate(arguments) => commands::validate::run(&arguments),
         Command::BurstSender(arguments) => commands::burst_sender::run(&arguments),
     };
     done.unwrap_or_else(|error| exit::report(&error))

@@ -7,8 +7,10 @@ pub mod outcome;
 mod records;
 pub mod report;
 pub mod scenario;
+pub mod sim;
 pub mod statistics;
 pub mod summary;
+pub mod validate;
 pub mod workload;
 
 pub use error::Error;

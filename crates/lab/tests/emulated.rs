@@ -57,10 +57,10 @@ fn a_comparison_measures_what_the_path_does() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("three-lost.toml");
     fs::write(&file, SCENARIO).unwrap();
-    let scenario = Scenario::load(&file).unwrap_or_else(|refusal| panic!("{refusal}"));
+    let scenarios = Scenario::load(&file).unwrap_or_else(|refusal| panic!("{refusal}"));
     let output = directory.path().join("results");
     let options = Options { output, algorithms: Vec::new() };
-    let outcome = bench::run(&[scenario], &options).unwrap_or_else(|error| panic!("{error}"));
+    let outcome = bench::run(&scenarios, &options).unwrap_or_else(|error| panic!("{error}"));
     println!("{}", report::render(&outcome, false));
 
     assert!(!outcome.interrupted);

@@ -28,9 +28,10 @@ fn elements() -> Vec<ElementSpec> {
     let examples = page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
     let read = |example: &str| {
         fs::write(&file, format!("{HEAD}{example}")).unwrap();
-        let scenario = Scenario::load(&file).unwrap_or_else(|bad| panic!("{bad}:\n{example}"));
+        let scenarios = Scenario::load(&file).unwrap_or_else(|bad| panic!("{bad}:\n{example}"));
+        let [scenario] = &scenarios[..] else { panic!("one scenario") };
         scenario.path.build::<()>(scenario.seed).unwrap();
-        scenario.path.forward
+        scenario.path.forward.clone()
     };
     examples.flat_map(read).collect()
 }

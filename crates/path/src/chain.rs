@@ -9,35 +9,29 @@ use crate::{Dropped, Ecn, Element, Outcome, Packet, Span, Time};
 ///
 /// The sink is told the time and the fate of each packet that leaves, in order of time.
 pub struct Chain<P> {
-    elements: Vec<Slot<P>>,
+    elements: Vec<Box<dyn Element<P> + Send>>,
+    /// Each element's `next`, or [`NEVER`], kept here so that looking for the earliest touches no
+    /// element.
+    due: Vec<Time>,
+    /// How long a packet takes at least from leaving each element to the exit.
+    behind: Vec<Span>,
     now: Time,
     offered: u64,
     inside: u64,
 }
 
-struct Slot<P> {
-    element: Box<dyn Element<P> + Send>,
-    /// The element's `next`, kept here so that looking for the earliest touches no element.
-    due: Option<Time>,
-    /// How long a packet takes at least from this element to the exit.
-    behind: Span,
-}
+/// A time that does not come.
+const NEVER: Time = Time::from_nanos(u64::MAX);
 
 impl<P> Chain<P> {
     /// A direction made of these elements; with none, packets pass untouched.
     pub fn new(elements: Vec<Box<dyn Element<P> + Send>>) -> Chain<P> {
-        let slot = |element: Box<dyn Element<P> + Send>| Slot {
-            due: element.next(),
-            behind: Span::ZERO,
-            element,
-        };
-        let mut elements: Vec<Slot<P>> = elements.into_iter().map(slot).collect();
-        let mut behind = Span::ZERO;
-        for slot in elements.iter_mut().rev() {
-            slot.behind = behind;
-            behind = behind + slot.element.least_delay();
+        let due = elements.iter().map(|element| element.next().unwrap_or(NEVER)).collect();
+        let mut behind = vec![Span::ZERO; elements.len()];
+        for index in (1..elements.len()).rev() {
+            behind[index - 1] = behind[index] + elements[index].least_delay();
         }
-        Chain { elements, now: Time::ZERO, offered: 0, inside: 0 }
+        Chain { elements, due, behind, now: Time::ZERO, offered: 0, inside: 0 }
     }
 
     /// A packet of `bytes` (IP length) with this ECN field enters at `now` and gets the next number.
@@ -66,8 +60,10 @@ impl<P> Chain<P> {
     /// the sink then hears of packets dropped meanwhile later than they were. With cross traffic
     /// there is always something to do, even with nothing [`inside`](Chain::inside).
     pub fn next(&self) -> Option<Time> {
-        let leaves = |slot: &Slot<P>| Some(slot.due? + slot.behind);
-        self.elements.iter().fold(None, |first, slot| Time::earliest(first, leaves(slot)))
+        let leaves = self.due.iter().zip(&self.behind).map(|(due, behind)| {
+            Time::from_nanos(due.as_nanos().saturating_add(behind.as_nanos()))
+        });
+        leaves.min().filter(|leaves| *leaves != NEVER)
     }
 
     /// Lets everything happen that is due until `now` inclusive.
@@ -80,14 +76,16 @@ impl<P> Chain<P> {
         mut sink: impl FnMut(Time, Result<Packet<P>, Dropped<P>>),
     ) {
         assert!(now >= self.now, "time went back from {} to {now}", self.now);
-        while let Some((due, index)) = self.earliest()
-            && due <= now
-        {
+        loop {
+            let (due, index) = self.earliest();
+            if due > now || due == NEVER {
+                break;
+            }
             assert!(due >= self.now, "an element asked for {due} at {}", self.now);
             self.now = due;
-            let slot = &mut self.elements[index];
-            let outcome = slot.element.dequeue(due);
-            slot.due = slot.element.next();
+            let element = &mut self.elements[index];
+            let outcome = element.dequeue(due);
+            self.due[index] = element.next().unwrap_or(NEVER);
             self.settle(index, outcome, &mut sink);
         }
         self.now = now;
@@ -103,13 +101,12 @@ impl<P> Chain<P> {
         self.inside
     }
 
-    fn earliest(&self) -> Option<(Time, usize)> {
-        let mut earliest = None;
-        for (index, slot) in self.elements.iter().enumerate() {
-            if let Some(due) = slot.due
-                && earliest.is_none_or(|(first, _)| due <= first)
-            {
-                earliest = Some((due, index));
+    /// The earliest time that an element asks for, and which of them is nearest the exit.
+    fn earliest(&self) -> (Time, usize) {
+        let mut earliest = (NEVER, 0);
+        for (index, due) in self.due.iter().enumerate() {
+            if *due <= earliest.0 {
+                earliest = (*due, index);
             }
         }
         earliest
@@ -122,9 +119,9 @@ impl<P> Chain<P> {
         mut packet: Packet<P>,
         sink: &mut impl FnMut(Time, Result<Packet<P>, Dropped<P>>),
     ) {
-        while let Some(slot) = self.elements.get_mut(index) {
-            let outcome = slot.element.enqueue(self.now, packet);
-            slot.due = slot.element.next();
+        while let Some(element) = self.elements.get_mut(index) {
+            let outcome = element.enqueue(self.now, packet);
+            self.due[index] = element.next().unwrap_or(NEVER);
             match outcome {
                 Outcome::Passed(passed) => packet = passed,
                 Outcome::Held => return,

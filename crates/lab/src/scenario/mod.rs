@@ -8,7 +8,8 @@ mod path;
 mod quantity;
 mod refusal;
 mod section;
-mod stack;
+pub(crate) mod stack;
+mod sweep;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,13 +18,15 @@ use kirikae_agent::Period;
 use kirikae_path::PathSpec;
 use kirikae_tcp::Profile;
 use serde::{Serialize, Serializer};
+use toml::Spanned;
+use toml::de::DeTable;
 
 pub use contender::Contender;
 pub use refusal::Refusal;
 
 use crate::workload::{Spacing, Workload};
 use quantity::{Quantity, Size};
-use section::{Field, Section, Source};
+use section::{Binding, Field, Section, Source};
 
 /// A scenario file, validated.
 #[derive(Clone, Debug, Serialize)]
@@ -48,15 +51,24 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Reads and validates a scenario file.
+    /// Reads and validates a scenario file: one scenario, or one for each combination of its sweep.
     ///
     /// # Errors
     /// The first thing wrong with it, with file, line, key and what is allowed.
-    pub fn load(file: &Path) -> Result<Scenario, Refusal> {
+    pub fn load(file: &Path) -> Result<Vec<Scenario>, Refusal> {
         let source = Source::read(file)?;
         let table = source.root()?;
-        let root = Section::root(&source, &table);
-        root.allow(&["title", "seed", "workload", "path", "stack", "bench"])?;
+        let sweep = sweep::read(&Section::root(&source, &table, &[]))?;
+        sweep.iter().map(|bindings| Scenario::read(&source, &table, bindings)).collect()
+    }
+
+    fn read(
+        source: &Source,
+        table: &Spanned<DeTable>,
+        bindings: &[Binding],
+    ) -> Result<Scenario, Refusal> {
+        let root = Section::root(source, table, bindings);
+        root.allow(&["title", "seed", "workload", "path", "stack", "bench", "sweep"])?;
 
         const TITLE: &str = "a line of text that is not empty";
         let title = root.required("title", TITLE)?;
@@ -70,8 +82,8 @@ impl Scenario {
         let stack = stack::read(&root)?;
         let (contenders, period) = bench(&root)?;
         Ok(Scenario {
-            file: file.to_owned(),
-            title: text.into(),
+            file: source.file.clone(),
+            title: sweep::title(text, bindings, source),
             seed,
             workload,
             path,

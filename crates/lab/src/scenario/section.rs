@@ -65,9 +65,34 @@ impl Source {
     }
 }
 
+/// What the names of a sweep stand for in one of its scenarios.
+#[derive(Clone, Copy)]
+pub(super) struct Binding<'a> {
+    pub name: &'a str,
+    pub value: &'a Spanned<DeValue<'a>>,
+}
+
+impl<'a> Binding<'a> {
+    /// The value that `written` stands for: `"$name"`.
+    fn resolve(
+        bindings: &[Binding<'a>],
+        written: &'a Spanned<DeValue<'a>>,
+    ) -> &'a Spanned<DeValue<'a>> {
+        let name = written.get_ref().as_str().and_then(|text| text.strip_prefix('$'));
+        let bound = name.and_then(|name| bindings.iter().find(|binding| binding.name == name));
+        bound.map_or(written, |binding| binding.value)
+    }
+
+    /// The value as it stands in the file, without quotes.
+    pub fn text(&self, source: &'a Source) -> &'a str {
+        source.text[self.value.span()].trim_matches('"')
+    }
+}
+
 /// A table, its name and where it begins.
 pub(super) struct Section<'a> {
     source: &'a Source,
+    bindings: &'a [Binding<'a>],
     name: String,
     span: Range<usize>,
     table: &'a DeTable<'a>,
@@ -75,8 +100,20 @@ pub(super) struct Section<'a> {
 
 impl<'a> Section<'a> {
     /// The file's top table.
-    pub fn root(source: &'a Source, table: &'a Spanned<DeTable<'a>>) -> Section<'a> {
-        Section { source, name: String::new(), span: 0..0, table: table.get_ref() }
+    pub fn root(
+        source: &'a Source,
+        table: &'a Spanned<DeTable<'a>>,
+        bindings: &'a [Binding<'a>],
+    ) -> Section<'a> {
+        Section { source, bindings, name: String::new(), span: 0..0, table: table.get_ref() }
+    }
+
+    /// Every key with its value.
+    pub fn entries(&self) -> impl Iterator<Item = (&'a str, Field<'a>)> {
+        self.table.keys().map(|key| {
+            let key: &str = key.get_ref();
+            (key, self.optional(key).expect("it is there"))
+        })
     }
 
     /// Refuses keys that are not listed, with the nearest listed one.
@@ -101,7 +138,8 @@ impl<'a> Section<'a> {
     /// A key that may be left out.
     pub fn optional(&self, key: &str) -> Option<Field<'a>> {
         let value = self.table.get(key)?;
-        Some(Field { source: self.source, name: self.full(key), value })
+        let value = Binding::resolve(self.bindings, value);
+        Some(Field { source: self.source, bindings: self.bindings, name: self.full(key), value })
     }
 
     /// A quantity with its unit, which must be there.
@@ -164,6 +202,7 @@ impl<'a> Section<'a> {
 /// A value, its full name and where it stands.
 pub(super) struct Field<'a> {
     source: &'a Source,
+    bindings: &'a [Binding<'a>],
     name: String,
     value: &'a Spanned<DeValue<'a>>,
 }
@@ -174,6 +213,11 @@ impl<'a> Field<'a> {
         let span = self.value.span();
         let written = self.source.text[span.clone()].lines().next().unwrap_or_default();
         self.source.refuse(&span, self.name.as_str(), format!("found {written}"), allowed)
+    }
+
+    /// The value itself.
+    pub fn value(&self) -> &'a Spanned<DeValue<'a>> {
+        self.value
     }
 
     pub fn text(&self, allowed: &str) -> Result<&'a str, Refusal> {
@@ -243,7 +287,7 @@ impl<'a> Field<'a> {
     pub fn section(&self, allowed: &str) -> Result<Section<'a>, Refusal> {
         let table = self.value.get_ref().as_table().ok_or_else(|| self.refuse(allowed))?;
         let (source, name, span) = (self.source, self.name.clone(), self.value.span());
-        Ok(Section { source, name, span, table })
+        Ok(Section { source, bindings: self.bindings, name, span, table })
     }
 
     /// The values of a list that is not empty.
@@ -255,8 +299,9 @@ impl<'a> Field<'a> {
         }
         let field = |(place, value)| Field {
             source: self.source,
+            bindings: self.bindings,
             name: format!("{}[{place}]", self.name),
-            value,
+            value: Binding::resolve(self.bindings, value),
         };
         Ok(list.iter().enumerate().map(field).collect())
     }

@@ -1,0 +1,58 @@
+//! What `kirikae bench`, `kirikae sim` and `kirikae validate` have in common.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use kirikae_algorithms::Algorithm;
+use kirikae_lab::outcome::Outcome;
+use kirikae_lab::scenario::Scenario;
+use kirikae_lab::{report, summary::Summary};
+
+use super::setting::{self, Setting};
+
+/// What is compared, and how the result is told.
+#[derive(clap::Args)]
+pub struct Comparison {
+    /// Scenario files; those in scenarios/ explain themselves
+    #[arg(required = true, value_name = "SCENARIO.toml")]
+    scenarios: Vec<PathBuf>,
+    /// Set a parameter of an algorithm, such as kk_vegas.alpha=4, for all scenarios; `kirikae
+    /// algorithms` lists them with their ranges. May be given several times
+    #[arg(long, value_name = "ALGORITHM.PARAMETER=VALUE", value_parser = setting)]
+    set: Vec<Setting>,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn setting(text: &str) -> Result<Setting, String> {
+    Setting::parse(text, Algorithm::all())
+}
+
+impl Comparison {
+    /// The scenarios, read and validated.
+    pub fn scenarios(&self) -> Result<Vec<Scenario>, kirikae_lab::Error> {
+        let mut scenarios = Vec::new();
+        for file in &self.scenarios {
+            scenarios.extend(Scenario::load(file)?);
+        }
+        Ok(scenarios)
+    }
+
+    /// Every algorithm, with what was set.
+    pub fn algorithms(&self) -> anyhow::Result<Vec<Algorithm>> {
+        Ok(setting::apply(&self.set, Algorithm::all())?)
+    }
+
+    /// Prints the table, or the summary as JSON.
+    pub fn print(&self, outcome: &Outcome) -> anyhow::Result<()> {
+        let mut out = io::stdout().lock();
+        if self.json {
+            serde_json::to_writer_pretty(&mut out, &Summary::of(outcome))?;
+            writeln!(out)?;
+        } else {
+            write!(out, "{}", report::render(outcome, report::colour_wanted()))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,84 @@
+//! `kirikae validate`
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use kirikae_lab::scenario::Scenario;
+use kirikae_lab::validate::{self, Side};
+use kirikae_lab::{bench, sim};
+
+use super::comparison::Comparison;
+
+/// Hold the simulator against this kernel: the same scenarios through both, side by side
+///
+/// Runs `kirikae bench` and `kirikae sim` on the scenarios, the same packets lost on both sides,
+/// and prints how far the simulated latencies are from the kernel's. Exit status 1 where less than
+/// 90 % of the cells agree.
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    comparison: Comparison,
+    /// Take the kernel's side from the records of earlier runs instead of measuring anew. May be
+    /// given several times
+    #[arg(long, value_name = "DIRECTORY")]
+    recorded: Vec<PathBuf>,
+    /// Most paths emulated at the same time; the scenarios are measured in so many runs as it takes
+    #[arg(long, value_name = "PATHS", default_value_t = 56)]
+    at_once: usize,
+    /// Directory in which each run makes a directory of its own for its records
+    #[arg(long, value_name = "DIRECTORY", default_value = "results")]
+    output: PathBuf,
+}
+
+/// Runs both sides.
+pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let comparison = &arguments.comparison;
+    let scenarios = comparison.scenarios()?;
+    let algorithms = comparison.algorithms()?;
+    let mut kernel = Side::new();
+    for directory in &arguments.recorded {
+        kernel.extend(validate::recorded(directory)?);
+    }
+    if arguments.recorded.is_empty() {
+        let output = arguments.output.clone();
+        let options = bench::Options { output, algorithms: algorithms.clone() };
+        for batch in batches(&scenarios, arguments.at_once) {
+            let outcome = bench::run(batch, &options)?;
+            kernel.extend(validate::latencies(&outcome));
+            if outcome.interrupted {
+                return Ok(ExitCode::FAILURE);
+            }
+        }
+    }
+    let simulated = sim::run(&scenarios, &sim::Options { output: None, algorithms })?;
+    let cells = validate::cells(&kernel, &validate::latencies(&simulated));
+    let mut out = io::stdout().lock();
+    if comparison.json {
+        serde_json::to_writer_pretty(&mut out, &cells)?;
+        writeln!(out)?;
+    } else {
+        write!(out, "{}", validate::render(&cells))?;
+    }
+    Ok(if validate::enough_agree(&cells) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Runs of scenarios that together have at most so many paths; one with more is on its own.
+fn batches(scenarios: &[Scenario], most: usize) -> Vec<&[Scenario]> {
+    let mut batches = Vec::new();
+    let mut rest = scenarios;
+    while let Some(first) = rest.first() {
+        let mut paths = first.contenders.len();
+        let mut length = 1;
+        while let Some(next) = rest.get(length)
+            && paths + next.contenders.len() <= most
+        {
+            paths += next.contenders.len();
+            length += 1;
+        }
+        let (batch, others) = rest.split_at(length);
+        batches.push(batch);
+        rest = others;
+    }
+    batches
+}
