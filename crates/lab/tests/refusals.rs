@@ -376,14 +376,15 @@ fn files_that_are_not_scenarios() {
 fn scenarios_that_ship_are_good_and_name_what_they_are() {
     let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let mut titles = Vec::new();
-    for entry in fs::read_dir(scenarios).unwrap() {
-        let file = entry.unwrap().path();
+    let files = |directory| fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let all = files(scenarios.join("agreement")).chain(files(scenarios));
+    for file in all.filter(|file| file.is_file()) {
         let scenarios = Scenario::load(&file).unwrap_or_else(|bad| panic!("{bad}"));
         titles.extend(scenarios.into_iter().map(|scenario| scenario.title));
     }
     titles.sort();
     titles.dedup();
-    assert_eq!(titles.len(), 8);
+    assert_eq!(titles.len(), 8 + 2 * 12);
 }
 
 #[test]

@@ -133,9 +133,10 @@ impl Connection {
     }
 
     pub fn outcome(self) -> FlowOutcome {
+        let switches = self.ends[End::Client as usize].switches().to_vec();
         let traffic = End::BOTH.map(|end| self.traffic(end));
         let [client, server] = self.streams.map(|stream| stream.writes);
-        FlowOutcome { client, server, traffic }
+        FlowOutcome { switches, client, server, traffic }
     }
 
     fn traffic(&self, end: End) -> Traffic {

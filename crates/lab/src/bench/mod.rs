@@ -14,13 +14,12 @@ use std::time::Duration;
 
 use kirikae_agent::{Algorithms, Period, Switch, candidates};
 use kirikae_algorithms::Algorithm;
-use kirikae_tcp::Profile;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::error::{Error, While};
 use crate::outcome::{Comparison, Measured, Outcome};
 use crate::records::Records;
-use crate::scenario::{Contender, Scenario};
+use crate::scenario::{Contender, Scenario, stack};
 use crate::workload::clock::now_ns;
 use progress::Progress;
 use switcher::Switcher;
@@ -90,7 +89,7 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
 
 /// The real kernel's TCP is as it is.
 fn refuse_stacks(scenarios: &[Scenario]) -> Result<(), Error> {
-    match scenarios.iter().find(|scenario| scenario.stack != Profile::linux_6()) {
+    match scenarios.iter().find(|scenario| scenario.stack != stack::usual()) {
         None => Ok(()),
         Some(scenario) => Err(Error::Incompatible(format!(
             "{}: stack: a profile for the simulator; allowed where the kernel's own TCP runs: no \

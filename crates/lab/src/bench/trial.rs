@@ -13,7 +13,7 @@ use kirikae_emu::Emulated;
 
 use crate::error::{Error, While};
 use crate::outcome::Measured;
-use crate::scenario::{Contender, Scenario};
+use crate::scenario::{Contender, Scenario, stack};
 use crate::workload::Bursts;
 use crate::workload::clock::until;
 use crate::workload::receiver::Receiver;
@@ -61,7 +61,9 @@ impl<'a> Trial<'a> {
             Contender::Stock(_) | Contender::Fixed(_) => {}
         }
         // The default receive window (64 KiB) would hold back the first bursts, whoever sends.
-        emulated.receiver().set_sysctl("net.ipv4.tcp_rmem", "4096 2097152 6291456")?;
+        let buffers =
+            format!("4096 {} {}", 2 * stack::RECEIVE_BUFFER, 2 * stack::RECEIVE_BUFFER_MAX);
+        emulated.receiver().set_sysctl("net.ipv4.tcp_rmem", &buffers)?;
         let address = SocketAddrV4::new(emulated.receiver().address(), RECEIVER_PORT);
         let listener = emulated
             .receiver()

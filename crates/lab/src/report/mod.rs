@@ -8,7 +8,7 @@ use std::io::IsTerminal;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, LineStyle, Table, presets};
 use kirikae_agent::Switch;
 use kirikae_emu::TimingError;
-use kirikae_path::{PathSpec, bottleneck};
+use kirikae_path::{PathSpec, sustained_rate};
 
 use crate::outcome::{Comparison, Outcome, Performance};
 use crate::scenario::{Contender, Scenario, Workload};
@@ -84,7 +84,7 @@ pub fn render(outcome: &Outcome, colour: bool) -> String {
 }
 
 fn heading(scenario: &Scenario, path: &PathSpec, workload: &Workload) -> String {
-    let rate = bottleneck(&path.forward)
+    let rate = sustained_rate(&path.forward)
         .map_or("no rate limit".into(), |rate| format!("{} Mbit/s", rate as f64 / 1e6));
     format!(
         "{} ({})\nRTT {:.0} ms, {rate}; {}; {}\n",

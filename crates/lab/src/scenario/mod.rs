@@ -10,7 +10,7 @@ mod quantity;
 mod recorded_writes;
 mod refusal;
 mod section;
-mod stack;
+pub(crate) mod stack;
 mod sweep;
 mod workload;
 

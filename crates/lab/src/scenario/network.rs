@@ -1,7 +1,7 @@
 //! `[path]`, or `[[link]]` and `[[flow]]`: which connections there are, and over what.
 //! docs/scenarios.md tells what each key means.
 
-use kirikae_path::{Direction, DirectionSpec, PathSpec, Span, Time, bottleneck, propagation};
+use kirikae_path::{Direction, DirectionSpec, PathSpec, Span, Time, propagation, sustained_rate};
 use serde::Serialize;
 
 use super::contender::Contender;
@@ -57,9 +57,9 @@ impl FlowGroup {
         })
     }
 
-    /// The rate of its narrowest element in a direction in bit/s, as [`kirikae_path::bottleneck`].
+    /// The rate of its narrowest element in a direction in bit/s, as [`sustained_rate`].
     pub fn bottleneck(&self, links: &[Link], direction: Direction) -> Option<u64> {
-        self.way(links, direction).filter_map(|elements| bottleneck(elements)).min()
+        self.way(links, direction).filter_map(|elements| sustained_rate(elements)).min()
     }
 
     /// The least round-trip time, as [`PathSpec::base_rtt`].

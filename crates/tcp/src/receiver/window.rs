@@ -6,9 +6,6 @@ use super::FIRST_BYTE;
 use crate::profile::Profile;
 use crate::segment::Timestamp;
 
-/// The receive buffer before anything was received, bytes of data (`tcp_rmem[1]`, half of which is
-/// held to be overhead).
-const INITIAL_BUFFER: u32 = 65_536;
 /// The most that fits the header's field without scaling.
 const UNSCALED_MAX: u32 = 65_535;
 /// What the application is taken to read in a round trip at first, segments (`TCP_INIT_CWND`).
@@ -37,9 +34,9 @@ pub(super) struct Window {
 impl Window {
     /// `tcp_select_initial_window`
     pub fn new(profile: &Profile, mss: u32) -> Window {
-        let most = profile.receive_window_max.max(INITIAL_BUFFER);
+        let most = profile.receive_window_max.max(profile.receive_buffer);
         let (clamp, shift) = match profile.window_scaling {
-            true => (INITIAL_BUFFER.min(profile.receive_window_max), most.ilog2() - 15),
+            true => (profile.receive_buffer.min(profile.receive_window_max), most.ilog2() - 15),
             false => (UNSCALED_MAX.min(profile.receive_window_max), 0),
         };
         let wnd = (clamp.min(UNSCALED_MAX) / mss).max(1) * mss;

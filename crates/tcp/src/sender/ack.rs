@@ -178,6 +178,7 @@ impl Sender {
             self.window_from = segment.ack;
         }
         self.una = self.una.max(segment.ack);
+        self.socket.fields.snd_una = self.una as u32;
     }
 
     /// Nothing was in flight: a window may have opened.
