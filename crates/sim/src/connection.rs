@@ -10,6 +10,8 @@ use crate::stream::Stream;
 
 /// Label of what the applications draw, under the simulation's seed.
 const APPLICATIONS: u64 = 4;
+/// Label of what their congestion controls draw, likewise.
+const CONTROLS: u64 = 5;
 
 /// A connection with both its ends and what uses it.
 pub(crate) struct Connection {
@@ -28,13 +30,19 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub fn new(flow: &Flow, index: usize, seed: u64) -> Connection {
-        let seed = stream_seed(seed, &[APPLICATIONS, index as u64]);
-        let end = |host: &Host| Endpoint::new(host.profile.clone(), host.control.clone(), flow.mtu);
+        let end = |host: &Host, end: End| {
+            let seed = stream_seed(seed, &[CONTROLS, index as u64, end as u64]);
+            Endpoint::new(host.profile.clone(), host.control.clone(), flow.mtu, seed)
+        };
         Connection {
             routes: flow.routes.clone(),
-            ends: [end(&flow.client), end(&flow.server)],
+            ends: [end(&flow.client, End::Client), end(&flow.server, End::Server)],
             streams: Default::default(),
-            application: Application::new(&flow.activities, flow.start, seed),
+            application: Application::new(
+                &flow.activities,
+                flow.start,
+                stream_seed(seed, &[APPLICATIONS, index as u64]),
+            ),
             sent_until: [0; 2],
             sent: Default::default(),
             opens: Some(flow.start),
