@@ -92,6 +92,7 @@ impl Sender {
         mss: u32,
         now: Time,
         rtt_us: Option<u32>,
+        seed: u64,
     ) -> Sender {
         let socket = Socket::new(control.algorithm, mss);
         let mut sender = Sender {
@@ -125,6 +126,7 @@ impl Sender {
         sender.set_clock(now);
         let fields = &mut sender.socket.fields;
         fields.snd_cwnd = sender.profile.initial_window;
+        fields.random = seed;
         fields.delivered = 1; // the SYN
         if let Some(rtt_us) = rtt_us {
             sender.rtt_sample(rtt_us, rtt_us);
