@@ -118,6 +118,7 @@ impl Sender {
                 sacked: false,
                 lost: false,
                 retransmitted: false,
+                expired: false,
                 ever_retransmitted: false,
                 sent_us,
                 at_sending,
