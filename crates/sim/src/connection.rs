@@ -1,15 +1,17 @@
 //! A flow as it happens.
 
-use kirikae_path::{Time, stream_seed};
+use kirikae_path::{Span, Time, stream_seed};
 use kirikae_tcp::{Endpoint, Segment};
 
 use crate::application::{Application, WITHOUT_END};
-use crate::outcome::{FlowOutcome, Left};
+use crate::outcome::{FlowOutcome, Left, Traffic};
 use crate::simulation::{End, Flow, Host, Routes};
 use crate::stream::Stream;
 
 /// Label of what the applications draw, under the simulation's seed.
 const APPLICATIONS: u64 = 4;
+/// Label of what their congestion controls draw, likewise.
+const CONTROLS: u64 = 5;
 
 /// A connection with both its ends and what uses it.
 pub(crate) struct Connection {
@@ -20,6 +22,8 @@ pub(crate) struct Connection {
     application: Application,
     /// Where the data ends that each end has sent.
     sent_until: [u64; 2],
+    /// Segments with data that each end has sent, and how many of them again.
+    sent: [(u64, u64); 2],
     /// When it is opened; none once it is.
     opens: Option<Time>,
     /// When each end's timer goes off, kept here so that asking touches no endpoint.
@@ -28,14 +32,21 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub fn new(flow: &Flow, index: usize, seed: u64) -> Connection {
-        let seed = stream_seed(seed, &[APPLICATIONS, index as u64]);
-        let end = |host: &Host| Endpoint::new(host.profile.clone(), host.control.clone(), flow.mtu);
+        let end = |host: &Host, end: End| {
+            let seed = stream_seed(seed, &[CONTROLS, index as u64, end as u64]);
+            Endpoint::new(host.profile.clone(), host.control.clone(), flow.mtu, seed)
+        };
         Connection {
             routes: flow.routes.clone(),
-            ends: [end(&flow.client), end(&flow.server)],
+            ends: [end(&flow.client, End::Client), end(&flow.server, End::Server)],
             streams: Default::default(),
-            application: Application::new(&flow.activities, flow.start, seed),
+            application: Application::new(
+                &flow.activities,
+                flow.start,
+                stream_seed(seed, &[APPLICATIONS, index as u64]),
+            ),
             sent_until: [0; 2],
+            sent: Default::default(),
             opens: Some(flow.start),
             timers: [None; 2],
         }
@@ -114,6 +125,9 @@ impl Connection {
         let until = &mut self.sent_until[from as usize];
         let again = segment.len > 0 && segment.end() <= *until;
         *until = segment.end().max(*until);
+        let (segments, retransmissions) = &mut self.sent[from as usize];
+        *segments += u64::from(segment.len > 0);
+        *retransmissions += u64::from(again);
         again
     }
 
@@ -136,7 +150,20 @@ impl Connection {
 
     pub fn outcome(self) -> FlowOutcome {
         let switches = self.ends[End::Client as usize].switches().to_vec();
+        let traffic = End::BOTH.map(|end| self.traffic(end));
         let [client, server] = self.streams.map(|stream| stream.writes);
-        FlowOutcome { switches, client, server }
+        FlowOutcome { switches, client, server, traffic }
+    }
+
+    fn traffic(&self, end: End) -> Traffic {
+        let (segments, retransmissions) = self.sent[end as usize];
+        // The socket has it in eighths of a microsecond, as the kernel does; 0 before the first.
+        let srtt_8us = self.ends[end as usize].socket().map_or(0, |socket| socket.fields.srtt_us);
+        Traffic {
+            arrived: self.streams[end as usize].arrived,
+            segments,
+            retransmissions,
+            srtt: (srtt_8us > 0).then(|| Span::from_nanos(u64::from(srtt_8us) * 1000 / 8)),
+        }
     }
 }

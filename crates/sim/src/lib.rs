@@ -19,7 +19,7 @@ mod topology;
 mod workload;
 
 pub use observer::{Observer, Passage, Step};
-pub use outcome::{Counters, DirectionOutcome, DroppedPacket, FlowOutcome, Left, Outcome};
+pub use outcome::{Counters, DirectionOutcome, DroppedPacket, FlowOutcome, Left, Outcome, Traffic};
 pub use runs::run_all;
 pub use simulation::{End, Flow, Hop, Host, Routes, Simulation, SimulationError};
 pub use stream::Written;
