@@ -83,7 +83,7 @@ fn simulated(directory: &Path, threads: &str) -> (Vec<u8>, String) {
 
 #[test]
 fn the_same_bytes_come_out_for_any_number_of_threads() {
-    let directory = std::env::temp_dir().join(format!("kirikae-sim-{}", std::process::id()));
+    let directory = std::env::temp_dir().join(format!("kirikae-threads-{}", std::process::id()));
     fs::create_dir_all(&directory).unwrap();
     fs::write(directory.join("scenario.toml"), SCENARIO).unwrap();
     let one = simulated(&directory, "1");
