@@ -1,4 +1,4 @@
-use crate::{Dropped, Ecn, Element, Outcome, Packet, Time};
+use crate::{Dropped, Ecn, Element, Outcome, Packet, Span, Time};
 
 /// One direction of a path: its elements in the order in which packets meet them.
 ///
@@ -13,6 +13,8 @@ pub struct Chain<P> {
     /// Each element's `next`, or [`NEVER`], kept here so that looking for the earliest touches no
     /// element.
     due: Vec<Time>,
+    /// How long a packet takes at least from leaving each element to the exit.
+    behind: Vec<Span>,
     now: Time,
     offered: u64,
     inside: u64,
@@ -25,7 +27,11 @@ impl<P> Chain<P> {
     /// A direction made of these elements; with none, packets pass untouched.
     pub fn new(elements: Vec<Box<dyn Element<P> + Send>>) -> Chain<P> {
         let due = elements.iter().map(|element| element.next().unwrap_or(NEVER)).collect();
-        Chain { elements, due, now: Time::ZERO, offered: 0, inside: 0 }
+        let mut behind = vec![Span::ZERO; elements.len()];
+        for index in (1..elements.len()).rev() {
+            behind[index - 1] = behind[index] + elements[index].least_delay();
+        }
+        Chain { elements, due, behind, now: Time::ZERO, offered: 0, inside: 0 }
     }
 
     /// A packet of `bytes` (IP length) with this ECN field enters at `now` and gets the next number.
@@ -49,12 +55,15 @@ impl<P> Chain<P> {
         number
     }
 
-    /// When [`advance`](Chain::advance) has something to do, or `None` if nothing happens until a
-    /// packet enters. With cross traffic there is always something to do, even with nothing
-    /// [`inside`](Chain::inside).
+    /// When [`advance`](Chain::advance) is to be called next, or `None` if nothing happens until a
+    /// packet enters: no packet leaves earlier. What happens inside before may be left to that call;
+    /// the sink then hears of packets dropped meanwhile later than they were. With cross traffic
+    /// there is always something to do, even with nothing [`inside`](Chain::inside).
     pub fn next(&self) -> Option<Time> {
-        let (due, _) = self.earliest();
-        (due != NEVER).then_some(due)
+        let leaves = self.due.iter().zip(&self.behind).map(|(due, behind)| {
+            Time::from_nanos(due.as_nanos().saturating_add(behind.as_nanos()))
+        });
+        leaves.min().filter(|leaves| *leaves != NEVER)
     }
 
     /// Lets everything happen that is due until `now` inclusive.

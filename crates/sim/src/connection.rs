@@ -26,6 +26,8 @@ pub(crate) struct Connection {
     sent: [(u64, u64); 2],
     /// When it is opened; none once it is.
     opens: Option<Time>,
+    /// When each end's timer goes off, kept here so that asking touches no endpoint.
+    timers: [Option<Time>; 2],
 }
 
 impl Connection {
@@ -46,6 +48,7 @@ impl Connection {
             sent_until: [0; 2],
             sent: Default::default(),
             opens: Some(flow.start),
+            timers: [None; 2],
         }
     }
 
@@ -54,24 +57,27 @@ impl Connection {
         if self.opens.is_some() {
             return self.opens;
         }
-        let timers = self.ends.iter().filter_map(Endpoint::timer);
-        timers.chain(self.application.next()).min()
+        let [client, server] = self.timers;
+        Time::earliest(Time::earliest(client, server), self.application.next())
     }
 
     /// Does what is due by `now`; `sent` gets the segments of each end. Returns whether anything was due.
     pub fn act(&mut self, now: Time, sent: &mut [Vec<Segment>; 2]) -> bool {
         let mut acted = false;
         if self.opens.take_if(|opens| *opens <= now).is_some() {
-            self.ends[End::Client as usize].open(now, &mut sent[End::Client as usize]);
+            let client = End::Client as usize;
+            self.ends[client].open(now, &mut sent[client]);
+            self.timers[client] = self.ends[client].timer();
             acted = true;
         }
         while let Some((activity, bytes)) = self.application.act(now) {
             self.write(now, End::Client, activity, bytes, sent);
             acted = true;
         }
-        for (end, sent) in self.ends.iter_mut().zip(sent) {
-            if end.timer().is_some_and(|timer| timer <= now) {
+        for ((end, timer), sent) in self.ends.iter_mut().zip(&mut self.timers).zip(sent) {
+            if timer.is_some_and(|timer| timer <= now) {
                 end.on_timer(now, sent);
+                *timer = end.timer();
                 acted = true;
             }
         }
@@ -88,6 +94,7 @@ impl Connection {
     ) -> bool {
         let end = &mut self.ends[to as usize];
         end.receive(now, segment, &mut sent[to as usize]);
+        self.timers[to as usize] = end.timer();
         let arrived = end.in_order();
         let from = to.other();
         let mut whole = false;
@@ -110,6 +117,7 @@ impl Connection {
     ) {
         self.streams[end as usize].write(now, activity, bytes);
         self.ends[end as usize].write(now, bytes, &mut sent[end as usize]);
+        self.timers[end as usize] = self.ends[end as usize].timer();
     }
 
     /// An end sends a segment. Returns whether it did before.

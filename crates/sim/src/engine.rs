@@ -96,17 +96,21 @@ impl<'a, O: Observer> Engine<'a, O> {
             };
             self.queue.settle(due);
         }
-        self.outcome(now)
+        self.finish(now)
     }
 
     /// A direction of a link has something to do; returns when it has again.
     fn advance_way(&mut self, now: Time, place: usize) -> Option<Time> {
         self.counters.events += 1;
+        self.settle_way(now, place);
+        self.move_on(now);
+        self.ways[place].chain.next()
+    }
+
+    fn settle_way(&mut self, now: Time, place: usize) {
         let Engine { ways, parcels, moved, observer, .. } = self;
         let Way { hop, chain, drops } = &mut ways[place];
         chain.advance(now, |at, fate| settle(at, fate, *hop, parcels, moved, drops, *observer));
-        self.move_on(now);
-        self.ways[place].chain.next()
     }
 
     /// A connection may have something to do by itself; returns when it has again.
@@ -193,7 +197,11 @@ impl<'a, O: Observer> Engine<'a, O> {
         }
     }
 
-    fn outcome(self, end: Time) -> Outcome {
+    /// What came of it. The links may have left to this moment what nobody had to wait for.
+    fn finish(mut self, end: Time) -> Outcome {
+        for place in 0..self.ways.len() {
+            self.settle_way(end, place);
+        }
         let left = self.connections.iter().enumerate();
         Outcome {
             end,

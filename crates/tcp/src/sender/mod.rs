@@ -66,6 +66,8 @@ pub(crate) struct Sender {
     reordering_seen: bool,
     /// A timeout may have been none (RFC 5682).
     frto: bool,
+    /// Segments sent again, ever.
+    retransmissions: u32,
     /// Timeouts since the latest progress.
     timeouts: u32,
     /// When data was last sent.
@@ -114,6 +116,7 @@ impl Sender {
             reordering: profile.reordering,
             reordering_seen: false,
             frto: false,
+            retransmissions: 0,
             timeouts: 0,
             last_sent: Time::ZERO,
             ecn: Ecn::default(),
