@@ -79,6 +79,17 @@ fn workloads_that_are_none() {
 }
 
 #[test]
+fn nothing_follows_what_has_no_end() {
+    let mix = "[[workload]]\nkind = \"bulk\"\nbytes = \"1 MB\"\n\
+               [[workload]]\nkind = \"bulk\"\nbytes = \"unlimited\"\n";
+    assert_eq!(
+        common::refusal(PATH, "[workload]\n", mix, &[]),
+        "x.toml:16: workload[1].bytes: found \"unlimited\"; allowed: a size where several share a \
+         connection: nothing would follow"
+    );
+}
+
+#[test]
 fn recorded_writes_that_are_none() {
     const ALLOWED: &str = "a time in ms, up to a day and not before that of the line above, and 1 to \
                            1073741824 bytes";
