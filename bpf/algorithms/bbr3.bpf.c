@@ -364,7 +364,7 @@ static __always_inline void handle_inflight_too_high(struct sock *sk, struct bbr
 SELDOM void handle_losses(struct sock *sk, struct bbr3 *b, const struct rate_sample *rs)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
-	const struct flight *sent = flight_find(&b->notes);
+	const struct flight *sent = flight_sent(&b->notes);
 	u32 newly_lost = tp->lost - b->lost;
 
 	b->lost = tp->lost;
@@ -469,7 +469,7 @@ static __always_inline void check_startup_done(struct sock *sk, struct bbr3 *b)
 		return;
 	if (!b->full_bw_reached && b->loss_round_start && ca_state(sk) == TCP_CA_Recovery &&
 	    b->losses_in_round >= STARTUP_FULL_LOSSES &&
-	    is_inflight_too_high(flight_find(&b->notes), tp)) {
+	    is_inflight_too_high(flight_sent(&b->notes), tp)) {
 		b->undo_state = STARTUP;
 		b->full_bw_reached = true;
 		/* "max(BBR.bdp, BBR.inflight_latest)" */
@@ -569,7 +569,7 @@ static __always_inline bool adapt_longterm(struct sock *sk, struct bbr3 *b,
 	}
 	if (b->inflight_longterm == INFINITE)
 		return false;
-	sent = flight_find(&b->notes);
+	sent = flight_sent(&b->notes);
 	if (is_inflight_too_high(sent, tp))
 		return false;
 	b->inflight_longterm = max(b->inflight_longterm, sent->in_flight);

@@ -9,7 +9,7 @@
 #ifndef KIRIKAE_FLIGHT_NOTES_H
 #define KIRIKAE_FLIGHT_NOTES_H
 
-#include "kernel.h"
+#include "path_model.h"
 
 /* What was in flight and had been lost while `delivered` stood, segments. */
 struct flight {
@@ -24,8 +24,10 @@ struct flight {
 struct flight_notes {
 	u32 latest_delivered; /* of the latest note */
 	u32 acked_delivered;  /* `delivered` when the newest segment ACKed was sent */
-	u32 latest;	      /* the place of the latest note */
-	u32 found;	      /* the one that was wanted last */
+	bool is_found;	      /* `sent` is what was noted last at that time */
+	struct flight sent;
+	u32 latest; /* the place of the latest note */
+	u32 found;  /* the one that `sent` was taken from */
 	struct flight noted[FLIGHTS];
 };
 
@@ -39,7 +41,43 @@ static __always_inline void flight_notes_begin(struct flight_notes *notes,
 		notes->noted[i].lost = tp->lost;
 	}
 	notes->latest_delivered = tp->delivered;
-	notes->acked_delivered = tp->delivered;
+	notes->sent = notes->noted[0];
+	notes->is_found = true;
+}
+
+/* The verifier has to see the bounds of the place right where it is used. */
+static __always_inline const struct flight *flight_at(const struct flight_notes *notes, u32 at)
+{
+	return &notes->noted[read_now(at) % FLIGHTS];
+}
+
+/* Whether a note is from before the newest segment ACKed was sent. */
+static __always_inline bool flight_is_before(const struct flight_notes *notes, u32 at)
+{
+	return (s32)(notes->acked_delivered - flight_at(notes, at)->delivered) >= 0;
+}
+
+/* What was noted last when the newest segment ACKed was sent. Few ACKs need it. */
+SELDOM const struct flight *flight_sent(struct flight_notes *notes)
+{
+	u32 at = notes->found % FLIGHTS;
+
+	if (notes->is_found)
+		return &notes->sent;
+	/* Mostly what was wanted last or little later; where it is too new, from the oldest on */
+	if (!flight_is_before(notes, at))
+		at = (notes->latest + 1) % FLIGHTS;
+	for (u32 i = 1; i < FLIGHTS && at != notes->latest; i++) {
+		u32 next = (at + 1) % FLIGHTS;
+
+		if (!flight_is_before(notes, next))
+			break;
+		at = next;
+	}
+	notes->found = at;
+	notes->sent = *flight_at(notes, at);
+	notes->is_found = true;
+	return &notes->sent;
 }
 
 SELDOM void flight_note_now(struct flight_notes *notes, const struct tcp_sock *tp,
@@ -47,6 +85,8 @@ SELDOM void flight_note_now(struct flight_notes *notes, const struct tcp_sock *t
 {
 	struct flight *latest;
 
+	if (!has_rate(rs))
+		flight_sent(notes); /* while its note is there */
 	notes->latest_delivered = delivered;
 	notes->latest = (notes->latest + 1) % FLIGHTS;
 	latest = &notes->noted[notes->latest % FLIGHTS];
@@ -66,39 +106,10 @@ static __always_inline void flight_note(struct flight_notes *notes, const struct
 
 	if (unlikely(delivered - notes->latest_delivered >= tp->snd_cwnd / FLIGHTS_PER_WINDOW))
 		flight_note_now(notes, tp, rs, delivered);
-	if (rs->delivered >= 0 && rs->interval_us > 0)
+	if (has_rate(rs)) {
 		notes->acked_delivered = rs->prior_delivered;
-}
-
-/* The verifier has to see the bounds of the place right where it is used. */
-static __always_inline const struct flight *flight_at(const struct flight_notes *notes, u32 at)
-{
-	return &notes->noted[read_now(at) % FLIGHTS];
-}
-
-/* Whether a note is from before the newest segment ACKed was sent. */
-static __always_inline bool flight_is_before(const struct flight_notes *notes, u32 at)
-{
-	return (s32)(notes->acked_delivered - flight_at(notes, at)->delivered) >= 0;
-}
-
-/* What was noted last when the newest segment ACKed was sent. */
-SELDOM const struct flight *flight_find(struct flight_notes *notes)
-{
-	u32 at = notes->found % FLIGHTS;
-
-	/* Mostly that of the ACK before or the next one; where it is too new, from the oldest on */
-	if (!flight_is_before(notes, at))
-		at = (notes->latest + 1) % FLIGHTS;
-	for (u32 i = 1; i < FLIGHTS && at != notes->latest; i++) {
-		u32 next = (at + 1) % FLIGHTS;
-
-		if (!flight_is_before(notes, next))
-			break;
-		at = next;
+		notes->is_found = false;
 	}
-	notes->found = at;
-	return flight_at(notes, at);
 }
 
 #endif
