@@ -1,4 +1,6 @@
-use crate::{Dropped, Ecn, Element, Outcome, Packet, Time};
+use std::ops::Add;
+
+use crate::{Dropped, Ecn, Element, Outcome, Packet, Time, Waiting};
 
 /// One direction of a path: its elements in the order in which packets meet them.
 ///
@@ -88,6 +90,12 @@ impl<P> Chain<P> {
     /// How many packets have entered and neither been delivered nor dropped yet.
     pub fn inside(&self) -> u64 {
         self.inside
+    }
+
+    /// How much waits for the links of its elements to be free.
+    pub fn waiting(&self) -> Waiting {
+        let waiting = self.elements.iter().map(|slot| slot.element.waiting());
+        waiting.fold(Waiting::default(), Add::add)
     }
 
     fn earliest(&self) -> Option<(Time, usize)> {

@@ -6,7 +6,7 @@ use kirikae_path::{Chain, Direction, Dropped, Ecn, Packet, Time, stream_seed};
 use kirikae_tcp::Segment;
 
 use crate::connection::Connection;
-use crate::observer::{Observer, Passage, Step};
+use crate::observer::{LinkState, Observer, Passage, Step};
 use crate::outcome::{Counters, DirectionOutcome, DroppedPacket, Outcome};
 use crate::parcels::{Parcel, Parcels};
 use crate::queue::EventQueue;
@@ -105,6 +105,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         let Engine { ways, parcels, moved, observer, .. } = self;
         let Way { hop, chain, drops } = &mut ways[place];
         chain.advance(now, |at, fate| settle(at, fate, *hop, parcels, moved, drops, *observer));
+        observer.link(LinkState { at: now, hop: *hop, chain });
         self.move_on(now);
         self.ways[place].chain.next()
     }
@@ -113,6 +114,9 @@ impl<'a, O: Observer> Engine<'a, O> {
     fn advance_connection(&mut self, now: Time, flow: usize) -> Option<Time> {
         if self.connections[flow].act(now, &mut self.sent) {
             self.counters.events += 1;
+            for end in End::BOTH {
+                self.observer.acted(now, flow, end, self.connections[flow].end(end));
+            }
             self.send(now, flow);
             self.move_on(now);
         }
@@ -188,6 +192,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         chain.enqueue(now, bytes, ecn, place, |at, fate| {
             settle(at, fate, hop, parcels, moved, drops, *observer);
         });
+        observer.link(LinkState { at: now, hop, chain });
         if let Some(due) = self.ways[way].chain.next() {
             self.queue.arm(way, due);
         }
