@@ -132,7 +132,7 @@ struct tcp_sock {
 	struct minmax rtt_min; /* microseconds, windowed minimum */
 #ifndef __bpf__
 	struct connection *connection; /* what sk_storage holds in the kernel, or NULL */
-	u32 parameters[PARAMETERS_MAX];
+	const u32 *parameters;
 	void *large_state; /* likewise; see large_state.h */
 	u64 lsndtime_us;   /* when data was sent last; the kernel's lsndtime is in jiffies */
 	u64 random;	   /* state of random_u32() */
@@ -245,6 +245,7 @@ static __always_inline const struct rate_sample *rate_sample_argument(unsigned l
 	const volatile u32 parameters[] SEC(".rodata.parameters") = {list(PARAMETER_VALUE)};
 #define parameter(sk, name) (parameters[PARAMETER_##name])
 #define ca_state(sk) BPF_CORE_READ_BITFIELD(inet_csk(sk), icsk_ca_state)
+#define set_by_program(sk) BPF_CORE_READ_BITFIELD(inet_csk(sk), icsk_ca_setsockopt)
 #define cwnd_limited_flag(tp) BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited)
 #else
 #define CALLBACK(type, name, args...) static type name(args)
@@ -263,6 +264,7 @@ static __always_inline const struct rate_sample *rate_sample_argument(unsigned l
 	static const struct parameter parameters[] = {list(PARAMETER_DESCRIBED)};
 #define parameter(sk, name) (tcp_sk(sk)->parameters[PARAMETER_##name])
 #define ca_state(sk) (inet_csk(sk)->icsk_ca_state)
+#define set_by_program(sk) (inet_csk(sk)->icsk_ca_setsockopt)
 #define cwnd_limited_flag(tp) ((tp)->is_cwnd_limited)
 #endif
 

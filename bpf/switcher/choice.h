@@ -2,7 +2,7 @@
 /*
  * R-TCP's choice: the algorithm with the smallest predicted latency.
  *
- * Source: rtcp, section 4.5, steps 1 to 6 (7, the switch, is switcher.bpf.c).
+ * Source: rtcp, section 4.5, steps 1 to 6 (7, the switch, is decision.h).
  */
 #ifndef KIRIKAE_CHOICE_H
 #define KIRIKAE_CHOICE_H

@@ -58,20 +58,4 @@ struct bpf_iter__bpf_sk_storage_map {
 	void *value;
 } KERNEL_STRUCT;
 
-/* Names are padded with zeros to TCP_CA_NAME_MAX. */
-static __always_inline bool same_name(const char *a, const char *b)
-{
-	const u64 *x = (const u64 *)a, *y = (const u64 *)b;
-
-	return x[0] == y[0] && x[1] == y[1];
-}
-
-/* Window with which the kernel's bbr empties the queue for 200 ms, segments. */
-#define BBR_PROBE_RTT_CWND 4
-
-static __always_inline bool is_bbr(const char *name)
-{
-	return name[0] == 'b' && name[1] == 'b' && name[2] == 'r' && !name[3];
-}
-
 #endif

@@ -8,6 +8,7 @@
  */
 #include "../include/connection.h"
 #include "kernel_bpf.h"
+#include "names.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";
 

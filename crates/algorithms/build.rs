@@ -43,7 +43,12 @@ fn main() {
     let mut list = String::from("&[\n");
     for name in &algorithms {
         declarations += &declaration(name);
-        writeln!(list, "registration!(\"kk_{name}\", kk_{name}, kk_{name}_about),").unwrap();
+        let source = bpf.join(format!("algorithms/{name}.bpf.c"));
+        let source = fs::read_to_string(source).expect("a text");
+        // Said by a map to the kernel, and by nothing natively.
+        let large_state = source.contains("\nLARGE_STATE(");
+        writeln!(list, "registration!(\"kk_{name}\", kk_{name}, kk_{name}_about, {large_state}),")
+            .unwrap();
     }
     declarations.extend(stock.iter().map(|name| declaration(&format!("stock_{name}"))));
     list.push(']');
@@ -55,8 +60,10 @@ fn main() {
         .allowlist_item(
             "kk_.*|tcp_ca_.*|TCP_.*|TABLE_.*|SK_PACING_.*|sk_pacing|tcp_sock|latency_table",
         )
-        .allowlist_item("CA_EVENT_.*|ack_sample|rate_sample|connection|about|parameter")
-        .allowlist_item("LARGE_STATE_.*|PARAMETERS_MAX")
+        .allowlist_item(
+            "CA_EVENT_.*|ack_sample|rate_sample|connection|connection_flags|about|parameter",
+        )
+        .allowlist_item("LARGE_STATE_.*|PARAMETERS_MAX|decision")
         .derive_default(true)
         .generate_comments(false)
         .layout_tests(false)

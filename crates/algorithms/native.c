@@ -28,3 +28,30 @@ u32 kk_choose(const struct latency_table *table, const struct measured *measured
 {
 	return choose(table, measured, predicted_us);
 }
+
+bool kk_connection_met(struct connection *c, const struct latency_table *table)
+{
+	return connection_met(c, table);
+}
+
+void kk_measuring_begin(struct connection *c, const struct tcp_sock *tp)
+{
+	measuring_begin(c, tp);
+}
+
+bool kk_choice_is_due(struct connection *c, const struct tcp_sock *tp, u32 fixed_period_us)
+{
+	return choice_is_due(c, tp, fixed_period_us);
+}
+
+bool kk_decide(struct connection *c, const struct tcp_sock *tp, const struct latency_table *table,
+	       const char *in_use, struct decision *decision)
+{
+	return decide(c, tp, table, in_use, decision);
+}
+
+void kk_switched(struct connection *c, const struct latency_table *table,
+		 const struct decision *decision)
+{
+	switched(c, table, decision);
+}

@@ -2,8 +2,7 @@
 /* What Rust sees of bpf/; the algorithms' registrations are appended by build.rs. */
 #include "connection.h"
 #include "large_state.h"
-#include "../switcher/choice.h"
-#include "../switcher/estimator.h"
+#include "../switcher/decision.h"
 
 void kk_loss_runs_retransmit(struct loss_runs *runs, u32 seq, u32 segments, u32 bytes);
 void kk_loss_runs_dsack(struct loss_runs *runs, u32 dsack_dups);
@@ -12,3 +11,11 @@ bool kk_estimator_update(struct estimator *e, struct loss_runs *runs, u64 now_us
 			 u32 segs_out);
 u32 kk_choose(const struct latency_table *table, const struct measured *measured,
 	      struct columns *predicted_us);
+
+bool kk_connection_met(struct connection *c, const struct latency_table *table);
+void kk_measuring_begin(struct connection *c, const struct tcp_sock *tp);
+bool kk_choice_is_due(struct connection *c, const struct tcp_sock *tp, u32 fixed_period_us);
+bool kk_decide(struct connection *c, const struct tcp_sock *tp, const struct latency_table *table,
+	       const char *in_use, struct decision *decision);
+void kk_switched(struct connection *c, const struct latency_table *table,
+		 const struct decision *decision);

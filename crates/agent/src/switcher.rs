@@ -27,7 +27,8 @@ pub enum Period {
 }
 
 impl Period {
-    fn fixed_us(self) -> u32 {
+    /// As the switcher takes it, microseconds; 0: one round trip.
+    pub fn fixed_us(self) -> u32 {
         match self {
             Period::RoundTrip => 0,
             Period::Fixed(period) => {

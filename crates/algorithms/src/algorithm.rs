@@ -3,6 +3,8 @@
 use std::ffi::{CStr, c_char};
 use std::fmt;
 
+use serde::{Serialize, Serializer};
+
 use crate::c;
 
 struct Registration {
@@ -10,24 +12,31 @@ struct Registration {
     name: &'static str,
     ops: *const c::tcp_congestion_ops,
     about: *const c::about,
+    has_large_state: bool,
 }
 
 // SAFETY: points to constants of the C code, which nothing writes.
 unsafe impl Sync for Registration {}
 
 macro_rules! registration {
-    ($name:expr, $ops:ident, $about:ident) => {
-        Registration { name: $name, ops: &raw const c::$ops, about: &raw const c::$about }
+    ($name:expr, $ops:ident, $about:ident, $has_large_state:expr) => {
+        Registration {
+            name: $name,
+            ops: &raw const c::$ops,
+            about: &raw const c::$about,
+            has_large_state: $has_large_state,
+        }
     };
 }
 
 static REGISTRATIONS: &[Registration] = include!(concat!(env!("OUT_DIR"), "/algorithms.rs"));
 
-/// What the kernel brings. Our bbr and reno do as its own do, but for idle keep.
+/// What the kernel brings. Our bbr and reno do as its own do, but for idle keep, and but for what the
+/// kernel's bbr leaves to whoever follows it.
 static STOCK: &[Registration] = &[
-    registration!("bbr", kk_bbr, kk_bbr_about),
-    registration!("cubic", kk_stock_cubic, kk_stock_cubic_about),
-    registration!("reno", kk_reno, kk_reno_about),
+    registration!("bbr", kk_bbr, kk_bbr_about, false),
+    registration!("cubic", kk_stock_cubic, kk_stock_cubic_about, false),
+    registration!("reno", kk_reno, kk_reno_about, false),
 ];
 
 /// A congestion control of `bpf/algorithms/`, or one that the kernel brings, with the values of its
@@ -126,6 +135,11 @@ impl Algorithm {
         self.ops().cong_control.is_some()
     }
 
+    /// Whether it keeps more than fits the private area (`bpf/include/large_state.h`).
+    pub(crate) fn has_large_state(self) -> bool {
+        self.registration.has_large_state
+    }
+
     /// The paper or RFC it is written from.
     pub fn source(self) -> &'static str {
         text(self.about().source)
@@ -197,6 +211,13 @@ impl fmt::Debug for Algorithm {
             }
         }
         Ok(())
+    }
+}
+
+/// As it is written out: its name, and the parameters that are not as preset.
+impl Serialize for Algorithm {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{self:?}"))
     }
 }
 

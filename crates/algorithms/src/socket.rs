@@ -41,29 +41,34 @@ fn reduces(state: u8) -> bool {
 /// A socket: the fields of `bpf/include/kernel.h`, and the algorithm in use.
 pub struct Socket {
     /// The fields. Pointers among them are set before each call and may hold anything.
-    pub fields: Box<c::tcp_sock>,
-    /// What the switcher remembers of the connection; none where it has not met it.
+    pub fields: c::tcp_sock,
+    /// What the switcher remembers of the connection; none where it has not met it. What idle keep
+    /// knows of the path survives a switch there.
     pub connection: Option<Box<c::connection>>,
-    /// What an algorithm keeps beyond the private area; none where memory is short.
+    /// What an algorithm keeps beyond the private area; none where it keeps nothing there, or where
+    /// memory is short.
     pub large_state: Option<Box<LargeState>>,
     algorithm: Algorithm,
 }
 
+// SAFETY: the pointers among the fields are set before each call; nobody else follows them.
+unsafe impl Send for Socket {}
+
 impl Socket {
     /// A new connection: window of 10 segments, ssthresh infinite, no RTT sample.
     pub fn new(algorithm: Algorithm, mss: u32) -> Socket {
-        let mut fields = Box::<c::tcp_sock>::default();
-        fields.mss_cache = mss;
-        fields.snd_cwnd = 10;
-        fields.snd_cwnd_clamp = u32::MAX;
-        fields.snd_ssthresh = c::TCP_INFINITE_SSTHRESH;
+        let mut fields = c::tcp_sock {
+            mss_cache: mss,
+            snd_cwnd: 10,
+            snd_cwnd_clamp: u32::MAX,
+            snd_ssthresh: c::TCP_INFINITE_SSTHRESH,
+            ..Default::default()
+        };
         fields.rtt_min.s[0].v = u32::MAX;
         let sock = &mut fields.inet_conn.icsk_inet.sk;
         sock.sk_max_pacing_rate = std::ffi::c_ulong::MAX;
         sock.sk_pacing_shift = 10;
-        let large_state = Some(Box::new([0; _]));
-        let mut socket =
-            Socket { fields, connection: Some(Box::default()), large_state, algorithm };
+        let mut socket = Socket { fields, connection: None, large_state: None, algorithm };
         socket.init();
         socket
     }
@@ -84,6 +89,7 @@ impl Socket {
     }
 
     fn init(&mut self) {
+        self.large_state = self.algorithm.has_large_state().then(|| Box::new([0; _]));
         if let Some(init) = self.algorithm.ops().init {
             self.call(|sk| unsafe { init(sk) });
         }
@@ -178,18 +184,50 @@ impl Socket {
     }
 
     /// SAFETY of every call: the C code gets a socket that lives through the call and that no one
-    /// else uses; it follows no pointer in it but `connection` and `large_state`, which are set
-    /// here, and keeps none.
+    /// else uses; it follows no pointer in it but those that are set here, and keeps none.
+    ///
+    /// They are set each time, which is three stores: whatever was done to the public fields since,
+    /// or to where the socket is, none of them leads astray.
+    #[inline]
     fn call<T>(&mut self, callback: impl FnOnce(*mut c::sock) -> T) -> T {
-        self.fields.connection = match &mut self.connection {
-            Some(connection) => &raw mut **connection,
-            None => std::ptr::null_mut(),
+        fn pointer<T>(place: &mut Option<Box<T>>) -> *mut T {
+            place.as_deref_mut().map_or(std::ptr::null_mut(), |kept| kept)
+        }
+        self.fields.connection = pointer(&mut self.connection);
+        self.fields.parameters = self.algorithm.values().as_ptr();
+        self.fields.large_state = pointer(&mut self.large_state).cast();
+        callback((&raw mut self.fields).cast())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A simulator has one for each connection, most of them idle.
+    #[test]
+    fn a_socket_is_small() {
+        let window = Socket::new(Algorithm::named("kk_cubic").unwrap(), 1448);
+        assert!(window.connection.is_none() && window.large_state.is_none());
+        assert!(size_of::<Socket>() <= 448, "{} bytes", size_of::<Socket>());
+        let bbr3 = Socket::new(Algorithm::named("kk_bbr3").unwrap(), 1448);
+        assert!(bbr3.large_state.is_some());
+    }
+
+    #[test]
+    fn a_socket_may_be_moved_and_its_fields_replaced() {
+        let reno = Algorithm::named("kk_reno").unwrap();
+        let mut socket = Socket::new(reno, 1448);
+        socket.connection = Some(Box::default());
+        let copied = {
+            let mut other = Socket::new(reno, 1448);
+            other.connection = Some(Box::default());
+            other.cwnd_event(CaEvent::TxStart);
+            other.fields
         };
-        self.fields.parameters = *self.algorithm.values();
-        self.fields.large_state = match &mut self.large_state {
-            Some(bytes) => (&raw mut **bytes).cast(),
-            None => std::ptr::null_mut(),
-        };
-        callback((&raw mut *self.fields).cast())
+        socket.fields = copied;
+        let mut moved = vec![socket].pop().unwrap();
+        moved.switch_to(reno);
+        assert_eq!(moved.ssthresh(), 5);
     }
 }

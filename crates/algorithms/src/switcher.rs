@@ -1,6 +1,179 @@
-//! The switcher's measuring and choosing, `bpf/switcher/`.
+//! The switcher, `bpf/switcher/`: a connection's way through it, and its parts.
+
+use std::ffi::c_char;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Serialize;
 
 use crate::c;
+use crate::{Algorithm, Socket};
+
+/// Switches connections as the switcher in the kernel does, by the same code. What it remembers of
+/// a connection is the socket's; a clone shares the table.
+#[derive(Clone)]
+pub struct Switcher {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    table: c::latency_table,
+    /// What each column in use stands for.
+    columns: Vec<Algorithm>,
+    fixed_period_us: u32,
+}
+
+/// A switch that was made, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Switch {
+    /// The algorithm left.
+    pub from: Algorithm,
+    /// The algorithm taken up.
+    pub to: Algorithm,
+    /// Smoothed round-trip time.
+    pub rtt_us: u32,
+    /// Isolated losses per 10^9 segments sent, smoothed.
+    pub isolated_ppb: u32,
+    /// Burst losses per 10^9 segments sent, smoothed.
+    pub burst_ppb: u32,
+    /// Latency predicted for each candidate, in the table's order.
+    pub predicted_us: Vec<(&'static str, u32)>,
+}
+
+/// The table chooses among an algorithm, of this name, that is no candidate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoCandidate(pub String);
+
+impl fmt::Display for NoCandidate {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "the table chooses among {}, which is no candidate", self.0)
+    }
+}
+
+impl std::error::Error for NoCandidate {}
+
+/// The algorithms that it switches among.
+impl fmt::Debug for Switcher {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_tuple("Switcher").field(&self.shared.columns).finish()
+    }
+}
+
+impl Switcher {
+    /// `table` are the bytes of a `struct latency_table`; `candidates` are what its names stand for,
+    /// with their parameters. `fixed_period_us` 0: the measuring period is one smoothed round trip.
+    ///
+    /// # Errors
+    /// Where a name in the table is none of a candidate.
+    ///
+    /// # Panics
+    /// Where `table` has not the size of one, or has no column.
+    pub fn new(
+        table: &[u8],
+        fixed_period_us: u32,
+        candidates: &[Algorithm],
+    ) -> Result<Switcher, NoCandidate> {
+        let table = read_table(table);
+        let names = table.name.iter().take(table.algorithms as usize);
+        let columns = names
+            .map(|name| {
+                let candidate = |algorithm: &&Algorithm| padded(algorithm.name()) == *name;
+                let unknown = || {
+                    let bytes: Vec<u8> = name.iter().map(|byte| byte.cast_unsigned()).collect();
+                    let text = String::from_utf8_lossy(&bytes);
+                    NoCandidate(text.trim_end_matches('\0').to_owned())
+                };
+                candidates.iter().find(candidate).copied().ok_or_else(unknown)
+            })
+            .collect::<Result<_, _>>()?;
+        assert!(table.algorithms > 0, "a table has a column");
+        Ok(Switcher { shared: Arc::new(Shared { table, columns, fixed_period_us }) })
+    }
+
+    /// A connection is established. (A socket that is connected anew keeps what is remembered.) One
+    /// whose program chose its algorithm itself (`icsk_ca_setsockopt`) is left alone.
+    pub fn met(&self, socket: &mut Socket) {
+        if socket.connection.is_none() {
+            if socket.fields.inet_conn.icsk_ca_setsockopt() != 0 {
+                return;
+            }
+            let original = padded(socket.algorithm().name());
+            let mut connection = Box::new(c::connection { original, ..Default::default() });
+            // SAFETY of every call here: plain data that the C code only uses during the call.
+            if !unsafe { c::kk_connection_met(&mut *connection, &self.shared.table) } {
+                return;
+            }
+            socket.connection = Some(connection);
+        }
+        if let Some(connection) = &mut socket.connection {
+            unsafe { c::kk_measuring_begin(&mut **connection, &socket.fields) };
+        }
+    }
+
+    /// An ACK brought an RTT sample: to be called when the socket's fields know of it, and before
+    /// `pkts_acked`, as in the kernel. Switches where that is the choice.
+    pub fn rtt_sample(&self, socket: &mut Socket) -> Option<Switch> {
+        let Shared { table, columns, fixed_period_us } = &*self.shared;
+        let from = socket.algorithm();
+        let connection = measured(socket.connection.as_deref_mut())?;
+        let mut decision = c::decision::default();
+        let switches = unsafe {
+            c::kk_choice_is_due(connection, &socket.fields, *fixed_period_us)
+                && c::kk_decide(
+                    connection,
+                    &socket.fields,
+                    table,
+                    padded(from.name()).as_ptr(),
+                    &mut decision,
+                )
+        };
+        if !switches {
+            return None;
+        }
+        let to = columns[decision.to as usize];
+        socket.switch_to(to);
+        let connection = socket.connection.as_deref_mut().expect("a switch keeps it");
+        unsafe { c::kk_switched(connection, table, &decision) };
+        let predicted = columns.iter().zip(decision.predicted_us.of);
+        Some(Switch {
+            from,
+            to,
+            rtt_us: decision.measured.rtt_us,
+            isolated_ppb: decision.measured.isolated_ppb,
+            burst_ppb: decision.measured.burst_ppb,
+            predicted_us: predicted.map(|(algorithm, us)| (algorithm.name(), us)).collect(),
+        })
+    }
+
+    /// `segments` with `bytes` from sequence number `seq` on were sent again.
+    pub fn retransmitted(&self, socket: &mut Socket, seq: u32, segments: u32, bytes: u32) {
+        if let Some(connection) = measured(socket.connection.as_deref_mut()) {
+            unsafe { c::kk_loss_runs_retransmit(&mut connection.runs, seq, segments, bytes) }
+        }
+    }
+}
+
+/// What is remembered of a connection that was met and is not left alone.
+fn measured(connection: Option<&mut c::connection>) -> Option<&mut c::connection> {
+    connection.filter(|c| c.flags & c::connection_flags_CONNECTION_LEFT_ALONE == 0)
+}
+
+/// A name as the C keeps it.
+fn padded(name: &str) -> [c_char; c::TCP_CA_NAME_MAX as usize] {
+    let mut padded = [0; _];
+    for (place, byte) in padded.iter_mut().zip(name.bytes()) {
+        *place = byte.cast_signed();
+    }
+    padded
+}
+
+/// # Panics
+/// Where `bytes` has not the size of a table.
+fn read_table(bytes: &[u8]) -> c::latency_table {
+    assert_eq!(bytes.len(), size_of::<c::latency_table>(), "bytes of a latency_table");
+    // SAFETY: the size is right and every bit pattern is valid for arrays of numbers.
+    unsafe { bytes.as_ptr().cast::<c::latency_table>().read_unaligned() }
+}
 
 /// Lost segments sorted into runs.
 #[derive(Clone, Debug, Default)]
@@ -82,9 +255,7 @@ pub struct Choice {
 /// # Panics
 /// Where `table` has not the size of one.
 pub fn choose(table: &[u8], measured: &Measured) -> Choice {
-    assert_eq!(table.len(), size_of::<c::latency_table>(), "bytes of a latency_table");
-    // SAFETY: the size is right and every bit pattern is valid for arrays of numbers.
-    let table = unsafe { table.as_ptr().cast::<c::latency_table>().read_unaligned() };
+    let table = read_table(table);
     let mut predicted = c::columns::default();
     // SAFETY: plain data that the C code only uses during the call.
     let column = unsafe { c::kk_choose(&table, measured, &mut predicted) };

@@ -515,9 +515,9 @@ fn version_3_undoes_a_spurious_recovery() {
 fn version_3_without_memory_keeps_still() {
     let mut path = Path::new("kk_bbr3", 1000);
     path.socket.switch_to(Algorithm::named("kk_cubic").unwrap());
-    let memory = path.socket.large_state.take();
     path.socket.fields.snd_cwnd = 50;
     path.socket.switch_to(Algorithm::named("kk_bbr3").unwrap());
+    let memory = path.socket.large_state.take();
     assert!(path.run_for(SECOND).iter().all(|seen| seen.cwnd == 50));
     path.lose_every = 20;
     let seen = path.run_for(SECOND).to_vec();

@@ -92,7 +92,7 @@ const AFTER_LOSSES: [&[u32]; 3] = [
     ],
 ];
 
-/// The same with HyStart on and no loss: slow start, and what follows. Over 50 and 10 Mb/s.
+/// The same with HyStart on (`--hystart`), until the first loss; over 50 and 10 Mb/s.
 const STARTS: [(u64, &[u32]); 2] = [
     (50, &[10, 20, 40, 80, 160, 320, 537, 564, 592, 622, 653, 686]),
     (

@@ -1,6 +1,9 @@
 //! The switcher's C: runs of lost segments, rates, choice.
 
-use kirikae_algorithms::{Estimator, LossRuns, Measured, choose, period_us};
+use kirikae_algorithms::{
+    Algorithm, CaState, Estimator, LossRuns, Measured, NoCandidate, Socket, Switch, Switcher,
+    choose, period_us,
+};
 use kirikae_table::{KernelTable, shipped};
 use proptest::prelude::*;
 
@@ -202,4 +205,142 @@ fn burst_loss_is_read_under_the_algorithm_in_use() {
     let no_loss_us = 158_265;
     assert_eq!(predicted(column("kk_cubic"))[hybla], no_loss_us + 839_500);
     assert_eq!(predicted(column("kk_westwood"))[hybla], no_loss_us + 1_313_883);
+}
+
+/// A connection of 200 ms in slow start that the switcher has met, with all candidates.
+fn met(original: Algorithm) -> (Switcher, Socket) {
+    met_by(&shipped().unwrap(), original)
+}
+
+fn met_by(table: &KernelTable, original: Algorithm) -> (Switcher, Socket) {
+    let candidates: Vec<_> =
+        table.names().iter().map(|name| Algorithm::named(name).unwrap()).collect();
+    let switcher = Switcher::new(table.as_bytes(), 0, &candidates).unwrap();
+    let mut socket = Socket::new(original, MSS);
+    socket.fields.tcp_mstamp = 1_000_000;
+    switcher.met(&mut socket);
+    (switcher, socket)
+}
+
+/// A round trip in which so many segments were sent ends with an RTT sample.
+fn round_trip(switcher: &Switcher, socket: &mut Socket, sent: u32) -> Option<Switch> {
+    let fields = &mut socket.fields;
+    fields.tcp_mstamp += 200_000;
+    fields.data_segs_out += sent;
+    fields.srtt_us = 200_000 << 3;
+    fields.rtt_min.s[0].v = 200_000;
+    switcher.rtt_sample(socket)
+}
+
+fn stock(name: &str) -> Algorithm {
+    Algorithm::stock(name).unwrap()
+}
+
+/// The first sample tells the round-trip time, and at 200 ms without loss Hybla is fastest.
+#[test]
+fn a_connection_is_switched_to_the_candidate_that_answers_soonest() {
+    let (switcher, mut socket) = met(stock("cubic"));
+    let switch = round_trip(&switcher, &mut socket, 10).unwrap();
+    assert_eq!((switch.from, switch.to.name()), (stock("cubic"), "kk_hybla"));
+    assert_eq!(socket.algorithm(), switch.to);
+    assert_eq!((switch.rtt_us, switch.isolated_ppb, switch.burst_ppb), (200_000, 0, 0));
+    let measured = Measured { rtt_us: 200_000, isolated_ppb: 0, burst_ppb: 0, algorithm: 0 };
+    let alone = choose(shipped().unwrap().as_bytes(), &measured);
+    let predicted: Vec<u32> = switch.predicted_us.iter().map(|(_, us)| *us).collect();
+    assert_eq!(predicted, alone.predicted_us[..predicted.len()]);
+    assert_eq!(round_trip(&switcher, &mut socket, 10), None, "and stays there");
+}
+
+/// What an operator has set of a candidate holds for every connection that takes it up.
+#[test]
+fn a_candidate_keeps_its_parameters() {
+    let table = shipped().unwrap();
+    let set = |name: &String| Algorithm::named(name).unwrap().with("idle_keep", 0).unwrap();
+    let candidates: Vec<_> = table.names().iter().map(set).collect();
+    let switcher = Switcher::new(table.as_bytes(), 0, &candidates).unwrap();
+    let mut socket = Socket::new(stock("cubic"), MSS);
+    switcher.met(&mut socket);
+    let switch = round_trip(&switcher, &mut socket, 10).unwrap();
+    assert_eq!(switch.to, Algorithm::named("kk_hybla").unwrap().with("idle_keep", 0).unwrap());
+
+    let without_hybla: Vec<_> =
+        candidates.into_iter().filter(|candidate| candidate.name() != "kk_hybla").collect();
+    let refused = Switcher::new(table.as_bytes(), 0, &without_hybla).err().unwrap();
+    assert_eq!(refused, NoCandidate("kk_hybla".into()));
+}
+
+/// Of each 100 segments three are lost, one by one: at 200 ms Scalable answers sooner than Hybla.
+#[test]
+fn losses_move_the_choice() {
+    let (switcher, mut socket) = met(stock("cubic"));
+    round_trip(&switcher, &mut socket, 10).unwrap();
+    let switch = (0..40u32).find_map(|round| {
+        for lost in 0..3 {
+            let seq = (round * 100 + 10 * lost) * MSS;
+            switcher.retransmitted(&mut socket, seq, 1, MSS);
+        }
+        round_trip(&switcher, &mut socket, 100)
+    });
+    let switch = switch.expect("is switched");
+    assert_eq!((switch.from.name(), switch.to.name()), ("kk_hybla", "kk_scalable"));
+    assert!((1_000_000..40_000_000).contains(&switch.isolated_ppb), "{switch:?}");
+    assert_eq!(switch.burst_ppb, 0);
+}
+
+/// The kernel's cubic is described by the column of ours, wherever that is in the table.
+#[test]
+fn the_kernels_own_is_described_by_the_column_that_also_means_it() {
+    let rates_under = |also: usize| {
+        let mut table = shipped().unwrap();
+        let cubic = std::mem::take(&mut table.also[0]);
+        table.also[also] = cubic;
+        let (switcher, mut socket) = met_by(&table, stock("cubic"));
+        // Fifteen bursts of three in 3000 segments, before the first choice: never Open until then.
+        socket.set_state(CaState::Disorder);
+        for round in 0..15u32 {
+            switcher.retransmitted(&mut socket, round * 200 * MSS, 3, 3 * MSS);
+            assert_eq!(round_trip(&switcher, &mut socket, 200), None);
+        }
+        socket.set_state(CaState::Open);
+        round_trip(&switcher, &mut socket, 1).unwrap().predicted_us
+    };
+    assert_ne!(rates_under(0), rates_under(3), "0.5 % is another bandwidth under Westwood");
+}
+
+#[test]
+fn no_switch_in_recovery_but_after_it() {
+    let (switcher, mut socket) = met(stock("cubic"));
+    for state in [CaState::Disorder, CaState::Cwr, CaState::Recovery, CaState::Loss] {
+        socket.set_state(state);
+        assert_eq!(round_trip(&switcher, &mut socket, 10), None, "{state:?}");
+    }
+    socket.set_state(CaState::Open);
+    assert!(round_trip(&switcher, &mut socket, 0).is_some(), "the choice is still due");
+}
+
+#[test]
+fn a_program_that_chose_itself_is_left_alone() {
+    let (switcher, mut socket) = met(stock("cubic"));
+    socket.switch_to(Algorithm::named("kk_reno").unwrap());
+    for _ in 0..5 {
+        assert_eq!(round_trip(&switcher, &mut socket, 10), None);
+    }
+    assert_eq!(socket.algorithm().name(), "kk_reno");
+
+    let mut chosen = Socket::new(stock("cubic"), MSS);
+    chosen.fields.inet_conn.set_icsk_ca_setsockopt(1);
+    switcher.met(&mut chosen);
+    assert!(chosen.connection.is_none());
+    assert_eq!(round_trip(&switcher, &mut chosen, 10), None);
+}
+
+/// While it measures the RTT its window is 4; whoever follows would go on with that.
+#[test]
+fn bbr_is_not_left_in_probe_rtt() {
+    let (switcher, mut socket) = met(stock("bbr"));
+    socket.fields.snd_cwnd = 4;
+    assert_eq!(round_trip(&switcher, &mut socket, 10), None);
+    socket.fields.snd_cwnd = 40;
+    assert_eq!(round_trip(&switcher, &mut socket, 10).unwrap().to.name(), "kk_hybla");
+    assert_eq!(socket.pacing(), None);
 }

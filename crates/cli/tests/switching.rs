@@ -18,7 +18,7 @@ use common::{OwnCgroup, algorithm, privileged, say, ss};
 use kirikae_agent::{
     Agent, Algorithms, Config, Period, Pinning, Restored, Switch, candidates, undo,
 };
-use kirikae_algorithms::Algorithm;
+use kirikae_algorithms::{Algorithm, Parameter};
 use nix::sched::{CloneFlags, unshare};
 use socket2::{Domain, SockFilter, SockRef, Socket, Type};
 
@@ -172,6 +172,24 @@ fn connections_are_switched_and_put_back() {
         assert_eq!(registered(), ["kk_cubic"]);
         assert_eq!(Connection::open(Some("kk_cubic")).time_out(), ssthresh);
         drop(algorithms);
+    }
+
+    // The verifier takes parameters for constants, and sees other code with other ones.
+    for edge in
+        [|parameter: &Parameter| parameter.lowest, |parameter: &Parameter| parameter.highest]
+    {
+        let at_edge = |algorithm: Algorithm| {
+            let set = |algorithm: Algorithm, parameter: Parameter| {
+                algorithm.with(parameter.name, edge(&parameter)).unwrap()
+            };
+            algorithm.parameters().fold(algorithm, set)
+        };
+        let algorithms: Vec<_> = Algorithm::all().map(at_edge).collect();
+        let registered = Algorithms::register(&algorithms).unwrap();
+        for algorithm in algorithm_names() {
+            Connection::open(Some(algorithm)).talk();
+        }
+        drop(registered);
     }
 
     // The agent: switches, reports, leaves alone, restores.

@@ -8,7 +8,10 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use kirikae_emu::{Emulated, Error, owner_of, remove_stale};
-use kirikae_path::{Direction, DropCause, ElementSpec, PathSpec, QueueLimit, Span};
+use kirikae_path::{
+    Direction, DropCause, ElementSpec, LinkSpec, PathSpec, QueueLimit, QueueSpec, RateSpec, Span,
+};
+use socket2::SockRef;
 
 /// Whether the test can run here; says so where it cannot.
 fn privileged() -> bool {
@@ -103,6 +106,45 @@ fn exactly_the_listed_packets_are_lost() {
     let numbers: Vec<u64> = report.drops.iter().map(|drop| drop.number).collect();
     assert_eq!(numbers, [0, 3, 4, 19]);
     assert!(report.drops.iter().all(|drop| drop.segment.is_none()));
+}
+
+#[test]
+fn marks_reach_the_receivers_kernel() {
+    if !privileged() {
+        return;
+    }
+    // One packet is sent at once, one may wait, and the three behind it are marked: at 1 Mb/s all
+    // are there long before the first is out.
+    let queue = QueueSpec {
+        mark: Some(QueueLimit::Packets(1)),
+        ..QueueSpec::drop_tail(QueueLimit::Packets(10))
+    };
+    let link = ElementSpec::Link(LinkSpec::new(RateSpec::Constant(1_000_000), queue));
+    let spec = PathSpec { forward: vec![link], backward: vec![] };
+    let path = Emulated::create(&spec, 1, "marks").unwrap();
+    let (sender, receiver) = sockets(&path);
+    const ECT_0: u32 = 0b10;
+    SockRef::from(&sender).set_tos_v4(ECT_0).unwrap();
+    for n in 0..5 {
+        sender.send(&[n; 1000]).unwrap();
+    }
+    for n in 0..5 {
+        let mut received = [0; 1000];
+        // A packet with a wrong checksum would not arrive.
+        receiver.recv(&mut received).unwrap();
+        assert_eq!(received, [n; 1000]);
+    }
+    let counters =
+        path.receiver().run_in(|| fs::read_to_string("/proc/thread-self/net/netstat")).unwrap();
+    let counters = counters.unwrap();
+    let mut lines = counters.lines().filter(|line| line.starts_with("IpExt:"));
+    let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
+    let counted = |name| {
+        let place = names.split(' ').position(|found| found == name).unwrap();
+        values.split(' ').nth(place).unwrap().parse::<u64>().unwrap()
+    };
+    assert_eq!((counted("InECT0Pkts"), counted("InCEPkts")), (2, 3));
+    path.finish().unwrap();
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, LineStyle, Table, presets};
 use kirikae_agent::Switch;
 use kirikae_emu::TimingError;
-use kirikae_path::bottleneck;
+use kirikae_path::sustained_rate;
 
 use crate::outcome::{Comparison, Outcome, Performance};
 use crate::scenario::{Contender, Scenario};
@@ -69,7 +69,7 @@ pub fn render(outcome: &Outcome, colour: bool) -> String {
 
 fn heading(scenario: &Scenario) -> String {
     let workload = &scenario.workload;
-    let rate = bottleneck(&scenario.path.forward)
+    let rate = sustained_rate(&scenario.path.forward)
         .map_or("no rate limit".into(), |rate| format!("{} Mbit/s", rate as f64 / 1e6));
     let warmup = match workload.warmup {
         0 => "no warm-up".into(),

@@ -20,9 +20,17 @@ pub const P95_WITHIN: f64 = 0.10;
 /// Share of the cells that are to be within both.
 pub const CELLS_WITHIN: f64 = 0.90;
 
-/// Latencies in seconds of the bursts that counted and arrived, by scenario title, contender and
-/// burst.
-pub type Latencies = BTreeMap<(String, String), BTreeMap<u32, f64>>;
+/// One side's measurements, by scenario title and contender.
+pub type Side = BTreeMap<(String, String), Latencies>;
+
+/// What was measured of one contender of one scenario.
+#[derive(Clone, Debug, Default)]
+pub struct Latencies {
+    /// Whether the path was the one described, see [`kirikae_emu::Report::held`].
+    pub held: bool,
+    /// Seconds, of the bursts that counted and arrived, by number.
+    pub seconds: BTreeMap<u32, f64>,
+}
 
 /// One contender of one scenario, on both sides.
 #[derive(Clone, Debug, Serialize)]
@@ -33,12 +41,16 @@ pub struct Cell {
     pub contender: String,
     /// Bursts that arrived on both sides.
     pub n: usize,
+    /// Whether the emulated path was the one described; otherwise the cell says nothing.
+    pub held: bool,
     /// Mean latency on the kernel, in seconds.
     pub kernel_mean_s: Estimate,
     /// Mean latency in the simulator, in seconds.
     pub simulated_mean_s: Estimate,
     /// Simulated mean over the kernel's, paired by burst.
     pub mean_ratio: Estimate,
+    /// Simulated median over the kernel's: what a busy machine distorts least.
+    pub p50_ratio: f64,
     /// 95th percentile on the kernel, in seconds.
     pub kernel_p95_s: f64,
     /// 95th percentile in the simulator, in seconds.
@@ -56,9 +68,9 @@ impl Cell {
         (self.p95_ratio() - 1.0).abs() <= P95_WITHIN
     }
 
-    /// Whether both are.
+    /// Whether both are, and the kernel's side can be believed.
     pub fn agrees(&self) -> bool {
-        self.mean_agrees() && self.p95_agrees()
+        self.held && self.mean_agrees() && self.p95_agrees()
     }
 
     /// Simulated 95th percentile over the kernel's.
@@ -68,67 +80,111 @@ impl Cell {
 }
 
 /// The latencies of a run.
-pub fn latencies(outcome: &Outcome) -> Latencies {
-    let mut latencies = Latencies::new();
+pub fn latencies(outcome: &Outcome) -> Side {
+    let mut side = Side::new();
     for comparison in &outcome.comparisons {
         for performance in &comparison.performances {
             let key = (comparison.scenario.title.clone(), performance.contender.name().into());
             let bursts = performance.counted().map(|(index, delivery)| (index, delivery.latency_s));
-            latencies.insert(key, bursts.collect());
+            let held = performance.report.held;
+            side.insert(key, Latencies { held, seconds: bursts.collect() });
         }
     }
-    latencies
+    side
 }
 
 /// The latencies that an earlier `kirikae bench` recorded in a directory.
 ///
 /// # Errors
 /// A directory without such records.
-pub fn recorded(directory: &Path) -> Result<Latencies, Error> {
-    #[derive(Deserialize)]
-    struct Line {
-        scenario: String,
-        contender: String,
-        #[serde(flatten)]
-        burst: Burst,
-    }
+pub fn recorded(directory: &Path) -> Result<Side, Error> {
+    let mut side = recorded_paths(directory)?;
     let path = directory.join("bursts.jsonl");
     let reading = || format!("reading {}", path.display());
-    let mut latencies = Latencies::new();
     for (place, line) in BufReader::new(File::open(&path).during(reading)?).lines().enumerate() {
-        let line: Line = serde_json::from_str(&line.during(reading)?).map_err(|error| {
-            Error::Failed(format!("{}:{}: no burst's record ({error})", path.display(), place + 1))
-        })?;
+        let line: RecordedBurst =
+            serde_json::from_str(&line.during(reading)?).map_err(|error| {
+                let (path, line) = (path.display(), place + 1);
+                Error::Failed(format!("{path}:{line}: no burst's record ({error})"))
+            })?;
         if let Some(delivery) = line.burst.delivery.filter(|_| !line.burst.warmup) {
-            let bursts = latencies.entry((line.scenario, line.contender)).or_default();
-            bursts.insert(line.burst.index, delivery.latency_s);
+            let latencies = side.entry((line.scenario, line.contender)).or_default();
+            latencies.seconds.insert(line.burst.index, delivery.latency_s);
         }
     }
-    Ok(latencies)
+    Ok(side)
+}
+
+#[derive(Deserialize)]
+struct RecordedBurst {
+    scenario: String,
+    contender: String,
+    #[serde(flatten)]
+    burst: Burst,
+}
+
+/// Which paths a recorded run had, and whether they held; no latencies yet.
+fn recorded_paths(directory: &Path) -> Result<Side, Error> {
+    #[derive(Deserialize)]
+    struct Run {
+        comparisons: Vec<RecordedComparison>,
+    }
+    #[derive(Deserialize)]
+    struct RecordedComparison {
+        scenario: Title,
+        paths: Vec<RecordedPath>,
+    }
+    #[derive(Deserialize)]
+    struct Title {
+        title: String,
+    }
+    #[derive(Deserialize)]
+    struct RecordedPath {
+        contender: String,
+        held: bool,
+    }
+    let path = directory.join("run.json");
+    let file = File::open(&path).during(|| format!("reading {}", path.display()))?;
+    let run: Run = serde_json::from_reader(BufReader::new(file))
+        .map_err(|error| Error::Failed(format!("{}: no run's record ({error})", path.display())))?;
+    let paths = run.comparisons.into_iter().flat_map(|comparison| {
+        let title = comparison.scenario.title;
+        comparison.paths.into_iter().map(move |path| {
+            let latencies = Latencies { held: path.held, ..Latencies::default() };
+            ((title.clone(), path.contender), latencies)
+        })
+    });
+    Ok(paths.collect())
 }
 
 /// Every contender of every scenario that ran on both sides, in alphabetical order.
-pub fn cells(kernel: &Latencies, simulated: &Latencies) -> Vec<Cell> {
-    let cell = |((scenario, contender), bursts): (&(String, String), &BTreeMap<u32, f64>)| {
+pub fn cells(kernel: &Side, simulated: &Side) -> Vec<Cell> {
+    let cell = |((scenario, contender), measured): (&(String, String), &Latencies)| {
         let other = simulated.get(&(scenario.clone(), contender.clone()))?;
-        let pairs: Vec<(f64, f64)> = bursts
+        let pairs: Vec<(f64, f64)> = measured
+            .seconds
             .iter()
-            .filter_map(|(index, kernel_s)| Some((*other.get(index)?, *kernel_s)))
+            .filter_map(|(index, kernel_s)| Some((*other.seconds.get(index)?, *kernel_s)))
             .collect();
         let (of_simulator, of_kernel): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
-        let p95 = |mut latencies: Vec<f64>| {
+        let (simulated_mean_s, kernel_mean_s) = (mean(&of_simulator)?, mean(&of_kernel)?);
+        let quantiles = |mut latencies: Vec<f64>| {
             latencies.sort_by(f64::total_cmp);
-            quantile(&latencies, 0.95)
+            Some((quantile(&latencies, 0.50)?, quantile(&latencies, 0.95)?))
         };
+        let (simulated_p50_s, simulated_p95_s) = quantiles(of_simulator)?;
+        let (kernel_p50_s, kernel_p95_s) = quantiles(of_kernel)?;
         Some(Cell {
             scenario: scenario.clone(),
             contender: contender.clone(),
             n: pairs.len(),
-            kernel_mean_s: mean(&of_kernel)?,
-            simulated_mean_s: mean(&of_simulator)?,
+            held: measured.held,
+            kernel_mean_s,
+            simulated_mean_s,
             mean_ratio: ratio_of_means(&pairs)?,
-            kernel_p95_s: p95(of_kernel)?,
-            simulated_p95_s: p95(of_simulator)?,
+            p50_ratio: simulated_p50_s / kernel_p50_s,
+            kernel_p95_s,
+            simulated_p95_s,
         })
     };
     kernel.iter().filter_map(cell).collect()
@@ -177,7 +233,12 @@ fn table(cells: &[Cell]) -> Table {
         "",
     ]);
     for cell in cells {
-        let mark = |agrees: bool, what: &'static str| if agrees { "" } else { what };
+        let marks = [
+            (cell.mean_agrees(), "mean"),
+            (cell.p95_agrees(), "p95"),
+            (cell.held, "path not held"),
+        ];
+        let marks = marks.iter().filter(|(agrees, _)| !agrees).map(|(_, what)| *what);
         table.add_row([
             cell.contender.clone(),
             cell.n.to_string(),
@@ -190,7 +251,7 @@ fn table(cells: &[Cell]) -> Table {
             format!("{:.3}", cell.kernel_p95_s),
             format!("{:.3}", cell.simulated_p95_s),
             format!("{:.3}", cell.p95_ratio()),
-            format!("{}{}", mark(cell.mean_agrees(), "mean "), mark(cell.p95_agrees(), "p95")),
+            marks.collect::<Vec<_>>().join(", "),
         ]);
     }
     for column in table.column_iter_mut().skip(1) {
@@ -204,9 +265,9 @@ fn table(cells: &[Cell]) -> Table {
 mod tests {
     use super::*;
 
-    fn latencies(bursts: &[f64]) -> Latencies {
-        let bursts = (1..).zip(bursts.iter().copied()).collect();
-        Latencies::from([(("a path".into(), "cubic".into()), bursts)])
+    fn latencies(bursts: &[f64]) -> Side {
+        let seconds = (1..).zip(bursts.iter().copied()).collect();
+        Side::from([(("a path".into(), "cubic".into()), Latencies { held: true, seconds })])
     }
 
     #[test]
@@ -228,7 +289,7 @@ mod tests {
     fn bursts_are_paired_by_number() {
         let kernel = latencies(&[0.1, 0.2, 0.3]);
         let mut simulated = latencies(&[0.1, 0.2]);
-        simulated.values_mut().next().unwrap().insert(9, 7.0);
+        simulated.values_mut().next().unwrap().seconds.insert(9, 7.0);
         let cell = &cells(&kernel, &simulated)[0];
         assert_eq!((cell.n, cell.mean_ratio.value), (2, 1.0));
     }

@@ -11,24 +11,23 @@ use crate::{Dropped, Ecn, Element, Outcome, Packet, Time, Waiting};
 ///
 /// The sink is told the time and the fate of each packet that leaves, in order of time.
 pub struct Chain<P> {
-    elements: Vec<Slot<P>>,
+    elements: Vec<Box<dyn Element<P> + Send>>,
+    /// Each element's `next`, or [`NEVER`], kept here so that looking for the earliest touches no
+    /// element.
+    due: Vec<Time>,
     now: Time,
     offered: u64,
     inside: u64,
 }
 
-struct Slot<P> {
-    element: Box<dyn Element<P> + Send>,
-    /// The element's `next`, kept here so that looking for the earliest touches no element.
-    due: Option<Time>,
-}
+/// A time that does not come.
+const NEVER: Time = Time::from_nanos(u64::MAX);
 
 impl<P> Chain<P> {
     /// A direction made of these elements; with none, packets pass untouched.
     pub fn new(elements: Vec<Box<dyn Element<P> + Send>>) -> Chain<P> {
-        let elements =
-            elements.into_iter().map(|element| Slot { due: element.next(), element }).collect();
-        Chain { elements, now: Time::ZERO, offered: 0, inside: 0 }
+        let due = elements.iter().map(|element| element.next().unwrap_or(NEVER)).collect();
+        Chain { elements, due, now: Time::ZERO, offered: 0, inside: 0 }
     }
 
     /// A packet of `bytes` (IP length) with this ECN field enters at `now` and gets the next number.
@@ -56,7 +55,8 @@ impl<P> Chain<P> {
     /// packet enters. With cross traffic there is always something to do, even with nothing
     /// [`inside`](Chain::inside).
     pub fn next(&self) -> Option<Time> {
-        self.earliest().map(|(due, _)| due)
+        let (due, _) = self.earliest();
+        (due != NEVER).then_some(due)
     }
 
     /// Lets everything happen that is due until `now` inclusive.
@@ -69,14 +69,16 @@ impl<P> Chain<P> {
         mut sink: impl FnMut(Time, Result<Packet<P>, Dropped<P>>),
     ) {
         assert!(now >= self.now, "time went back from {} to {now}", self.now);
-        while let Some((due, index)) = self.earliest()
-            && due <= now
-        {
+        loop {
+            let (due, index) = self.earliest();
+            if due > now || due == NEVER {
+                break;
+            }
             assert!(due >= self.now, "an element asked for {due} at {}", self.now);
             self.now = due;
-            let slot = &mut self.elements[index];
-            let outcome = slot.element.dequeue(due);
-            slot.due = slot.element.next();
+            let element = &mut self.elements[index];
+            let outcome = element.dequeue(due);
+            self.due[index] = element.next().unwrap_or(NEVER);
             self.settle(index, outcome, &mut sink);
         }
         self.now = now;
@@ -94,17 +96,16 @@ impl<P> Chain<P> {
 
     /// How much waits for the links of its elements to be free.
     pub fn waiting(&self) -> Waiting {
-        let waiting = self.elements.iter().map(|slot| slot.element.waiting());
+        let waiting = self.elements.iter().map(|element| element.waiting());
         waiting.fold(Waiting::default(), Add::add)
     }
 
-    fn earliest(&self) -> Option<(Time, usize)> {
-        let mut earliest = None;
-        for (index, slot) in self.elements.iter().enumerate() {
-            if let Some(due) = slot.due
-                && earliest.is_none_or(|(first, _)| due <= first)
-            {
-                earliest = Some((due, index));
+    /// The earliest time that an element asks for, and which of them is nearest the exit.
+    fn earliest(&self) -> (Time, usize) {
+        let mut earliest = (NEVER, 0);
+        for (index, due) in self.due.iter().enumerate() {
+            if *due <= earliest.0 {
+                earliest = (*due, index);
             }
         }
         earliest
@@ -117,9 +118,9 @@ impl<P> Chain<P> {
         mut packet: Packet<P>,
         sink: &mut impl FnMut(Time, Result<Packet<P>, Dropped<P>>),
     ) {
-        while let Some(slot) = self.elements.get_mut(index) {
-            let outcome = slot.element.enqueue(self.now, packet);
-            slot.due = slot.element.next();
+        while let Some(element) = self.elements.get_mut(index) {
+            let outcome = element.enqueue(self.now, packet);
+            self.due[index] = element.next().unwrap_or(NEVER);
             match outcome {
                 Outcome::Passed(passed) => packet = passed,
                 Outcome::Held => return,

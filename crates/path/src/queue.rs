@@ -104,6 +104,7 @@ impl<P> Queue<P> {
     }
 
     /// The next packet to send; those dropped before it are handed to `dropped`.
+    #[inline]
     pub fn dequeue(&mut self, now: Time, mut dropped: impl FnMut(Packet<P>)) -> Option<Packet<P>> {
         loop {
             let Some((since, mut packet)) = self.pop() else {
@@ -139,6 +140,7 @@ impl<P> Queue<P> {
         }
     }
 
+    #[inline]
     fn pop(&mut self) -> Option<(Time, Packet<P>)> {
         if let Some(reorder) = &mut self.reorder {
             reorder.before_sending(&mut self.waiting);

@@ -52,10 +52,21 @@ impl<R: Rate> Service for Paced<R> {
                     continue;
                 }
             }
-            self.carry = (nanobits % u128::from(rate)) as u64;
-            self.free = at + Span::from_nanos((nanobits / u128::from(rate)) as u64);
+            let (nanos, carry) = divide(nanobits, rate);
+            self.carry = carry;
+            self.free = at + Span::from_nanos(nanos);
             return self.free;
         }
+    }
+}
+
+/// Quotient and remainder, without a division of 128 bits where 64 will do: for all packets that
+/// are not sent over and over again.
+#[inline]
+fn divide(nanobits: u128, rate: u64) -> (u64, u64) {
+    match u64::try_from(nanobits) {
+        Ok(nanobits) => (nanobits / rate, nanobits % rate),
+        Err(_) => ((nanobits / u128::from(rate)) as u64, (nanobits % u128::from(rate)) as u64),
     }
 }
 

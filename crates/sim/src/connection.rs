@@ -127,7 +127,8 @@ impl Connection {
     }
 
     pub fn outcome(self) -> FlowOutcome {
+        let switches = self.ends[End::Client as usize].switches().to_vec();
         let [client, server] = self.streams.map(|stream| stream.writes);
-        FlowOutcome { client, server }
+        FlowOutcome { switches, client, server }
     }
 }

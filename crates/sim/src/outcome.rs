@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use kirikae_algorithms::Switch;
 use kirikae_path::{DropCause, Time};
 use serde::Serialize;
 
@@ -28,6 +29,8 @@ pub struct Outcome {
 /// What came of a flow.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowOutcome {
+    /// The switches of the client's congestion control, in order of time.
+    pub switches: Vec<(Time, Switch)>,
     /// What the client wrote.
     pub client: Vec<Written>,
     /// What the server wrote.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kirikae_algorithms::{Algorithm, Socket};
+use kirikae_algorithms::{Algorithm, Socket, Switch, Switcher};
 use kirikae_path::{Span, Time};
 
 use crate::receiver::{Host, Receiver};
@@ -20,6 +20,8 @@ const FIRST_BYTE: u64 = 1;
 pub struct Control {
     /// The congestion control that a connection starts with.
     pub algorithm: Algorithm,
+    /// What switches it while it runs, if anything does.
+    pub switcher: Option<Switcher>,
 }
 
 /// Where an endpoint is in the handshake.
@@ -167,6 +169,11 @@ impl Endpoint {
         self.sender.as_ref().map(|sender| &sender.socket)
     }
 
+    /// The switches of the sender's congestion control, in order of time.
+    pub fn switches(&self) -> &[(Time, Switch)] {
+        self.sender.as_ref().map_or(&[], |sender| sender.switches())
+    }
+
     /// The sender's retransmission timeout, microseconds, back-off included; none before the first
     /// write.
     pub fn rto_us(&self) -> Option<u64> {
@@ -181,9 +188,9 @@ impl Endpoint {
 
     fn sender(&mut self, now: Time) -> &mut Sender {
         self.sender.get_or_insert_with(|| {
-            let algorithm = self.control.algorithm;
+            let profile = self.profile.clone();
             let rtt_us = self.handshake_rtt_us;
-            let mut sender = Sender::new(self.profile.clone(), algorithm, self.mss, now, rtt_us);
+            let mut sender = Sender::new(profile, &self.control, self.mss, now, rtt_us);
             sender.set_window(self.peer_window);
             if self.ecn {
                 sender.enable_ecn();

@@ -149,6 +149,7 @@ impl Connection {
     /// Where the algorithm's init breaks what must hold.
     pub fn begin(beginning: &Beginning) -> Result<Connection, String> {
         let mut socket = Socket::new(beginning.algorithm, beginning.mss);
+        socket.connection = Some(Box::default());
         socket.fields.snd_cwnd_clamp = beginning.clamp;
         socket.fields.snd_cwnd = beginning.cwnd.min(beginning.clamp);
         socket.fields.snd_ssthresh = beginning.ssthresh;

@@ -11,6 +11,7 @@ pub fn socket(name: &str, rtt_us: u32) -> Socket {
 
 pub fn socket_of(algorithm: Algorithm, rtt_us: u32) -> Socket {
     let mut socket = Socket::new(algorithm, MSS);
+    socket.connection = Some(Box::default());
     socket.fields.rtt_min.s[0].v = rtt_us;
     socket.fields.srtt_us = rtt_us << 3;
     socket.fields.tcp_mstamp = 1_000_000;

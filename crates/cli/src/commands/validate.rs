@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use kirikae_lab::scenario::Scenario;
-use kirikae_lab::validate::{self, Latencies};
+use kirikae_lab::validate::{self, Side};
 use kirikae_lab::{bench, sim};
 
 use super::comparison::Comparison;
@@ -36,7 +36,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let comparison = &arguments.comparison;
     let scenarios = comparison.scenarios()?;
     let algorithms = comparison.algorithms()?;
-    let mut kernel = Latencies::new();
+    let mut kernel = Side::new();
     for directory in &arguments.recorded {
         kernel.extend(validate::recorded(directory)?);
     }

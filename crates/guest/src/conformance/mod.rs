@@ -45,6 +45,9 @@ struct TrialArguments {
     /// Compare each module with itself instead: what the measurement itself adds
     #[arg(long)]
     control: bool,
+    /// With HyStart of the module cubic, and no loss in slow start: what bpf/stock/ is held against
+    #[arg(long, requires = "control")]
+    hystart: bool,
 }
 
 /// What the guest is told.
@@ -98,6 +101,7 @@ fn pairs(kernel: &Kernel, route: Route, trials: &TrialArguments) -> anyhow::Resu
     let mut arguments = vec!["conformance-inside".to_owned(), format!("--route={route}")];
     arguments.extend(trials.short.then(|| "--short".into()));
     arguments.extend(trials.control.then(|| "--control".into()));
+    arguments.extend(trials.hystart.then(|| "--hystart".into()));
     arguments.extend(trials.algorithms.iter().cloned());
     let guest = Guest { kernel, modules: &modules, arguments: &arguments, timeout: TIMEOUT };
     let mut pairs = Vec::new();
@@ -118,11 +122,12 @@ fn ours() -> Vec<String> {
 
 /// Runs the trials and prints each pair as a line of JSON.
 pub fn inside(arguments: &InsideArguments) -> anyhow::Result<()> {
-    // HyStart is left out on purpose (cubic.bpf.c, difference 1); everything else is compared.
-    fs::write("/sys/module/tcp_cubic/parameters/hystart", "0").context("turning off HyStart")?;
+    let TrialArguments { algorithms, short, control, hystart } = &arguments.trials;
+    // Beside ours it is left out on purpose (cubic.bpf.c, difference 1); all else is compared.
+    fs::write("/sys/module/tcp_cubic/parameters/hystart", if *hystart { "1" } else { "0" })
+        .context("setting HyStart")?;
     let available = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")?;
-    let TrialArguments { algorithms, short, control } = &arguments.trials;
-    let plan = arguments.route.plan(*short);
+    let plan = arguments.route.plan(*short, *hystart);
     let _registered = Algorithms::register(&Algorithm::all().collect::<Vec<_>>())?;
     for algorithm in algorithms {
         // Without a module, no line: the host knows what it asked for.

@@ -51,14 +51,15 @@ pub struct Plan {
 }
 
 impl Route {
-    /// One packet ends slow start, one is lost in congestion avoidance, then four in a row.
-    pub fn plan(self, short: bool) -> Plan {
+    /// One packet ends slow start (unless HyStart is to), one is lost in congestion avoidance, then
+    /// four in a row.
+    pub fn plan(self, short: bool, hystart: bool) -> Plan {
         let bits_per_second = match self {
             Route::Wide => 50_000_000,
             Route::Narrow => 10_000_000,
         };
         let third = if short { 2000 } else { 4000 };
-        let mut lost = vec![60, third];
+        let mut lost = if hystart { vec![third] } else { vec![60, third] };
         lost.extend((0..4).map(|n| 2 * third + n));
         Plan { bits_per_second, lost, segments: 3 * third as usize }
     }

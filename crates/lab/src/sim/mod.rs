@@ -44,7 +44,7 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
     let mut measured = contests
         .iter()
         .zip(simulated)
-        .map(|((scenario, contender), outcome)| trial::measured(scenario, *contender, outcome))
+        .map(|((_, contender), outcome)| trial::measured(*contender, outcome))
         .collect::<Vec<Measured>>()
         .into_iter();
     let comparisons =

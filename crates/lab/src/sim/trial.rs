@@ -1,8 +1,10 @@
 //! One contender of a scenario as a simulation, and what came of it in the bench's terms.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use kirikae_algorithms::Algorithm;
+use kirikae_agent::{Reason, Switch};
+use kirikae_algorithms::{Algorithm, Switcher};
 use kirikae_emu::{DirectionReport, DroppedPacket, Report, Segment, TimingError};
 use kirikae_path::{Span, Time};
 use kirikae_sim::{Activity, DirectionOutcome, Flow, Host, Routes, Simulation, Workload, Written};
@@ -58,40 +60,41 @@ pub(super) fn simulation(
     }
 }
 
-fn control(_scenario: &Scenario, contender: Contender, algorithms: &[Algorithm]) -> Control {
+fn control(scenario: &Scenario, contender: Contender, algorithms: &[Algorithm]) -> Control {
     let name = contender.congestion_control();
-    let algorithm = algorithms
-        .iter()
-        .copied()
-        .find(|algorithm| algorithm.name() == name)
+    let named = |name| algorithms.iter().copied().find(|algorithm| algorithm.name() == name);
+    let algorithm = named(name)
         .or_else(|| Algorithm::stock(name))
         .expect("a contender is one of ours or stock");
-    Control { algorithm }
+    let switcher = (contender == Contender::Kirikae).then(|| {
+        let table = kirikae_table::shipped().expect("the table that ships is good");
+        Switcher::new(table.as_bytes(), scenario.period.fixed_us(), algorithms)
+            .expect("the table's algorithms are ours")
+    });
+    Control { algorithm, switcher }
 }
 
 /// What was measured, in the bench's terms.
-pub(super) fn measured(
-    scenario: &Scenario,
-    contender: Contender,
-    outcome: kirikae_sim::Outcome,
-) -> Measured {
+pub(super) fn measured(contender: Contender, outcome: kirikae_sim::Outcome) -> Measured {
     let [flow] = &outcome.flows[..] else { unreachable!("one flow was simulated") };
-    let algorithm = contender.congestion_control();
+    let in_use = |at: Time| {
+        let switched = flow.switches.iter().take_while(|(switched, _)| *switched <= at).last();
+        switched.map_or(contender.congestion_control(), |(_, switch)| switch.to.name())
+    };
     let sent = flow.client.iter().zip(0..).map(|(write, index)| Sent {
         index,
         due_ns: write.start.as_nanos(),
         start_ns: write.start.as_nanos(),
         offset: write.offset,
         bytes: write.bytes,
-        algorithm_before: algorithm.into(),
-        algorithm_after: algorithm.into(),
+        algorithm_before: in_use(write.start).into(),
+        algorithm_after: in_use(write.start).into(),
     });
     let [forward, backward] = &outcome.links[..] else { unreachable!("one link both ways") };
-    let _ = scenario;
     Measured {
         sent: sent.collect(),
         arrivals: flow.client.iter().map_while(arrival).collect(),
-        switches: Vec::new(),
+        switches: flow.switches.iter().map(|(at, switch)| reported(*at, switch)).collect(),
         port: PORTS.0,
         report: Report {
             forward: direction(forward),
@@ -99,6 +102,29 @@ pub(super) fn measured(
             drops: drops(&outcome.links),
             held: true,
         },
+    }
+}
+
+/// A switch as the agent reports one.
+fn reported(at: Time, switch: &kirikae_algorithms::Switch) -> Switch {
+    let end = |port| SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
+    let mut predicted_s: Vec<(String, f64)> = switch
+        .predicted_us
+        .iter()
+        .map(|(name, us)| (String::from(*name), f64::from(*us) / 1e6))
+        .collect();
+    predicted_s.sort_by(|a, b| a.1.total_cmp(&b.1));
+    Switch {
+        at_ns: at.as_nanos(),
+        local: end(PORTS.0),
+        remote: end(PORTS.1),
+        from: switch.from.name().into(),
+        to: switch.to.name().into(),
+        reason: Reason::PredictedLatency,
+        rtt_s: f64::from(switch.rtt_us) / 1e6,
+        isolated_loss: f64::from(switch.isolated_ppb) / 1e9,
+        burst_loss: f64::from(switch.burst_ppb) / 1e9,
+        predicted_s,
     }
 }
 

@@ -60,7 +60,10 @@ fn link(bits_per_second: u64, limit: QueueLimit, delay: Span) -> PathSpec {
 fn flow(links: &[PathSpec], workload: Workload) -> Flow {
     let through: Vec<usize> = (0..links.len()).collect();
     let algorithm = Algorithm::stock("cubic").expect("the kernel has it");
-    let host = Host { profile: Arc::new(Profile::linux_6()), control: Control { algorithm } };
+    let host = Host {
+        profile: Arc::new(Profile::linux_6()),
+        control: Control { algorithm, switcher: None },
+    };
     Flow {
         start: Time::ZERO,
         routes: Routes::through(&through),

@@ -31,7 +31,10 @@ pub fn lossy(probability: f64, mut path: PathSpec) -> PathSpec {
 /// A flow of the kernel's cubic from the simulation's start.
 pub fn flow(routes: Routes, workload: Workload) -> Flow {
     let algorithm = Algorithm::stock("cubic").expect("the kernel has it");
-    let host = Host { profile: Arc::new(Profile::linux_6()), control: Control { algorithm } };
+    let host = Host {
+        profile: Arc::new(Profile::linux_6()),
+        control: Control { algorithm, switcher: None },
+    };
     Flow {
         start: Time::ZERO,
         routes,

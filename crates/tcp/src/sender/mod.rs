@@ -9,6 +9,7 @@ mod recovery;
 mod retransmit;
 mod round_trip;
 mod scoreboard;
+mod switching;
 mod timer;
 mod transmit;
 mod undo;
@@ -17,16 +18,17 @@ mod window_probe;
 
 use std::sync::Arc;
 
-use kirikae_algorithms::{Algorithm, CaState, Socket};
+use kirikae_algorithms::{CaState, Socket};
 use kirikae_path::Time;
 
-use crate::{Profile, Segment};
+use crate::{Control, Profile, Segment};
 use delivery_rate::DeliveryRate;
 use loss_probe::LossProbe;
 use rack::Rack;
 use recovery::Reduction;
 use round_trip::RoundTrip;
 use scoreboard::Scoreboard;
+use switching::Switching;
 use timer::Timers;
 use undo::Undo;
 use window::Usage;
@@ -69,6 +71,7 @@ pub(crate) struct Sender {
     /// When data was last sent.
     last_sent: Time,
     ecn: Ecn,
+    switching: Option<Box<Switching>>,
 }
 
 /// What is negotiated and owed of ECN.
@@ -83,12 +86,12 @@ impl Sender {
     /// A sender whose first byte has sequence number 1, at `now`. `rtt_us`: what the handshake took.
     pub fn new(
         profile: Arc<Profile>,
-        algorithm: Algorithm,
+        control: &Control,
         mss: u32,
         now: Time,
         rtt_us: Option<u32>,
     ) -> Sender {
-        let socket = Socket::new(algorithm, mss);
+        let socket = Socket::new(control.algorithm, mss);
         let mut sender = Sender {
             socket,
             mss,
@@ -113,6 +116,7 @@ impl Sender {
             timeouts: 0,
             last_sent: Time::ZERO,
             ecn: Ecn::default(),
+            switching: None,
             profile,
         };
         sender.set_clock(now);
@@ -123,7 +127,11 @@ impl Sender {
             sender.rtt_sample(rtt_us, rtt_us);
         }
         // The algorithm begins when the connection is established, and sees this.
-        sender.socket.switch_to(algorithm);
+        sender.socket.switch_to(control.algorithm);
+        sender.switching = control.switcher.clone().map(|switcher| {
+            switcher.met(&mut sender.socket);
+            Box::new(Switching { switcher, switches: Vec::new() })
+        });
         sender
     }
 

@@ -55,7 +55,12 @@ impl Sender {
         if ssthresh < SSTHRESH_INFINITE
             && (self.state() == CaState::Cwr || self.undo.marker.is_some())
         {
-            self.set_cwnd(ssthresh);
+            // Rate halving may have gone below it, from where slow start follows.
+            let cwnd = match self.profile.reduction {
+                Kind::Proportional => ssthresh,
+                Kind::RateHalving => ssthresh.min(self.cwnd()),
+            };
+            self.set_cwnd(cwnd);
             self.usage.stamp_us = self.now_us();
         }
         if self.profile.moderate_window {

@@ -116,6 +116,7 @@ impl Sender {
         let now_ms = self.timestamp_ms();
         self.undo.retransmitted_at.get_or_insert(now_ms);
         *self.undo.outstanding.get_or_insert(0) += 1;
+        self.tell_retransmission(seq, len);
         out.push(Segment { seq, len, ..Segment::default() });
         true
     }

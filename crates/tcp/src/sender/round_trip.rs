@@ -96,6 +96,7 @@ impl Sender {
         *srtt = (*srtt).max(1);
         trip.rto_us = (u64::from(*srtt >> 3) + u64::from(trip.rttvar)).min(trip.rto_max_us);
         trip.backoff = 0;
+        self.tell_rtt();
     }
 
     /// Smoothed round-trip time, microseconds; 0 before the first sample.

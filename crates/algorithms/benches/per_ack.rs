@@ -1,0 +1,39 @@
+//! Nanoseconds that the callbacks of one ACK take natively, in congestion avoidance.
+
+use std::hint::black_box;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use kirikae_algorithms::{Algorithm, Socket};
+
+const MSS: u32 = 1448;
+const RTT_US: u32 = 100_000;
+const CWND: u32 = 100;
+
+fn per_ack(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("per_ack");
+    for name in ["kk_reno", "kk_cubic", "kk_hybla"] {
+        let mut socket = Socket::new(Algorithm::named(name).expect("one of ours"), MSS);
+        socket.fields.rtt_min.s[0].v = RTT_US;
+        socket.fields.srtt_us = RTT_US << 3;
+        socket.fields.tcp_mstamp = 1_000_000;
+        socket.fields.snd_ssthresh = CWND / 2;
+        socket.fields.set_is_cwnd_limited(1);
+        group.bench_function(name, |bencher| bencher.iter(|| ack(black_box(&mut socket))));
+    }
+    group.finish();
+}
+
+/// Every other segment of a full window is ACKed.
+fn ack(socket: &mut Socket) {
+    let fields = &mut socket.fields;
+    fields.snd_cwnd = CWND;
+    fields.tcp_mstamp += u64::from(2 * RTT_US / CWND);
+    fields.delivered = fields.delivered.wrapping_add(2);
+    let ack = fields.delivered.wrapping_mul(MSS);
+    fields.snd_nxt = ack.wrapping_add(CWND * MSS);
+    socket.pkts_acked(2, Some(RTT_US), CWND);
+    socket.cong_avoid(ack, 2);
+}
+
+criterion_group!(benches, per_ack);
+criterion_main!(benches);
