@@ -8,9 +8,7 @@ use serde::Serialize;
 use crate::check::{self, Unfit, check};
 use crate::link::Link;
 use crate::rate::{Constant, Paced};
-use crate::{
-    Delay, DropCause, Dropped, Element, Outcome, Packet, QueueSpec, Span, Time, Waiting,
-};
+use crate::{Delay, DropCause, Dropped, Element, Outcome, Packet, QueueSpec, Span, Time, Waiting};
 
 /// Links used one after the other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -51,7 +51,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             }
         }
     }
-    let simulated = sim::run(&scenarios, &sim::Options { output: None, algorithms })?;
+    let simulated = sim::run(
+        &scenarios,
+        &sim::Options { output: None, files: sim::Files::default(), algorithms },
+    )?;
     let cells = validate::cells(&kernel, &validate::latencies(&simulated));
     let mut out = io::stdout().lock();
     if comparison.json {

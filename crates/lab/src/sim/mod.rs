@@ -1,5 +1,10 @@
 //! Every contender of every scenario in virtual time, on all cores.
 
+mod files;
+mod packet_capture;
+mod plot;
+mod series;
+mod trace;
 mod trial;
 
 use std::path::PathBuf;
@@ -11,20 +16,26 @@ use crate::error::Error;
 use crate::outcome::{Comparison, Measured, Outcome};
 use crate::records::Records;
 use crate::scenario::{Contender, Scenario};
+use files::Plan;
+
+pub use files::Files;
+pub use trace::Format;
 
 /// How a comparison is simulated.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Directory in which the run makes a directory of its own for its records; none: no records.
     pub output: Option<PathBuf>,
+    /// What is written while it runs.
+    pub files: Files,
     /// Every algorithm that may contend, with its parameters.
     pub algorithms: Vec<Algorithm>,
 }
 
-/// Simulates every contender of every scenario and writes the records.
+/// Simulates every contender of every scenario and writes the records and files asked for.
 ///
 /// # Errors
-/// Records that cannot be written.
+/// Records or files that cannot be written; files that are there already.
 pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> {
     let contests: Vec<(&Scenario, Contender)> = scenarios
         .iter()
@@ -37,8 +48,18 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
         .map(|(scenario, contender)| trial::simulation(scenario, *contender, &options.algorithms))
         .collect();
     let bar = progress(simulations.len() as u64);
-    let simulated = kirikae_sim::run_all(&simulations, |_| bar.inc(1))
-        .map_err(|error| Error::Failed(format!("a scenario that cannot be simulated: {error}")))?;
+    let simulated = if options.files.is_none() {
+        kirikae_sim::run_all(&simulations, |_| bar.inc(1))?
+    } else {
+        let plan = Plan::new(&options.files, &contests)?;
+        let done = |index: usize, watchers, outcome| {
+            plan.close(index, watchers, contests[index], &outcome)?;
+            bar.inc(1);
+            Ok::<_, Error>(outcome)
+        };
+        let open = |index: usize| plan.open(index, &simulations[index]);
+        kirikae_sim::observe_all(&simulations, open, done)?
+    };
     bar.finish_and_clear();
 
     let mut measured = contests

@@ -22,8 +22,8 @@ const MTU: u32 = 1500;
 const RUN_UP: Span = Span::from_secs(2);
 /// How long after the last burst was due a run may still take.
 const PATIENCE: Span = Span::from_secs(60);
-/// The ports that the records show; a simulated connection has none.
-const PORTS: (u16, u16) = (20_000, 5201);
+/// The ports that records and captures show; a simulated connection has none.
+pub(super) const PORTS: (u16, u16) = (20_000, 5201);
 
 /// The scenario with one contender.
 pub(super) fn simulation(
