@@ -231,6 +231,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_refusal_says_what_can_be_set() {
+        let refused = |name: &str| Algorithm::named(name).unwrap().with("rtt0", 1).unwrap_err();
+        assert_eq!(refused("kk_bbr").to_string(), "no such parameter; it has none");
+        assert_eq!(
+            refused("kk_hybla").to_string(),
+            "no such parameter; allowed: rtt0_us, idle_keep"
+        );
+    }
+
+    #[test]
     fn files_are_named_as_in_the_kernel() {
         for algorithm in Algorithm::all().chain(Algorithm::stock("cubic")) {
             assert_eq!(text(algorithm.ops().name.as_ptr()), algorithm.name());

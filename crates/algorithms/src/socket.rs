@@ -96,9 +96,16 @@ impl Socket {
     }
 
     /// The state of congestion control.
+    #[inline]
     pub fn state(&self) -> CaState {
-        use CaState::*;
-        [Open, Disorder, Cwr, Recovery, Loss][usize::from(self.fields.inet_conn.icsk_ca_state())]
+        match self.fields.inet_conn.icsk_ca_state() {
+            0 => CaState::Open,
+            1 => CaState::Disorder,
+            2 => CaState::Cwr,
+            3 => CaState::Recovery,
+            4 => CaState::Loss,
+            state => unreachable!("state {state}"),
+        }
     }
 
     /// `set_state`, after the socket's own state.

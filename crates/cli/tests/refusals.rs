@@ -93,7 +93,7 @@ fn parameters_that_cannot_be_set() {
         ("kk_hyblo.rtt0_us=25000", "kk_hybla"),
         ("kk_hybla.rtt0=25000", "rtt0_us"),
         ("kk_hybla.rtt0_us=0", "1000 to 1000000"),
-        ("kk_bbr.rtt0_us=25000", "it has none"),
+        ("kk_scalable.rtt0_us=25000", "allowed: idle_keep"),
     ] {
         let output = kirikae().args(["run", "--set", setting]).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{setting}");

@@ -4,6 +4,7 @@ pub mod bench;
 pub mod bound;
 mod error;
 pub mod outcome;
+pub mod play;
 mod records;
 pub mod report;
 pub mod scenario;

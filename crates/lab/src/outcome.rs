@@ -8,6 +8,7 @@ use kirikae_path::Direction;
 use serde::{Deserialize, Serialize};
 
 use crate::bound::{Bound, Lost};
+use crate::play::Play;
 use crate::scenario::{Contender, Scenario};
 use crate::workload::receiver::Arrival;
 use crate::workload::sender::Sent;
@@ -28,8 +29,11 @@ pub struct Outcome {
 pub struct Comparison {
     /// What was compared.
     pub scenario: Scenario,
-    /// One for each contender, in the scenario's order.
+    /// Write by write, one for each contender and seed, contender by contender in the scenario's
+    /// order; none where the scenario is not [`Scenario::timed`].
     pub performances: Vec<Performance>,
+    /// Flow by flow, in the same order; none of the real kernel.
+    pub plays: Vec<Play>,
 }
 
 /// What was measured of one contender, before it is put in relation to the path.
@@ -46,11 +50,13 @@ pub(crate) struct Measured {
     pub report: Report,
 }
 
-/// One contender of one scenario.
+/// One contender of one scenario, once.
 #[derive(Debug)]
 pub struct Performance {
     /// Who.
     pub contender: Contender,
+    /// With which seed.
+    pub seed: u64,
     /// Every burst that was written, warm-up included.
     pub bursts: Vec<Burst>,
     /// Counted bursts that should have arrived and did not; a run that was interrupted has none.
@@ -93,7 +99,8 @@ pub struct Delivery {
 }
 
 impl Comparison {
-    /// Takes one measurement for each contender of the scenario from `measured`.
+    /// Takes one measurement for each contender and seed of the scenario from `measured`, as long
+    /// as there are any.
     pub(crate) fn new(
         scenario: &Scenario,
         measured: &mut impl Iterator<Item = Measured>,
@@ -102,12 +109,13 @@ impl Comparison {
         let performances = scenario
             .contenders
             .iter()
+            .flat_map(|&contender| scenario.seeds().map(move |seed| (contender, seed)))
             .zip(measured)
-            .map(|(&contender, measured)| {
-                Performance::new(scenario, contender, measured, interrupted)
+            .map(|((contender, seed), measured)| {
+                Performance::new(scenario, contender, seed, measured, interrupted)
             })
             .collect();
-        Comparison { scenario: scenario.clone(), performances }
+        Comparison { scenario: scenario.clone(), performances, plays: Vec::new() }
     }
 }
 
@@ -115,11 +123,12 @@ impl Performance {
     fn new(
         scenario: &Scenario,
         contender: Contender,
+        seed: u64,
         measured: Measured,
         interrupted: bool,
     ) -> Performance {
-        let workload = &scenario.workload;
-        let bound = Bound::new(&scenario.path);
+        let (path, workload) = scenario.timed().expect("nothing else is measured write by write");
+        let bound = Bound::new(path);
         let lost = lost(&measured);
         let switches = &measured.switches;
         let burst = |sent: &Sent| {
@@ -127,7 +136,7 @@ impl Performance {
             let until = arrival.map_or(u64::MAX, |arrival| arrival.last_ns);
             Burst {
                 index: sent.index,
-                warmup: sent.index < workload.warmup,
+                warmup: sent.index < workload.warmup(),
                 start_ns: sent.start_ns,
                 algorithm_before: sent.algorithm_before.clone(),
                 algorithm_after: sent.algorithm_after.clone(),
@@ -137,9 +146,10 @@ impl Performance {
         };
         let bursts: Vec<Burst> = measured.sent.iter().map(burst).collect();
         let finished = bursts.iter().filter(|burst| !burst.warmup && burst.delivery.is_some());
-        let unfinished = if interrupted { 0 } else { workload.count - finished.count() as u32 };
+        let unfinished = if interrupted { 0 } else { workload.count() - finished.count() as u32 };
         Performance {
             contender,
+            seed,
             bursts,
             unfinished,
             switches: measured.switches,

@@ -1,18 +1,18 @@
-//! Everything a run measured, as files: `run.json`, and `bursts.jsonl`, `drops.jsonl` and
-//! `switches.jsonl` with a JSON object in each line.
+//! Everything a run measured, as files: `run.json`, and `bursts.jsonl`, `drops.jsonl`,
+//! `switches.jsonl` and, from the simulator, `flows.jsonl` with a JSON object in each line.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use kirikae_agent::Switch;
 use kirikae_algorithms::Algorithm;
-use kirikae_emu::{DirectionReport, DroppedPacket};
+use kirikae_emu::DirectionReport;
 use serde::Serialize;
 
 use crate::error::{Error, While};
-use crate::outcome::{Burst, Outcome, Performance};
+use crate::outcome::{Comparison, Outcome, Performance};
+use crate::play::{Play, PlayedLink};
 use crate::scenario::{Contender, Scenario};
 
 /// The directory of a run's records.
@@ -25,6 +25,7 @@ pub struct Records {
 struct Line<'a, T> {
     scenario: &'a str,
     contender: Contender,
+    seed: u64,
     #[serde(flatten)]
     what: &'a T,
 }
@@ -44,11 +45,21 @@ struct Run<'a> {
 struct RunComparison<'a> {
     scenario: &'a Scenario,
     paths: Vec<RunPath<'a>>,
+    plays: Vec<RunPlay<'a>>,
+}
+
+#[derive(Serialize)]
+struct RunPlay<'a> {
+    contender: Contender,
+    seed: u64,
+    end_s: f64,
+    links: &'a [PlayedLink],
 }
 
 #[derive(Serialize)]
 struct RunPath<'a> {
     contender: Contender,
+    seed: u64,
     unfinished: u32,
     held: bool,
     forward: &'a DirectionReport,
@@ -92,6 +103,7 @@ impl Records {
         let comparisons = outcome.comparisons.iter().map(|comparison| RunComparison {
             scenario: &comparison.scenario,
             paths: comparison.performances.iter().map(run_path).collect(),
+            plays: comparison.plays.iter().map(run_play).collect(),
         });
         let run = Run {
             kirikae: env!("CARGO_PKG_VERSION"),
@@ -101,28 +113,32 @@ impl Records {
             comparisons: comparisons.collect(),
         };
         self.file("run.json", |file| Ok(serde_json::to_writer_pretty(file, &run)?))?;
-        self.lines("bursts.jsonl", outcome, |performance| &performance.bursts[..] as &[Burst])?;
-        self.lines("drops.jsonl", outcome, |performance| {
-            &performance.report.drops[..] as &[DroppedPacket]
-        })?;
-        self.lines("switches.jsonl", outcome, |performance| {
-            &performance.switches[..] as &[Switch]
-        })
+        self.lines("bursts.jsonl", outcome, performances(|performance| &performance.bursts))?;
+        self.lines("drops.jsonl", outcome, performances(|performance| &performance.report.drops))?;
+        self.lines("switches.jsonl", outcome, performances(|performance| &performance.switches))?;
+        if outcome.comparisons.iter().any(|comparison| !comparison.plays.is_empty()) {
+            self.lines("flows.jsonl", outcome, |comparison| {
+                let plays = comparison.plays.iter();
+                plays.map(|play| (play.contender, play.seed, &play.flows[..])).collect()
+            })?;
+        }
+        Ok(())
     }
 
-    fn lines<T: Serialize + 'static>(
+    /// A line for each of what `of` gives of a comparison.
+    fn lines<T: Serialize>(
         &self,
         name: &str,
         outcome: &Outcome,
-        of: impl Fn(&Performance) -> &[T],
+        of: impl Fn(&Comparison) -> Vec<Recorded<'_, T>>,
     ) -> Result<(), Error> {
         self.file(name, |file| {
             for comparison in &outcome.comparisons {
                 let scenario = &comparison.scenario.title;
-                for performance in &comparison.performances {
-                    let contender = performance.contender;
-                    for what in of(performance) {
-                        serde_json::to_writer(&mut *file, &Line { scenario, contender, what })?;
+                for (contender, seed, recorded) in of(comparison) {
+                    for what in recorded {
+                        let line = Line { scenario, contender, seed, what };
+                        serde_json::to_writer(&mut *file, &line)?;
                         file.write_all(b"\n")?;
                     }
                 }
@@ -147,10 +163,29 @@ impl Records {
     }
 }
 
+/// Whose, with which seed, and what.
+type Recorded<'a, T> = (Contender, u64, &'a [T]);
+
+/// A part of every performance.
+fn performances<T>(
+    part: impl Fn(&Performance) -> &Vec<T>,
+) -> impl Fn(&Comparison) -> Vec<Recorded<'_, T>> {
+    move |comparison| {
+        let performances = comparison.performances.iter();
+        performances.map(|it| (it.contender, it.seed, &part(it)[..])).collect()
+    }
+}
+
+fn run_play(play: &Play) -> RunPlay<'_> {
+    let Play { contender, seed, end_s, links, .. } = play;
+    RunPlay { contender: *contender, seed: *seed, end_s: *end_s, links }
+}
+
 fn run_path(performance: &Performance) -> RunPath<'_> {
     let report = &performance.report;
     RunPath {
         contender: performance.contender,
+        seed: performance.seed,
         unfinished: performance.unfinished,
         held: report.held,
         forward: &report.forward,
@@ -161,7 +196,7 @@ fn run_path(performance: &Performance) -> RunPath<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::Delivery;
+    use crate::outcome::{Burst, Delivery};
 
     #[test]
     fn a_burst_is_read_back_from_its_line() {
@@ -177,9 +212,11 @@ mod tests {
         };
         let missing = Burst { delivery: None, ..arrived.clone() };
         for burst in [arrived, missing] {
-            let line = Line { scenario: "a path", contender: Contender::Kirikae, what: &burst };
+            let contender = Contender::Kirikae;
+            let line = Line { scenario: "a path", contender, seed: 1, what: &burst };
             let text = serde_json::to_string(&line).unwrap();
-            assert!(text.starts_with(r#"{"scenario":"a path","contender":"kirikae","index":3,"#));
+            let head = r#"{"scenario":"a path","contender":"kirikae","seed":1,"index":3,"#;
+            assert!(text.starts_with(head));
             assert_eq!(serde_json::from_str::<Burst>(&text).unwrap(), burst);
         }
     }

@@ -52,6 +52,14 @@ fn standard_error(residuals: impl ExactSizeIterator<Item = f64>) -> Option<(f64,
     Some(((squares / (n - 1.0) / n).sqrt(), student.inverse_cdf(0.975)))
 }
 
+/// Jain's fairness index (Jain, Chiu, Hawe, DEC-TR-301, 1984): 1 where all have the same, 1/n where
+/// one has everything; none where nobody has anything or there is nobody to share with.
+pub fn fairness(shares: &[f64]) -> Option<f64> {
+    let sum: f64 = shares.iter().sum();
+    let squares: f64 = shares.iter().map(|share| share * share).sum();
+    (shares.len() > 1 && squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
+}
+
 /// Quantile `q` (0 to 1) by linear interpolation between order statistics (Hyndman and Fan's
 /// type 7: rank 1 + (n - 1) q), of samples in ascending order; none without samples.
 pub fn quantile(ascending: &[f64], q: f64) -> Option<f64> {
@@ -93,6 +101,15 @@ mod tests {
         let estimate = ratio_of_means(&[(1.0, 4.0), (2.0, 8.0), (30.0, 120.0)]).unwrap();
         near(estimate.value, 0.25);
         near(estimate.half_width.unwrap(), 0.0);
+    }
+
+    #[test]
+    fn fairness_by_hand() {
+        assert_eq!(fairness(&[3.0; 4]), Some(1.0));
+        assert_eq!(fairness(&[0.0, 5.0, 0.0, 0.0]), Some(0.25));
+        // (1 + 2 + 3)^2 / (3 * (1 + 4 + 9)) = 36/42.
+        near(fairness(&[1.0, 2.0, 3.0]).unwrap(), 36.0 / 42.0);
+        assert_eq!((fairness(&[0.0, 0.0]), fairness(&[1.0])), (None, None));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use comfy_table::{CellAlignment, LineStyle, Table, presets};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, While};
-use crate::outcome::{Burst, Outcome};
+use crate::outcome::{Burst, Outcome, Performance};
 use crate::statistics::{Estimate, mean, quantile, ratio_of_means};
 
 /// How far the simulated mean may be from the kernel's.
@@ -79,11 +79,12 @@ impl Cell {
     }
 }
 
-/// The latencies of a run.
+/// The latencies of a run; of repetitions the first, which has the kernel's seed.
 pub fn latencies(outcome: &Outcome) -> Side {
     let mut side = Side::new();
     for comparison in &outcome.comparisons {
-        for performance in &comparison.performances {
+        let once = |performance: &&Performance| performance.seed == comparison.scenario.seed;
+        for performance in comparison.performances.iter().filter(once) {
             let key = (comparison.scenario.title.clone(), performance.contender.name().into());
             let bursts = performance.counted().map(|(index, delivery)| (index, delivery.latency_s));
             let held = performance.report.held;

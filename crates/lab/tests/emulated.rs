@@ -95,7 +95,8 @@ fn check_records(records: &Path) {
     assert_eq!(read("drops.jsonl").lines().count(), 3);
     assert_eq!(read("switches.jsonl"), "");
     let run: serde_json::Value = serde_json::from_str(&read("run.json")).unwrap();
-    assert_eq!(run["comparisons"][0]["scenario"]["workload"]["burst"], 65_536);
+    let flow = &run["comparisons"][0]["scenario"]["flows"][0];
+    assert_eq!(flow["activities"][0]["bursts"]["burst"], 65_536);
     assert_eq!(run["comparisons"][0]["paths"][0]["contender"], "cubic");
     assert_eq!(run["kernel"], fs::read_to_string("/proc/sys/kernel/osrelease").unwrap().trim());
 }

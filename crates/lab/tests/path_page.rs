@@ -30,8 +30,8 @@ fn elements() -> Vec<ElementSpec> {
         fs::write(&file, format!("{HEAD}{example}")).unwrap();
         let scenarios = Scenario::load(&file).unwrap_or_else(|bad| panic!("{bad}:\n{example}"));
         let [scenario] = &scenarios[..] else { panic!("one scenario") };
-        scenario.path.build::<()>(scenario.seed).unwrap();
-        scenario.path.forward.clone()
+        scenario.links[0].path.build::<()>(scenario.seed).unwrap();
+        scenario.links[0].path.forward.clone()
     };
     examples.flat_map(read).collect()
 }

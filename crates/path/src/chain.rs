@@ -1,6 +1,6 @@
 use std::ops::Add;
 
-use crate::{Dropped, Ecn, Element, Outcome, Packet, Time, Waiting};
+use crate::{Dropped, Ecn, Element, Outcome, Packet, Span, Time, Waiting};
 
 /// One direction of a path: its elements in the order in which packets meet them.
 ///
@@ -15,6 +15,8 @@ pub struct Chain<P> {
     /// Each element's `next`, or [`NEVER`], kept here so that looking for the earliest touches no
     /// element.
     due: Vec<Time>,
+    /// How long a packet takes at least from leaving each element to the exit.
+    behind: Vec<Span>,
     now: Time,
     offered: u64,
     inside: u64,
@@ -27,7 +29,11 @@ impl<P> Chain<P> {
     /// A direction made of these elements; with none, packets pass untouched.
     pub fn new(elements: Vec<Box<dyn Element<P> + Send>>) -> Chain<P> {
         let due = elements.iter().map(|element| element.next().unwrap_or(NEVER)).collect();
-        Chain { elements, due, now: Time::ZERO, offered: 0, inside: 0 }
+        let mut behind = vec![Span::ZERO; elements.len()];
+        for index in (1..elements.len()).rev() {
+            behind[index - 1] = behind[index] + elements[index].least_delay();
+        }
+        Chain { elements, due, behind, now: Time::ZERO, offered: 0, inside: 0 }
     }
 
     /// A packet of `bytes` (IP length) with this ECN field enters at `now` and gets the next number.
@@ -51,12 +57,15 @@ impl<P> Chain<P> {
         number
     }
 
-    /// When [`advance`](Chain::advance) has something to do, or `None` if nothing happens until a
-    /// packet enters. With cross traffic there is always something to do, even with nothing
-    /// [`inside`](Chain::inside).
+    /// When [`advance`](Chain::advance) is to be called next, or `None` if nothing happens until a
+    /// packet enters: no packet leaves earlier. What happens inside before may be left to that call;
+    /// the sink then hears of packets dropped meanwhile later than they were. With cross traffic
+    /// there is always something to do, even with nothing [`inside`](Chain::inside).
     pub fn next(&self) -> Option<Time> {
-        let (due, _) = self.earliest();
-        (due != NEVER).then_some(due)
+        let leaves = self.due.iter().zip(&self.behind).map(|(due, behind)| {
+            Time::from_nanos(due.as_nanos().saturating_add(behind.as_nanos()))
+        });
+        leaves.min().filter(|leaves| *leaves != NEVER)
     }
 
     /// Lets everything happen that is due until `now` inclusive.
@@ -68,20 +77,32 @@ impl<P> Chain<P> {
         now: Time,
         mut sink: impl FnMut(Time, Result<Packet<P>, Dropped<P>>),
     ) {
+        while self.step(now, &mut sink).is_some() {}
+    }
+
+    /// [`advance`](Chain::advance) in steps, for who wants to look at it in between: lets the next of
+    /// what is due until `now` happen, and says when that was; none when there is no more.
+    ///
+    /// # Panics
+    /// If `now` is earlier than the latest time told.
+    pub fn step(
+        &mut self,
+        now: Time,
+        mut sink: impl FnMut(Time, Result<Packet<P>, Dropped<P>>),
+    ) -> Option<Time> {
         assert!(now >= self.now, "time went back from {} to {now}", self.now);
-        loop {
-            let (due, index) = self.earliest();
-            if due > now || due == NEVER {
-                break;
-            }
-            assert!(due >= self.now, "an element asked for {due} at {}", self.now);
-            self.now = due;
-            let element = &mut self.elements[index];
-            let outcome = element.dequeue(due);
-            self.due[index] = element.next().unwrap_or(NEVER);
-            self.settle(index, outcome, &mut sink);
+        let (due, index) = self.earliest();
+        if due > now || due == NEVER {
+            self.now = now;
+            return None;
         }
-        self.now = now;
+        assert!(due >= self.now, "an element asked for {due} at {}", self.now);
+        self.now = due;
+        let element = &mut self.elements[index];
+        let outcome = element.dequeue(due);
+        self.due[index] = element.next().unwrap_or(NEVER);
+        self.settle(index, outcome, &mut sink);
+        Some(due)
     }
 
     /// How many packets have entered.

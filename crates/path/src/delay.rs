@@ -30,6 +30,10 @@ impl<P> Element<P> for Delay<P> {
         self.packets.next()
     }
 
+    fn least_delay(&self) -> Span {
+        self.delay
+    }
+
     fn dequeue(&mut self, _now: Time) -> Outcome<P> {
         self.packets.pop().map_or(Outcome::Held, Outcome::Passed)
     }

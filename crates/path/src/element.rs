@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::{Packet, Time, Waiting};
+use crate::{Packet, Span, Time, Waiting};
 
 /// One piece of a path: a state machine that is told the time.
 ///
@@ -21,6 +21,11 @@ pub trait Element<P> {
     /// told; `None` while it waits for a packet to arrive.
     fn next(&self) -> Option<Time> {
         None
+    }
+
+    /// No packet leaves earlier than this after it arrived, however things go.
+    fn least_delay(&self) -> Span {
+        Span::ZERO
     }
 
     /// The time asked for has come. The element yields one packet, passed or dropped, or

@@ -32,7 +32,7 @@ mod random;
 mod rate;
 mod recorded_delay;
 mod recorded_rate;
-mod recording;
+pub mod recording;
 mod retries;
 mod run_loss;
 mod spec;

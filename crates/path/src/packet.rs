@@ -31,6 +31,8 @@ impl<P> Packet<P> {
 /// The ECN field of the IP header (RFC 3168, section 5). A path turns ECT into CE and does nothing
 /// else to it, so ECT(0) and ECT(1) need not be told apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+// A byte would leave a gap in each packet, and copies that cross it stall the processor.
+#[repr(u32)]
 pub enum Ecn {
     /// The transport does not understand marks: such a packet is dropped where others are marked.
     #[default]

@@ -5,7 +5,7 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use crate::departures::{Departures, Order};
-use crate::recording::{BadLine, lines};
+use crate::recording::{BadLine, lines, millis};
 use crate::{Element, Outcome, Packet, Span, Time};
 
 /// Delays over time, as recorded: each holds from its time to the next one's, the first from the
@@ -47,14 +47,10 @@ impl RecordedDelays {
 
 fn pair(line: &str) -> Option<(Time, Span)> {
     let (at, delay) = line.split_once(char::is_whitespace)?;
-    Some((Time::ZERO + millis(at, 366.0)?, millis(delay.trim_start(), 1.0)?))
+    Some((Time::ZERO + millis(at, DAY * 366)?, millis(delay.trim_start(), DAY)?))
 }
 
-fn millis(text: &str, most_days: f64) -> Option<Span> {
-    let millis: f64 = text.parse().ok()?;
-    let fits = (0.0..=most_days * 86_400e3).contains(&millis);
-    fits.then(|| Span::from_nanos((millis * 1e6).round() as u64))
-}
+const DAY: Span = Span::from_secs(24 * 3600);
 
 impl fmt::Debug for RecordedDelays {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -30,6 +30,15 @@ impl Time {
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
+
+    /// The earlier of two times that may not come.
+    #[inline]
+    pub fn earliest(one: Option<Time>, other: Option<Time>) -> Option<Time> {
+        match (one, other) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            _ => one.or(other),
+        }
+    }
 }
 
 impl Span {

@@ -34,7 +34,7 @@ impl Application {
 
     /// When any of them does something by itself.
     pub fn next(&self) -> Option<Time> {
-        self.running.iter().filter_map(|running| running.next).min()
+        self.running.iter().fold(None, |first, running| Time::earliest(first, running.next))
     }
 
     /// What the client writes now: the activity and the number of bytes. None when there is no more

@@ -1,15 +1,17 @@
 //! A flow as it happens.
 
-use kirikae_path::{Time, stream_seed};
+use kirikae_path::{Span, Time, stream_seed};
 use kirikae_tcp::{Endpoint, Segment};
 
 use crate::application::{Application, WITHOUT_END};
-use crate::outcome::{FlowOutcome, Left};
+use crate::outcome::{FlowOutcome, Left, Traffic};
 use crate::simulation::{End, Flow, Host, Routes};
 use crate::stream::Stream;
 
 /// Label of what the applications draw, under the simulation's seed.
 const APPLICATIONS: u64 = 4;
+/// Label of what their congestion controls draw, likewise.
+const CONTROLS: u64 = 5;
 
 /// A connection with both its ends and what uses it.
 pub(crate) struct Connection {
@@ -20,21 +22,33 @@ pub(crate) struct Connection {
     application: Application,
     /// Where the data ends that each end has sent.
     sent_until: [u64; 2],
+    /// Segments with data that each end has sent, and how many of them again.
+    sent: [(u64, u64); 2],
     /// When it is opened; none once it is.
     opens: Option<Time>,
+    /// When each end's timer goes off, kept here so that asking touches no endpoint.
+    timers: [Option<Time>; 2],
 }
 
 impl Connection {
     pub fn new(flow: &Flow, index: usize, seed: u64) -> Connection {
-        let seed = stream_seed(seed, &[APPLICATIONS, index as u64]);
-        let end = |host: &Host| Endpoint::new(host.profile.clone(), host.control.clone(), flow.mtu);
+        let end = |host: &Host, end: End| {
+            let seed = stream_seed(seed, &[CONTROLS, index as u64, end as u64]);
+            Endpoint::new(host.profile.clone(), host.control.clone(), flow.mtu, seed)
+        };
         Connection {
             routes: flow.routes.clone(),
-            ends: [end(&flow.client), end(&flow.server)],
+            ends: [end(&flow.client, End::Client), end(&flow.server, End::Server)],
             streams: Default::default(),
-            application: Application::new(&flow.activities, flow.start, seed),
+            application: Application::new(
+                &flow.activities,
+                flow.start,
+                stream_seed(seed, &[APPLICATIONS, index as u64]),
+            ),
             sent_until: [0; 2],
+            sent: Default::default(),
             opens: Some(flow.start),
+            timers: [None; 2],
         }
     }
 
@@ -43,24 +57,27 @@ impl Connection {
         if self.opens.is_some() {
             return self.opens;
         }
-        let timers = self.ends.iter().filter_map(Endpoint::timer);
-        timers.chain(self.application.next()).min()
+        let [client, server] = self.timers;
+        Time::earliest(Time::earliest(client, server), self.application.next())
     }
 
     /// Does what is due by `now`; `sent` gets the segments of each end. Returns whether anything was due.
     pub fn act(&mut self, now: Time, sent: &mut [Vec<Segment>; 2]) -> bool {
         let mut acted = false;
         if self.opens.take_if(|opens| *opens <= now).is_some() {
-            self.ends[End::Client as usize].open(now, &mut sent[End::Client as usize]);
+            let client = End::Client as usize;
+            self.ends[client].open(now, &mut sent[client]);
+            self.timers[client] = self.ends[client].timer();
             acted = true;
         }
         while let Some((activity, bytes)) = self.application.act(now) {
             self.write(now, End::Client, activity, bytes, sent);
             acted = true;
         }
-        for (end, sent) in self.ends.iter_mut().zip(sent) {
-            if end.timer().is_some_and(|timer| timer <= now) {
+        for ((end, timer), sent) in self.ends.iter_mut().zip(&mut self.timers).zip(sent) {
+            if timer.is_some_and(|timer| timer <= now) {
                 end.on_timer(now, sent);
+                *timer = end.timer();
                 acted = true;
             }
         }
@@ -77,6 +94,7 @@ impl Connection {
     ) -> bool {
         let end = &mut self.ends[to as usize];
         end.receive(now, segment, &mut sent[to as usize]);
+        self.timers[to as usize] = end.timer();
         let arrived = end.in_order();
         let from = to.other();
         let mut whole = false;
@@ -99,6 +117,7 @@ impl Connection {
     ) {
         self.streams[end as usize].write(now, activity, bytes);
         self.ends[end as usize].write(now, bytes, &mut sent[end as usize]);
+        self.timers[end as usize] = self.ends[end as usize].timer();
     }
 
     /// An end sends a segment. Returns whether it did before.
@@ -106,6 +125,9 @@ impl Connection {
         let until = &mut self.sent_until[from as usize];
         let again = segment.len > 0 && segment.end() <= *until;
         *until = segment.end().max(*until);
+        let (segments, retransmissions) = &mut self.sent[from as usize];
+        *segments += u64::from(segment.len > 0);
+        *retransmissions += u64::from(again);
         again
     }
 
@@ -128,7 +150,20 @@ impl Connection {
 
     pub fn outcome(self) -> FlowOutcome {
         let switches = self.ends[End::Client as usize].switches().to_vec();
+        let traffic = End::BOTH.map(|end| self.traffic(end));
         let [client, server] = self.streams.map(|stream| stream.writes);
-        FlowOutcome { switches, client, server }
+        FlowOutcome { switches, client, server, traffic }
+    }
+
+    fn traffic(&self, end: End) -> Traffic {
+        let (segments, retransmissions) = self.sent[end as usize];
+        // The socket has it in eighths of a microsecond, as the kernel does; 0 before the first.
+        let srtt_8us = self.ends[end as usize].socket().map_or(0, |socket| socket.fields.srtt_us);
+        Traffic {
+            arrived: self.streams[end as usize].arrived,
+            segments,
+            retransmissions,
+            srtt: (srtt_8us > 0).then(|| Span::from_nanos(u64::from(srtt_8us) * 1000 / 8)),
+        }
     }
 }

@@ -96,18 +96,26 @@ impl<'a, O: Observer> Engine<'a, O> {
             };
             self.queue.settle(due);
         }
-        self.outcome(now)
+        self.finish(now)
     }
 
     /// A direction of a link has something to do; returns when it has again.
     fn advance_way(&mut self, now: Time, place: usize) -> Option<Time> {
         self.counters.events += 1;
-        let Engine { ways, parcels, moved, observer, .. } = self;
-        let Way { hop, chain, drops } = &mut ways[place];
-        chain.advance(now, |at, fate| settle(at, fate, *hop, parcels, moved, drops, *observer));
-        observer.link(LinkState { at: now, hop: *hop, chain });
+        self.settle_way(now, place);
         self.move_on(now);
         self.ways[place].chain.next()
+    }
+
+    fn settle_way(&mut self, now: Time, place: usize) {
+        let Engine { ways, parcels, moved, observer, .. } = self;
+        let Way { hop, chain, drops } = &mut ways[place];
+        let hop = *hop;
+        while let Some(at) =
+            chain.step(now, |at, fate| settle(at, fate, hop, parcels, moved, drops, *observer))
+        {
+            observer.link(LinkState { at, hop, chain });
+        }
     }
 
     /// A connection may have something to do by itself; returns when it has again.
@@ -179,6 +187,8 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// A parcel enters a direction of a link.
     fn enter(&mut self, now: Time, hop: Hop, place: u32) {
         let way = hop.place();
+        // What the link has left to this moment.
+        self.settle_way(now, way);
         let Engine { ways, parcels, moved, observer, .. } = self;
         let Way { chain, drops, .. } = &mut ways[way];
         let parcel = parcels.at(place);
@@ -198,7 +208,11 @@ impl<'a, O: Observer> Engine<'a, O> {
         }
     }
 
-    fn outcome(self, end: Time) -> Outcome {
+    /// What came of it. The links may have left to this moment what nobody had to wait for.
+    fn finish(mut self, end: Time) -> Outcome {
+        for place in 0..self.ways.len() {
+            self.settle_way(end, place);
+        }
         let left = self.connections.iter().enumerate();
         Outcome {
             end,

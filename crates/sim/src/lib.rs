@@ -20,7 +20,7 @@ mod topology;
 mod workload;
 
 pub use observer::{LinkState, Observer, Passage, Step};
-pub use outcome::{Counters, DirectionOutcome, DroppedPacket, FlowOutcome, Left, Outcome};
+pub use outcome::{Counters, DirectionOutcome, DroppedPacket, FlowOutcome, Left, Outcome, Traffic};
 pub use runs::{observe_all, run_all};
 pub use simulation::{End, Flow, Hop, Host, Routes, Simulation, SimulationError};
 pub use stream::Written;

@@ -10,7 +10,8 @@ pub trait Observer {
     /// A packet enters or leaves a link.
     fn packet(&mut self, _passage: Passage<'_>) {}
 
-    /// What waits in a link may have changed.
+    /// What waits in a link may have changed. Links are looked at when somebody has to wait for them:
+    /// this is told in order of time for each direction, but later than it was.
     fn link(&mut self, _state: LinkState<'_>) {}
 
     /// An end has dealt with a segment that it received.

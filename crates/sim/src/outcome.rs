@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use kirikae_algorithms::Switch;
-use kirikae_path::{DropCause, Time};
+use kirikae_path::{DropCause, Span, Time};
 use serde::Serialize;
 
 use crate::parcels::Parcel;
@@ -35,6 +35,21 @@ pub struct FlowOutcome {
     pub client: Vec<Written>,
     /// What the server wrote.
     pub server: Vec<Written>,
+    /// What it took to bring it there, by end: the client's, the server's.
+    pub traffic: [Traffic; 2],
+}
+
+/// What one end of a flow sent, in numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Traffic {
+    /// Bytes that could be read in order at the other end.
+    pub arrived: u64,
+    /// Segments with data that it sent.
+    pub segments: u64,
+    /// How many of them it had sent before.
+    pub retransmissions: u64,
+    /// Its smoothed round-trip time at the end; none without a sample.
+    pub srtt: Option<Span>,
 }
 
 /// A flow that had something left to do.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use kirikae_path::Span;
+use serde::Serialize;
 
 /// Something that an application does on its connection. A connection may carry several.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,7 +15,8 @@ pub struct Activity {
 }
 
 /// What an application writes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Workload {
     /// The client writes at given times: bursts, or what was recorded of an application.
     Writes(Arc<[Write]>),
@@ -49,7 +51,7 @@ pub enum Workload {
 }
 
 /// A write of the application.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Write {
     /// When, from the beginning of its activity.
     pub at: Span,
@@ -58,7 +60,8 @@ pub struct Write {
 }
 
 /// A duration that comes again and again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Interval {
     /// Always the same.
     Fixed(Span),

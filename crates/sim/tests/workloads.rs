@@ -59,6 +59,12 @@ fn bulk_fills_the_link() {
     assert_eq!((left.flow, left.bytes, left.more), (0, 0, true));
     let sent = outcome.links[0].delivered * 1500 * 8;
     assert!(sent as f64 > 0.95 * 20e6 * 30.0, "{sent} bit");
+    let [client, server] = outcome.flows[0].traffic;
+    // Each segment but the last has 1448 bytes in 1500; the last half round trip's are under way.
+    assert!((0.95..1.0).contains(&(client.arrived as f64 * 8.0 / (sent as f64 * 1448.0 / 1500.0))));
+    assert_eq!(client.retransmissions, outcome.counters.retransmissions);
+    assert!(client.segments > client.arrived / 1448 && client.srtt > Some(ms(40)));
+    assert_eq!((server.arrived, server.segments), (0, 0));
 }
 
 #[test]

@@ -46,6 +46,7 @@ enum Phase {
 pub struct Endpoint {
     profile: Arc<Profile>,
     control: Control,
+    seed: u64,
     /// Most bytes of data in a segment.
     mss: u32,
     phase: Phase,
@@ -64,11 +65,12 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// An end of a connection over a path that takes IP packets of `mtu` bytes.
+    /// An end of a connection over a path that takes IP packets of `mtu` bytes. `seed`: of what the
+    /// congestion control draws.
     ///
     /// # Panics
     /// If `mtu` leaves no room for data.
-    pub fn new(profile: Arc<Profile>, control: Control, mtu: u32) -> Endpoint {
+    pub fn new(profile: Arc<Profile>, control: Control, mtu: u32, seed: u64) -> Endpoint {
         let headers = HEADERS + if profile.timestamps { TIMESTAMP_OPTION } else { 0 };
         assert!(mtu > headers, "an MTU of {mtu} bytes leaves no room for data");
         let mss = mtu - headers;
@@ -76,6 +78,7 @@ impl Endpoint {
             receiver: Receiver::new(&profile, mss),
             profile,
             control,
+            seed,
             mss,
             phase: Phase::Closed,
             syn_timer: None,
@@ -126,7 +129,7 @@ impl Endpoint {
     pub fn timer(&self) -> Option<Time> {
         let sender = self.sender.as_ref().and_then(|sender| sender.timer());
         let receiver = self.receiver.timer();
-        [sender, receiver, self.syn_timer].into_iter().flatten().min()
+        Time::earliest(Time::earliest(sender, receiver), self.syn_timer)
     }
 
     /// Does what is due at `now`.
@@ -190,7 +193,7 @@ impl Endpoint {
         self.sender.get_or_insert_with(|| {
             let profile = self.profile.clone();
             let rtt_us = self.handshake_rtt_us;
-            let mut sender = Sender::new(profile, &self.control, self.mss, now, rtt_us);
+            let mut sender = Sender::new(profile, &self.control, self.mss, now, rtt_us, self.seed);
             sender.set_window(self.peer_window);
             if self.ecn {
                 sender.enable_ecn();

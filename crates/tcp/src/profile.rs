@@ -55,7 +55,11 @@ pub struct Profile {
     /// ACKs that tell of holes are compressed: at most one for so many segments, or in this time,
     /// or a twentieth of the round trip if that is less. None: each at once.
     pub sack_compression: Option<Compression>,
-    /// Most bytes that the receive window may grow to; it starts at 64 KiB.
+    /// Receive buffer at the start, bytes of data: of `tcp_rmem[1]` what is left for them when a
+    /// segment of 1,448 bytes takes 2,304 of memory, as over Ethernet. The receive window opens up to
+    /// it as segments arrive, and further as the application reads.
+    pub receive_buffer: u32,
+    /// Most bytes that the receive buffer may grow to.
     pub receive_window_max: u32,
     /// Ticks of the timers a second; they go off at a tick, rounded up as in the timer wheel.
     pub hz: u32,
@@ -120,6 +124,7 @@ impl Profile {
             delayed_ack_max: Span::from_millis(200),
             ack_full_push: true,
             sack_compression: Some(Compression { delay: Span::from_millis(1), segments: 44 }),
+            receive_buffer: 81_920,
             receive_window_max: 6 << 20,
             hz: 250,
             segmentation_offload: true,

@@ -35,8 +35,8 @@ fn every_script_plays() {
             Some(format!("{name}:{line}: {problem}"))
         })
         .collect();
-    assert!(files.len() >= 40, "only {} scripts were found", files.len());
     assert!(failures.is_empty(), "{} scripts fail:\n{}", failures.len(), failures.join("\n"));
+    assert!(files.len() >= 40, "only {} scripts were found", files.len());
 }
 
 #[test]

@@ -14,13 +14,12 @@ use std::time::Duration;
 
 use kirikae_agent::{Algorithms, Period, Switch, candidates};
 use kirikae_algorithms::Algorithm;
-use kirikae_tcp::Profile;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::error::{Error, While};
 use crate::outcome::{Comparison, Measured, Outcome};
 use crate::records::Records;
-use crate::scenario::{Contender, Scenario};
+use crate::scenario::{Contender, Scenario, stack};
 use crate::workload::clock::now_ns;
 use progress::Progress;
 use switcher::Switcher;
@@ -43,9 +42,10 @@ pub struct Options {
 /// host but the records.
 ///
 /// # Errors
-/// Scenarios that cannot run together, a host that lacks something, a path that the emulator
+/// Scenarios that only the simulator can play or that cannot run together, a host that lacks something, a path that the emulator
 /// cannot hold, records that cannot be written, and anything that breaks on the way.
 pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> {
+    scenarios.iter().try_for_each(|scenario| scenario.bursts().map(drop))?;
     let period = common_period(scenarios)?;
     refuse_stacks(scenarios)?;
     host::check(scenarios)?;
@@ -68,7 +68,7 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
 
     let records = Records::create(&options.output, scenarios)?;
     let cgroup = switcher.as_ref().map(|switcher| switcher.cgroup().to_owned());
-    let mut measured = run_all(trials, scenarios, &cgroup.unwrap_or_default(), &interruption.0)?;
+    let mut measured = run_all(trials, &cgroup.unwrap_or_default(), &interruption.0)?;
     let switches = switcher.map_or(Ok(Vec::new()), Switcher::finish)?;
 
     let interrupted = interruption.0.load(Ordering::Relaxed);
@@ -89,7 +89,7 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
 
 /// The real kernel's TCP is as it is.
 fn refuse_stacks(scenarios: &[Scenario]) -> Result<(), Error> {
-    match scenarios.iter().find(|scenario| scenario.stack != Profile::linux_6()) {
+    match scenarios.iter().find(|scenario| scenario.stack != stack::usual()) {
         None => Ok(()),
         Some(scenario) => Err(Error::Incompatible(format!(
             "{}: stack: a profile for the simulator; allowed where the kernel's own TCP runs: no \
@@ -132,16 +132,12 @@ fn common_period(scenarios: &[Scenario]) -> Result<Option<Period>, Error> {
 /// Runs all trials to their end, in their order. One that fails ends the others.
 fn run_all(
     trials: Vec<Trial>,
-    scenarios: &[Scenario],
     cgroup: &std::path::Path,
     stop: &AtomicBool,
 ) -> Result<Vec<Measured>, Error> {
     let paths = trials.len() as u32;
     let longest = trials.iter().map(Trial::duration).max().unwrap_or_default();
-    let bursts = scenarios
-        .iter()
-        .map(|scenario| scenario.contenders.len() as u64 * u64::from(scenario.workload.bursts()))
-        .sum();
+    let bursts = trials.iter().map(Trial::bursts).sum();
     let progress = Progress::new(bursts, RUN_UP + longest);
     let start_ns = now_ns() + RUN_UP.as_nanos() as u64;
     let failed = AtomicBool::new(false);

@@ -13,7 +13,8 @@ use kirikae_emu::Emulated;
 
 use crate::error::{Error, While};
 use crate::outcome::Measured;
-use crate::scenario::{Contender, Scenario};
+use crate::scenario::{Contender, Scenario, stack};
+use crate::workload::Bursts;
 use crate::workload::clock::until;
 use crate::workload::receiver::Receiver;
 use crate::workload::schedule;
@@ -34,7 +35,8 @@ const FIRST_SENDER_PORT: u16 = 20_000;
 
 /// A path with everything ready for its sender.
 pub struct Trial<'a> {
-    scenario: &'a Scenario,
+    seed: u64,
+    workload: &'a Bursts,
     contender: Contender,
     port: u16,
     emulated: Emulated,
@@ -49,7 +51,8 @@ impl<'a> Trial<'a> {
         ordinal: u16,
     ) -> Result<Trial<'a>, Error> {
         let label = format!("{ordinal}-{}", contender.name().replace('_', "-"));
-        let emulated = Emulated::create(&scenario.path, scenario.seed, &label)?;
+        let (path, workload) = scenario.bursts()?;
+        let emulated = Emulated::create(path, scenario.seed, &label)?;
         match contender {
             Contender::Kirikae => start_from_baseline(&emulated)?,
             Contender::CubicWithoutIdleRestart => {
@@ -58,26 +61,32 @@ impl<'a> Trial<'a> {
             Contender::Stock(_) | Contender::Fixed(_) => {}
         }
         // The default receive window (64 KiB) would hold back the first bursts, whoever sends.
-        emulated.receiver().set_sysctl("net.ipv4.tcp_rmem", "4096 2097152 6291456")?;
+        let buffers =
+            format!("4096 {} {}", 2 * stack::RECEIVE_BUFFER, 2 * stack::RECEIVE_BUFFER_MAX);
+        emulated.receiver().set_sysctl("net.ipv4.tcp_rmem", &buffers)?;
         let address = SocketAddrV4::new(emulated.receiver().address(), RECEIVER_PORT);
         let listener = emulated
             .receiver()
             .run_in(|| TcpListener::bind(address))?
             .during(|| format!("listening on {address}"))?;
         let port = FIRST_SENDER_PORT + ordinal;
-        Ok(Trial { scenario, contender, port, emulated, listener })
+        Ok(Trial { seed: scenario.seed, workload, contender, port, emulated, listener })
     }
 
     /// Time from the first burst to the last.
     pub fn duration(&self) -> Duration {
-        let scenario = self.scenario;
-        let due = schedule::due_times(&scenario.workload, scenario.seed);
+        let due = schedule::due_times(self.workload, self.seed);
         due.last().copied().unwrap_or_default()
     }
 
     /// Time between bursts, the mean if they are not fixed.
     pub fn interval(&self) -> Duration {
-        self.scenario.workload.interval
+        self.workload.interval
+    }
+
+    /// Bursts written in all, warm-up included.
+    pub fn bursts(&self) -> u64 {
+        self.workload.total().into()
     }
 
     /// Runs the workload from `start_ns` (CLOCK_MONOTONIC) on, until all has arrived, time is up
@@ -95,7 +104,7 @@ impl<'a> Trial<'a> {
         let sender_gone = AtomicBool::new(false);
         let receiver = Receiver {
             listener: self.listener,
-            workload: &self.scenario.workload,
+            workload: self.workload,
             deadline_ns,
             stop: || stop() || sender_gone.load(Ordering::Relaxed),
         };
@@ -126,8 +135,8 @@ impl<'a> Trial<'a> {
     fn assignment(&self, start_ns: u64, deadline_ns: u64, cgroup: &Path) -> Assignment {
         let switched = self.contender == Contender::Kirikae;
         Assignment {
-            workload: self.scenario.workload,
-            seed: self.scenario.seed,
+            workload: *self.workload,
+            seed: self.seed,
             start_ns,
             deadline_ns,
             namespace: self.emulated.sender().path(),

@@ -1,31 +1,37 @@
-//! The scenario file: a path, what the application does on it, and what is compared.
+//! The scenario file: links, what applications do on flows over them, and what is compared.
 //!
 //! The same file means the same to the simulator and to the emulated path. It is read and
 //! validated as a whole before anything is created.
 
 mod contender;
+mod network;
 mod path;
 mod quantity;
+mod recorded_writes;
 mod refusal;
 mod section;
-mod stack;
+pub(crate) mod stack;
 mod sweep;
+mod workload;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kirikae_agent::Period;
-use kirikae_path::PathSpec;
+use kirikae_path::{PathSpec, Span};
 use kirikae_tcp::Profile;
 use serde::{Serialize, Serializer};
 use toml::Spanned;
 use toml::de::DeTable;
 
 pub use contender::Contender;
+pub use network::{FlowGroup, Link};
+pub use recorded_writes::RecordedWrites;
 pub use refusal::Refusal;
+pub use workload::{Activity, Workload};
 
-use crate::workload::{Spacing, Workload};
-use quantity::{Quantity, Size};
+use crate::workload::Bursts;
+use quantity::Quantity;
 use section::{Binding, Field, Section, Source};
 
 /// A scenario file, validated.
@@ -35,12 +41,12 @@ pub struct Scenario {
     pub file: PathBuf,
     /// What it is about, in a line.
     pub title: String,
-    /// Seed of every random stream: losses and spacing of the bursts.
+    /// Seed of every random stream: losses, spacing of the bursts, whatever applications draw.
     pub seed: u64,
-    /// What the application writes.
-    pub workload: Workload,
-    /// What packets meet on their way.
-    pub path: PathSpec,
+    /// What packets meet on their way; `[path]` is one link.
+    pub links: Vec<Link>,
+    /// Connections over the links; without `[[flow]]`, one over the path.
+    pub flows: Vec<FlowGroup>,
     /// How the hosts' TCP behaves in the simulator; a real kernel is as it is.
     pub stack: Profile,
     /// What is compared, in the order of the table's rows.
@@ -48,6 +54,13 @@ pub struct Scenario {
     /// How long the switcher counts before it updates its rates.
     #[serde(serialize_with = "write_period")]
     pub period: Period,
+    /// When a simulation ends at the latest; none where the workloads tell.
+    pub duration: Option<Span>,
+    /// How often each contender is simulated, each time with the next seed.
+    pub repetitions: u32,
+    /// What of it the real kernel is not shown, if anything.
+    #[serde(skip)]
+    only_simulated: Option<Refusal>,
 }
 
 impl Scenario {
@@ -68,7 +81,9 @@ impl Scenario {
         bindings: &[Binding],
     ) -> Result<Scenario, Refusal> {
         let root = Section::root(source, table, bindings);
-        root.allow(&["title", "seed", "workload", "path", "stack", "bench", "sweep"])?;
+        root.allow(&[
+            "title", "seed", "workload", "path", "link", "flow", "stack", "bench", "sim", "sweep",
+        ])?;
 
         const TITLE: &str = "a line of text that is not empty";
         let title = root.required("title", TITLE)?;
@@ -77,44 +92,91 @@ impl Scenario {
             return Err(title.refuse(TITLE));
         }
         let seed = root.required("seed", "a whole number, such as 1")?.whole(0..=u64::MAX)?;
-        let workload = workload(&root)?;
-        let path = path::read(&root)?;
+        let (links, flows) = network::read(&root)?;
         let stack = stack::read(&root)?;
         let (contenders, period) = bench(&root)?;
+        let (duration, repetitions) = sim(&root, &flows)?;
         Ok(Scenario {
             file: source.file.clone(),
             title: sweep::title(text, bindings, source),
             seed,
-            workload,
-            path,
+            links,
+            flows,
             stack,
             contenders,
             period,
+            duration,
+            repetitions,
+            only_simulated: only_simulated(&root),
         })
+    }
+
+    /// The path and what is written on it, where the scenario is one connection over one link that
+    /// does nothing but write by the clock: then it is compared write by write.
+    pub fn timed(&self) -> Option<(&PathSpec, &Workload)> {
+        let [FlowGroup { count: 1, forward, backward, activities, .. }] = &self.flows[..] else {
+            return None;
+        };
+        let ([link], [there], [back], [activity]) =
+            (&self.links[..], &forward[..], &backward[..], &activities[..])
+        else {
+            return None;
+        };
+        let same = there == back;
+        (same && activity.workload.is_timed()).then_some((&link.path, &activity.workload))
+    }
+
+    /// The path and the bursts on it: what the real kernel is shown.
+    ///
+    /// # Errors
+    /// What of the scenario only the simulator can do.
+    pub fn bursts(&self) -> Result<(&PathSpec, &Bursts), Refusal> {
+        if let Some(refusal) = &self.only_simulated {
+            return Err(refusal.clone());
+        }
+        match self.timed() {
+            Some((path, Workload::Bursts(bursts))) => Ok((path, bursts)),
+            _ => unreachable!("a path and a workload of bursts are one flow of them"),
+        }
+    }
+
+    /// The seed of each repetition.
+    pub fn seeds(&self) -> impl Iterator<Item = u64> + use<> {
+        let seed = self.seed;
+        (0..self.repetitions).map(move |repetition| seed.wrapping_add(repetition.into()))
     }
 }
 
-fn workload(root: &Section) -> Result<Workload, Refusal> {
-    let section = root.section("workload", "[workload] with burst, interval, count")?;
-    section.allow(&["burst", "interval", "spacing", "count", "warmup"])?;
-    let Size(burst) = section.quantity("burst")?;
-    let interval = section.quantity("interval")?;
-    let spacing = match section.optional("spacing") {
-        None => Spacing::Fixed,
-        Some(field) => {
-            [Spacing::Fixed, Spacing::Exponential][field.choice(&["fixed", "exponential"])?]
+/// What of a scenario the real kernel is not shown, if anything.
+fn only_simulated(root: &Section) -> Option<Refusal> {
+    const ALLOWED: &str = "one [path] and no [sim] on the real kernel; kirikae sim has the rest";
+    let section = ["link", "flow", "sim"].into_iter().find_map(|key| root.optional(key));
+    let workload = || workload::only_simulated(&root.optional("workload")?);
+    section.map(|field| field.refuse(ALLOWED)).or_else(workload)
+}
+
+/// `[sim]`: when a simulation ends, and how often it is repeated.
+fn sim(root: &Section, flows: &[FlowGroup]) -> Result<(Option<Span>, u32), Refusal> {
+    let section =
+        root.optional("sim").map(|field| field.section("[sim] with duration, repetitions"));
+    let section = section.transpose()?;
+    let (mut duration, mut repetitions) = (None, 1);
+    if let Some(section) = section {
+        section.allow(&["duration", "repetitions"])?;
+        duration = section.optional_quantity("duration")?;
+        if let Some(field) = section.optional("repetitions") {
+            repetitions = field.whole(1..=10_000)? as u32;
         }
-    };
-    let field = section.required("count", "a whole number, such as 60")?;
-    let count = field.whole(1..=1_000_000)? as u32;
-    let warmup = section.optional("warmup").map_or(Ok(1), |field| field.whole(0..=1_000))? as u32;
-    let workload = Workload { burst, interval, spacing, count, warmup };
-    // TCP's sequence numbers would wrap, and a place in the stream be ambiguous.
-    if workload.bytes() > u64::from(u32::MAX) {
-        return Err(field
-            .refuse("so many bursts, warm-up included, that they have less than 4 GiB together"));
     }
-    Ok(workload)
+    let mut activities = flows.iter().flat_map(|group| &group.activities);
+    if duration.is_none() && !activities.all(|activity| activity.workload.is_timed()) {
+        let allowed = format!(
+            "{}, at which what may go on for ever ends; only bursts and writes go without",
+            Span::ALLOWED
+        );
+        return Err(root.refuse_at("sim.duration", "missing required key", &allowed));
+    }
+    Ok((duration, repetitions))
 }
 
 fn bench(root: &Section) -> Result<(Vec<Contender>, Period), Refusal> {

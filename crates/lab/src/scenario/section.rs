@@ -189,9 +189,11 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// A table, which must be there.
-    pub fn section(&self, key: &str, allowed: &str) -> Result<Section<'a>, Refusal> {
-        self.required(key, allowed)?.section(allowed)
+    /// A key's name in headings, where places in lists do not show: `link.forward`.
+    pub fn path(&self, key: &str) -> String {
+        let full = self.full(key);
+        let parts = full.split('.').map(|part| part.split('[').next().unwrap_or(part));
+        parts.collect::<Vec<_>>().join(".")
     }
 
     fn full(&self, key: &str) -> String {
@@ -288,6 +290,16 @@ impl<'a> Field<'a> {
         let table = self.value.get_ref().as_table().ok_or_else(|| self.refuse(allowed))?;
         let (source, name, span) = (self.source, self.name.clone(), self.value.span());
         Ok(Section { source, bindings: self.bindings, name, span, table })
+    }
+
+    /// Whether it is a list, such as `[[workload]]`.
+    pub fn is_list(&self) -> bool {
+        self.value.get_ref().as_array().is_some()
+    }
+
+    /// The tables of a list that is not empty.
+    pub fn tables(&self, allowed: &str) -> Result<Vec<Section<'a>>, Refusal> {
+        self.list(allowed)?.iter().map(|each| each.section(allowed)).collect()
     }
 
     /// The values of a list that is not empty.

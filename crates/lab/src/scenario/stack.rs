@@ -9,15 +9,31 @@ use super::section::Section;
 
 const PROFILES: [&str; 2] = ["linux-6", "linux-2.6.33"];
 
+/// The receive buffers of the bench's receiver, which must not be the limit: bytes of data, half of
+/// what the kernel counts.
+pub const RECEIVE_BUFFER: u32 = 1 << 20;
+/// Likewise, at most.
+pub const RECEIVE_BUFFER_MAX: u32 = 3 << 20;
+
+/// A profile as a scenario has it where it says nothing else.
+fn with_buffers(profile: Profile) -> Profile {
+    Profile { receive_buffer: RECEIVE_BUFFER, receive_window_max: RECEIVE_BUFFER_MAX, ..profile }
+}
+
+/// What a scenario without `[stack]` has, as the kernel has it in the bench.
+pub(crate) fn usual() -> Profile {
+    with_buffers(Profile::linux_6())
+}
+
 /// Reads `stack`: a profile by name, and what is to be otherwise. Without it, `linux-6`.
 pub(super) fn read(root: &Section) -> Result<Profile, Refusal> {
-    let Some(field) = root.optional("stack") else { return Ok(Profile::linux_6()) };
+    let Some(field) = root.optional("stack") else { return Ok(usual()) };
     let section = field.section("[stack] with profile, and features that are to be otherwise")?;
     let mut profile = match section.optional("profile") {
-        None => Profile::linux_6(),
+        None => usual(),
         Some(field) => {
             let name = PROFILES[field.choice(&PROFILES)?];
-            Profile::named(name).expect("each name listed is a profile's")
+            with_buffers(Profile::named(name).expect("each name listed is a profile's"))
         }
     };
     let mut keys = vec!["profile"];
@@ -62,11 +78,16 @@ pub(super) fn read(root: &Section) -> Result<Profile, Refusal> {
             *segments = field.whole(1..=1000)? as u32;
         }
     }
-    keys.extend(["receive_window_max", "loss_detection", "reduction"]);
-    if let Some(field) = section.optional("receive_window_max") {
-        let Size(bytes) = field.quantity()?;
-        profile.receive_window_max = bytes as u32;
+    for (key, bytes) in [
+        ("receive_buffer", &mut profile.receive_buffer),
+        ("receive_window_max", &mut profile.receive_window_max),
+    ] {
+        keys.push(key);
+        if let Some(field) = section.optional(key) {
+            *bytes = field.quantity::<Size>()?.0 as u32;
+        }
     }
+    keys.extend(["loss_detection", "reduction"]);
     if let Some(field) = section.optional("loss_detection") {
         let kinds = [LossDetection::Rack, LossDetection::Fack, LossDetection::Duplicates];
         profile.loss_detection = kinds[field.choice(&["rack", "fack", "duplicates"])?];

@@ -3,15 +3,17 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use kirikae_sim::{End, Outcome, Simulation};
 
+use super::Contest;
 use super::packet_capture::PacketCapture;
 use super::plot::Plot;
 use super::trace::{Format, Trace};
 use crate::error::{Error, While};
-use crate::scenario::{Contender, Scenario};
+use crate::scenario::Scenario;
 
 /// Longest part of a file name that a scenario's title becomes, bytes: names end at 255, and some
 /// tools earlier.
@@ -35,14 +37,20 @@ impl Files {
     }
 }
 
-/// Who fills the files of one contender of one scenario.
+/// Who fills the files of one contest.
 pub(super) type Watchers = (Option<PacketCapture>, (Option<Trace>, Option<Plot>));
 
-/// The names of the files of every contender of every scenario; none of them is there yet.
+/// The files of every contest; none of them is there yet.
 pub(super) struct Plan<'a> {
     files: &'a Files,
-    /// Names without what tells the kind of file.
-    stems: Vec<String>,
+    contests: Vec<Named>,
+}
+
+/// A contest as people call it.
+struct Named {
+    title: String,
+    /// The names of its files without what tells their kind.
+    stem: String,
 }
 
 impl<'a> Plan<'a> {
@@ -50,14 +58,14 @@ impl<'a> Plan<'a> {
     ///
     /// # Errors
     /// A directory that cannot be made, or a file that is there already.
-    pub fn new(files: &'a Files, contests: &[(&Scenario, Contender)]) -> Result<Plan<'a>, Error> {
-        let plan = Plan { files, stems: stems(contests) };
+    pub fn new(files: &'a Files, scenarios: &[Scenario]) -> Result<Plan<'a>, Error> {
+        let plan = Plan { files, contests: named(scenarios) };
         let trace = files.trace.as_ref().map(|(directory, _)| directory);
         let directories = [files.packets.as_ref(), trace, files.plot.as_ref()];
         for directory in directories.into_iter().flatten() {
             fs::create_dir_all(directory).during(|| format!("making {}", directory.display()))?;
         }
-        for index in 0..plan.stems.len() {
+        for index in 0..plan.contests.len() {
             let trace = plan.trace(index).map(|(path, _)| path);
             let packets = plan.packets(index).into_iter().flatten();
             let there = |path: &PathBuf| path.symlink_metadata().is_ok();
@@ -81,19 +89,14 @@ impl<'a> Plan<'a> {
         &self,
         index: usize,
         (packets, (trace, plot)): Watchers,
-        contest: (&Scenario, Contender),
         outcome: &Outcome,
     ) -> Result<(), Error> {
         packets.map_or(Ok(()), PacketCapture::finish)?;
         trace.map_or(Ok(()), Trace::finish)?;
         if let Some((plot, path)) = plot.zip(self.plot(index)) {
-            let (scenario, contender) = contest;
-            let title = format!("{}: {contender}", scenario.title);
-            create(&path).and_then(|mut file| {
-                let svg = plot.svg(&title, outcome);
-                std::io::Write::write_all(&mut file, svg.as_bytes())
-                    .during(|| format!("writing {}", path.display()))
-            })?;
+            let svg = plot.svg(&self.contests[index].title, outcome);
+            let written = create(&path)?.write_all(svg.as_bytes());
+            written.during(|| format!("writing {}", path.display()))?;
         }
         Ok(())
     }
@@ -117,7 +120,7 @@ impl<'a> Plan<'a> {
     }
 
     fn path(&self, directory: &Path, index: usize, extension: &str) -> PathBuf {
-        directory.join(format!("{}.{extension}", self.stems[index]))
+        directory.join(format!("{}.{extension}", self.contests[index].stem))
     }
 }
 
@@ -126,16 +129,27 @@ pub(super) fn create(path: &Path) -> Result<fs::File, Error> {
     fs::File::create_new(path).during(|| format!("creating {}", path.display()))
 }
 
-/// `<title>.<contender>` for each; scenarios of the same title are numbered.
-fn stems(contests: &[(&Scenario, Contender)]) -> Vec<String> {
+/// `<title>.<contender>`, with the seed where there are several; scenarios of the same title are
+/// numbered.
+fn named(scenarios: &[Scenario]) -> Vec<Named> {
     let mut taken = BTreeSet::new();
-    let stem = |(scenario, contender): &(&Scenario, Contender)| {
-        let title = slug(&scenario.title);
-        let numbered = (2..).map(|number| format!("{title}-{number}.{contender}"));
-        let mut names = std::iter::once(format!("{title}.{contender}")).chain(numbered);
-        names.find(|name| taken.insert(name.clone())).expect("numbers do not end")
-    };
-    contests.iter().map(stem).collect()
+    let mut contests = Vec::new();
+    for scenario in scenarios {
+        let slug = slug(&scenario.title);
+        let numbered = (2..).map(|number| format!("{slug}-{number}"));
+        let mut slugs = std::iter::once(slug.clone()).chain(numbered);
+        let slug = slugs.find(|slug| taken.insert(slug.clone())).expect("numbers do not end");
+        for Contest { contender, seed, .. } in Contest::all(scenario) {
+            let mut title = format!("{}: {contender}", scenario.title);
+            let mut stem = format!("{slug}.{contender}");
+            if scenario.repetitions > 1 {
+                title += &format!(", seed {seed}");
+                stem += &format!(".{seed}");
+            }
+            contests.push(Named { title, stem });
+        }
+    }
+    contests
 }
 
 /// A title as a part of a file name: letters, digits, and dots between digits; the rest are hyphens.

@@ -13,7 +13,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use kirikae_algorithms::Algorithm;
 
 use crate::error::Error;
-use crate::outcome::{Comparison, Measured, Outcome};
+use crate::outcome::{Comparison, Outcome};
+use crate::play::Play;
 use crate::records::Records;
 use crate::scenario::{Contender, Scenario};
 use files::Plan;
@@ -32,44 +33,52 @@ pub struct Options {
     pub algorithms: Vec<Algorithm>,
 }
 
+/// A contender of a scenario with one of its seeds.
+struct Contest<'a> {
+    scenario: &'a Scenario,
+    contender: Contender,
+    seed: u64,
+}
+
+impl Contest<'_> {
+    /// Those of a scenario, contender by contender.
+    fn all(scenario: &Scenario) -> impl Iterator<Item = Contest<'_>> {
+        scenario.contenders.iter().flat_map(move |&contender| {
+            scenario.seeds().map(move |seed| Contest { scenario, contender, seed })
+        })
+    }
+}
+
 /// Simulates every contender of every scenario and writes the records and files asked for.
 ///
 /// # Errors
 /// Records or files that cannot be written; files that are there already.
 pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> {
-    let contests: Vec<(&Scenario, Contender)> = scenarios
+    let simulations: Vec<_> = scenarios
         .iter()
-        .flat_map(|scenario| {
-            scenario.contenders.iter().map(move |contender| (scenario, *contender))
+        .flat_map(Contest::all)
+        .map(|Contest { scenario, contender, seed }| {
+            trial::simulation(scenario, contender, seed, &options.algorithms)
         })
-        .collect();
-    let simulations: Vec<_> = contests
-        .iter()
-        .map(|(scenario, contender)| trial::simulation(scenario, *contender, &options.algorithms))
         .collect();
     let bar = progress(simulations.len() as u64);
     let simulated = if options.files.is_none() {
         kirikae_sim::run_all(&simulations, |_| bar.inc(1))?
     } else {
-        let plan = Plan::new(&options.files, &contests)?;
+        let plan = Plan::new(&options.files, scenarios)?;
         let done = |index: usize, watchers, outcome| {
-            plan.close(index, watchers, contests[index], &outcome)?;
+            plan.close(index, watchers, &outcome)?;
             bar.inc(1);
             Ok::<_, Error>(outcome)
         };
         let open = |index: usize| plan.open(index, &simulations[index]);
         kirikae_sim::observe_all(&simulations, open, done)?
     };
+    let mut simulated = simulated.into_iter();
     bar.finish_and_clear();
 
-    let mut measured = contests
-        .iter()
-        .zip(simulated)
-        .map(|((_, contender), outcome)| trial::measured(*contender, outcome))
-        .collect::<Vec<Measured>>()
-        .into_iter();
     let comparisons =
-        scenarios.iter().map(|scenario| Comparison::new(scenario, &mut measured, false)).collect();
+        scenarios.iter().map(|scenario| comparison(scenario, &mut simulated)).collect();
     let mut outcome = Outcome { comparisons, interrupted: false, records: None };
     if let Some(output) = &options.output {
         let records = Records::create(output, scenarios)?;
@@ -77,6 +86,21 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
         records.write(&outcome, &options.algorithms)?;
     }
     Ok(outcome)
+}
+
+/// Takes the outcomes of a scenario's contests from `simulated`.
+fn comparison(
+    scenario: &Scenario,
+    simulated: &mut impl Iterator<Item = kirikae_sim::Outcome>,
+) -> Comparison {
+    let (mut measured, mut plays) = (Vec::new(), Vec::new());
+    for (Contest { contender, seed, .. }, outcome) in Contest::all(scenario).zip(simulated) {
+        if scenario.timed().is_some() {
+            measured.push(trial::measured(contender, &outcome));
+        }
+        plays.push(Play::new(scenario, contender, seed, &outcome));
+    }
+    Comparison { plays, ..Comparison::new(scenario, &mut measured.into_iter(), false) }
 }
 
 /// How many are done, and the time left; only on a terminal.

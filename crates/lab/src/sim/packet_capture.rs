@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement};
 use kirikae_path::Time;
-use kirikae_sim::{End, Hop, Observer, Passage, Simulation, Step};
+use kirikae_sim::{End, Flow, Hop, Host, Observer, Passage, Simulation, Step};
 use kirikae_tcp::{Ecn, Segment};
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
@@ -27,8 +27,9 @@ use super::files::create;
 use super::trial::PORTS;
 use crate::error::{Error, While};
 
-/// Of the client and the server.
-const ADDRESSES: [[u8; 4]; 2] = [[10, 0, 0, 1], [10, 0, 0, 2]];
+/// The server's address. Clients have 10.1.0.0 and those after it, each with so many ports.
+const SERVER: [u8; 4] = [10, 0, 0, 1];
+const CLIENT_PORTS: usize = 40_000;
 /// As Linux sends it. A simulated link counts none down.
 const TIME_TO_LIVE: u8 = 64;
 /// IPv4 and TCP headers without options, bytes.
@@ -55,6 +56,7 @@ struct Capture {
 
 /// What the packets of a flow have in common; the client's first, where there are two.
 struct Connection {
+    addresses: [[u8; 4]; 2],
     ports: [u16; 2],
     /// By which powers of 2 each host scales its window; none where it does not.
     scales: [Option<u8>; 2],
@@ -73,7 +75,7 @@ impl PacketCapture {
         let [client, server] = paths;
         Ok(PacketCapture {
             files: [Capture::create(client, End::Client)?, Capture::create(server, End::Server)?],
-            flows: simulation.flows.iter().zip(PORTS.0..).map(Connection::new).collect(),
+            flows: simulation.flows.iter().enumerate().map(Connection::new).collect(),
             written: Ok(()),
         })
     }
@@ -139,14 +141,15 @@ impl Capture {
 }
 
 impl Connection {
-    fn new((flow, port): (&kirikae_sim::Flow, u16)) -> Connection {
+    fn new((place, flow): (usize, &Flow)) -> Connection {
+        let [.., high, low] = (place / CLIENT_PORTS).to_be_bytes();
+        let client = [10, 1, high, low];
         let ends = [&flow.client, &flow.server];
-        let scale = |end: &kirikae_sim::Host| {
-            end.profile.window_scaling.then(|| end.profile.window_scale())
-        };
+        let scale = |end: &Host| end.profile.window_scaling.then(|| end.profile.window_scale());
         let routes = [&flow.routes.forward, &flow.routes.backward];
         Connection {
-            ports: [port, PORTS.1],
+            addresses: [client, SERVER],
+            ports: [PORTS.0 + (place % CLIENT_PORTS) as u16, PORTS.1],
             scales: ends.map(scale),
             sack: flow.client.profile.sack,
             mss: (flow.mtu - HEADERS) as u16,
@@ -174,7 +177,7 @@ impl Connection {
         let filled = |options: &[TcpOptionElement]| options.iter().map(length).sum::<usize>();
         options.resize(options.len() + room - filled(&options), TcpOptionElement::Noop);
         tcp.set_options(&options).expect("the options of a segment fit");
-        let [from, to] = [source, destination].map(|host| ADDRESSES[host]);
+        let [from, to] = [source, destination].map(|host| self.addresses[host]);
         let payload = &ZEROS[..segment.len as usize];
         tcp.checksum = tcp.calc_checksum_ipv4_raw(from, to, payload).expect("a packet that fits");
 

@@ -47,6 +47,8 @@ struct Row {
     time_s: f64,
     /// The connection's place in the scenario.
     flow: u32,
+    /// Which of its ends.
+    end: &'static str,
     algorithm: &'static str,
     /// Of congestion control, as `ss` writes it.
     state: &'static str,
@@ -72,7 +74,7 @@ struct Row {
     retransmitted_bytes: u64,
 }
 
-/// Writes a row for each ACK that the clients' senders have dealt with.
+/// Writes a row for each segment that an end which sends data has dealt with.
 pub(super) struct Trace {
     path: PathBuf,
     table: Table,
@@ -118,8 +120,7 @@ impl Trace {
 impl Observer for Trace {
     fn received(&mut self, now: Time, flow: usize, end: End, endpoint: &Endpoint) {
         if self.written.is_ok()
-            && end == End::Client
-            && let Some(row) = row(now, flow, endpoint)
+            && let Some(row) = row(now, flow, end, endpoint)
         {
             self.written = self.table.write(row).during(|| writing(&self.path));
         }
@@ -149,13 +150,17 @@ fn write_group(
 }
 
 /// None before the first write.
-fn row(now: Time, flow: usize, endpoint: &Endpoint) -> Option<Row> {
+fn row(now: Time, flow: usize, end: End, endpoint: &Endpoint) -> Option<Row> {
     let socket = endpoint.socket()?;
     let (inflight, inflight_bytes) = endpoint.in_flight()?;
     let fields = &socket.fields;
     Some(Row {
         time_s: now.as_nanos() as f64 / 1e9,
         flow: flow as u32,
+        end: match end {
+            End::Client => "client",
+            End::Server => "server",
+        },
         algorithm: socket.algorithm().name(),
         state: match socket.state() {
             CaState::Open => "open",

@@ -1,4 +1,4 @@
-//! One contender of a scenario as a simulation, and what came of it in the bench's terms.
+//! One contender of a scenario as a simulation; and what came of it, in the bench's terms.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -6,12 +6,14 @@ use std::sync::Arc;
 use kirikae_agent::{Reason, Switch};
 use kirikae_algorithms::{Algorithm, Switcher};
 use kirikae_emu::{DirectionReport, DroppedPacket, Report, Segment, TimingError};
-use kirikae_path::{Span, Time};
-use kirikae_sim::{Activity, DirectionOutcome, Flow, Host, Routes, Simulation, Workload, Written};
+use kirikae_path::{Direction, Span, Time, stream_seed};
+use kirikae_sim::{
+    Activity, DirectionOutcome, Flow, Hop, Host, Routes, Simulation, Workload, Written, staggered,
+};
 use kirikae_tcp::Control;
 
 use crate::outcome::Measured;
-use crate::scenario::{Contender, Scenario};
+use crate::scenario::{self, Contender, FlowGroup, Scenario};
 use crate::workload::receiver::Arrival;
 use crate::workload::schedule;
 use crate::workload::sender::Sent;
@@ -22,42 +24,90 @@ const MTU: u32 = 1500;
 const RUN_UP: Span = Span::from_secs(2);
 /// How long after the last burst was due a run may still take.
 const PATIENCE: Span = Span::from_secs(60);
-/// The ports that records and captures show; a simulated connection has none.
+/// Labels of the streams of start times and of burst spacing, under the simulation's seed; those
+/// below are the simulator's.
+const GROUPS: u64 = 6;
+const BURSTS: u64 = 7;
+/// The ports that the records and captures show; a simulated connection has none.
 pub(super) const PORTS: (u16, u16) = (20_000, 5201);
 
-/// The scenario with one contender.
+/// The scenario with one contender and one of its seeds.
 pub(super) fn simulation(
     scenario: &Scenario,
     contender: Contender,
+    seed: u64,
     algorithms: &[Algorithm],
 ) -> Simulation {
-    let due: Vec<Span> = schedule::due_times(&scenario.workload, scenario.seed)
-        .into_iter()
-        .map(|due| Span::try_from(due).expect("a schedule of less than 584 years"))
-        .collect();
-    let duration = RUN_UP + due.last().copied().unwrap_or_default() + PATIENCE;
+    let mut flows: Vec<Flow> = Vec::new();
+    for (place, group) in (0..).zip(&scenario.flows) {
+        let stagger = group.stagger.unwrap_or_default();
+        let starts = staggered(group.count as usize, stagger, stream_seed(seed, &[GROUPS, place]));
+        let client = host(scenario, group.contender.unwrap_or(contender), algorithms);
+        let server = host(scenario, Contender::BASELINE, algorithms);
+        for start in starts {
+            flows.push(Flow {
+                start: start + group.start,
+                routes: routes(group),
+                client: client.clone(),
+                server: server.clone(),
+                mtu: MTU,
+                activities: activities(scenario, group, flows.len() as u64, seed),
+            });
+        }
+    }
+    let duration = scenario.duration.unwrap_or_else(|| last_write(&flows) + PATIENCE);
+    let links = scenario.links.iter().map(|link| link.path.clone()).collect();
+    Simulation { seed, links, flows, duration }
+}
+
+fn routes(group: &FlowGroup) -> Routes {
+    let hop = |direction| move |&link: &usize| Hop { link, direction };
+    Routes {
+        forward: group.forward.iter().map(hop(Direction::Forward)).collect(),
+        backward: group.backward.iter().map(hop(Direction::Backward)).collect(),
+    }
+}
+
+/// What is done on a flow; `flow` is its place among all.
+fn activities(scenario: &Scenario, group: &FlowGroup, flow: u64, seed: u64) -> Vec<Activity> {
+    let run_up = if scenario.timed().is_some() { RUN_UP } else { Span::ZERO };
+    let activity = |(place, activity): (u64, &scenario::Activity)| Activity {
+        after: run_up + activity.after,
+        workload: match &activity.workload {
+            scenario::Workload::Bursts(bursts) => {
+                // The first as on the real kernel.
+                let first = flow == 0 && place == 0;
+                let seed = if first { seed } else { stream_seed(seed, &[BURSTS, flow, place]) };
+                let due = schedule::due_times(bursts, seed)
+                    .into_iter()
+                    .map(|due| Span::try_from(due).expect("a schedule of less than 584 years"));
+                Workload::bursts(bursts.burst, due)
+            }
+            scenario::Workload::Writes(recorded) => Workload::Writes(recorded.writes.clone()),
+            scenario::Workload::Simulated(workload) => workload.clone(),
+        },
+    };
+    (0..).zip(&group.activities).map(activity).collect()
+}
+
+/// When the last write is due whose time is known beforehand.
+fn last_write(flows: &[Flow]) -> Span {
+    let activities = flows.iter().flat_map(|flow| {
+        flow.activities.iter().map(|activity| (flow.start - Time::ZERO + activity.after, activity))
+    });
+    let last = |(begin, activity): (Span, &Activity)| match &activity.workload {
+        Workload::Writes(writes) => begin + writes.last().map_or(Span::ZERO, |write| write.at),
+        _ => begin,
+    };
+    activities.map(last).max().unwrap_or_default()
+}
+
+fn host(scenario: &Scenario, contender: Contender, algorithms: &[Algorithm]) -> Host {
     let mut profile = scenario.stack.clone();
     if contender == Contender::CubicWithoutIdleRestart {
         profile.idle_restart = false;
     }
-    let profile = Arc::new(profile);
-    let client =
-        Host { profile: profile.clone(), control: control(scenario, contender, algorithms) };
-    let server = Host { profile, control: control(scenario, Contender::BASELINE, algorithms) };
-    let bursts = Workload::bursts(scenario.workload.burst, due);
-    Simulation {
-        seed: scenario.seed,
-        links: vec![scenario.path.clone()],
-        flows: vec![Flow {
-            start: Time::ZERO,
-            routes: Routes::through(&[0]),
-            client,
-            server,
-            mtu: MTU,
-            activities: vec![Activity { after: RUN_UP, workload: bursts }],
-        }],
-        duration,
-    }
+    Host { profile: Arc::new(profile), control: control(scenario, contender, algorithms) }
 }
 
 fn control(scenario: &Scenario, contender: Contender, algorithms: &[Algorithm]) -> Control {
@@ -74,8 +124,8 @@ fn control(scenario: &Scenario, contender: Contender, algorithms: &[Algorithm]) 
     Control { algorithm, switcher }
 }
 
-/// What was measured, in the bench's terms.
-pub(super) fn measured(contender: Contender, outcome: kirikae_sim::Outcome) -> Measured {
+/// What was measured of one flow over one link, in the bench's terms.
+pub(super) fn measured(contender: Contender, outcome: &kirikae_sim::Outcome) -> Measured {
     let [flow] = &outcome.flows[..] else { unreachable!("one flow was simulated") };
     let in_use = |at: Time| {
         let switched = flow.switches.iter().take_while(|(switched, _)| *switched <= at).last();

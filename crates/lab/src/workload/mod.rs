@@ -12,9 +12,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use socket2::SockRef;
 
-/// What the application writes.
+/// Bursts that the application writes by the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Workload {
+pub struct Bursts {
     /// Bytes written at once.
     pub burst: u64,
     /// Time from the start of one burst to the start of the next; the mean if exponential.
@@ -38,15 +38,15 @@ pub enum Spacing {
     Exponential,
 }
 
-impl Workload {
+impl Bursts {
     /// Bursts written in all, warm-up included.
-    pub fn bursts(&self) -> u32 {
+    pub fn total(&self) -> u32 {
         self.warmup + self.count
     }
 
     /// Bytes written in all.
     pub fn bytes(&self) -> u64 {
-        self.burst * u64::from(self.bursts())
+        self.burst * u64::from(self.total())
     }
 
     /// Bytes of the stream that burst `index` takes.

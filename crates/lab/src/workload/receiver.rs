@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::clock::{now_ns, until};
 use super::pattern::Pattern;
-use super::{Workload, abort_on_close};
+use super::{Bursts, abort_on_close};
 use crate::error::{Error, While};
 
 /// How long a read waits before it looks at the deadline and at the wish to stop.
@@ -30,7 +30,7 @@ pub struct Receiver<'a, S> {
     /// Where the sender will connect.
     pub listener: TcpListener,
     /// What it will write.
-    pub workload: &'a Workload,
+    pub workload: &'a Bursts,
     /// When to give up, CLOCK_MONOTONIC in nanoseconds.
     pub deadline_ns: u64,
     /// True once the run is to end early.

@@ -6,17 +6,17 @@ use kirikae_path::stream_seed;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use super::{Spacing, Workload};
+use super::{Bursts, Spacing};
 
 /// Label of the stream of burst spacing; 0 and 1 are the path's directions, of the same seed.
 const STREAM: u64 = 2;
 
 /// Due times of all bursts, from the start of the schedule; the first is due at once.
-pub fn due_times(workload: &Workload, seed: u64) -> Vec<Duration> {
+pub fn due_times(workload: &Bursts, seed: u64) -> Vec<Duration> {
     let mut random = Pcg64::seed_from_u64(stream_seed(seed, &[STREAM]));
     let mut due = Duration::ZERO;
-    let mut times = Vec::with_capacity(workload.bursts() as usize);
-    for _ in 0..workload.bursts() {
+    let mut times = Vec::with_capacity(workload.total() as usize);
+    for _ in 0..workload.total() {
         times.push(due);
         due += match workload.spacing {
             Spacing::Fixed => workload.interval,
@@ -31,8 +31,8 @@ pub fn due_times(workload: &Workload, seed: u64) -> Vec<Duration> {
 mod tests {
     use super::*;
 
-    fn workload(spacing: Spacing, count: u32) -> Workload {
-        Workload { burst: 1, interval: Duration::from_secs(2), spacing, count, warmup: 1 }
+    fn workload(spacing: Spacing, count: u32) -> Bursts {
+        Bursts { burst: 1, interval: Duration::from_secs(2), spacing, count, warmup: 1 }
     }
 
     #[test]

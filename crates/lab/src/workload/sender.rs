@@ -15,7 +15,7 @@ use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use super::clock::{now_ns, sleep_until, until};
 use super::pattern::Pattern;
-use super::{Workload, abort_on_close, schedule};
+use super::{Bursts, abort_on_close, schedule};
 use crate::error::{Error, While};
 
 /// Name of the hidden subcommand that runs a sender.
@@ -25,7 +25,7 @@ pub const SUBCOMMAND: &str = "burst-sender";
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Assignment {
     /// What to write.
-    pub workload: Workload,
+    pub workload: Bursts,
     /// Seed of the spacing.
     pub seed: u64,
     /// When the first burst is due, CLOCK_MONOTONIC in nanoseconds.

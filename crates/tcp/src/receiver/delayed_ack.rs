@@ -134,9 +134,10 @@ impl DelayedAck {
         self.ato = least(host);
     }
 
-    /// The window has opened: the other end is to hear of it.
+    /// The window has opened: the other end is to hear of it, by one more quick ACK if their number
+    /// is even.
     pub fn window_grew(&mut self) {
-        self.quick = self.quick.max(1);
+        self.quick |= 1;
     }
 
     /// Memory runs short: no more ACKs one by one.

@@ -9,7 +9,6 @@
 //!    decides, wakes it up and decides again.
 //! 4. A SACK block that is not among the first two ends compression with an ACK that tells of it;
 //!    in the kernel that ACK leaves just before, and the block may wait for another.
-//! 5. SACK compression ends exactly in time, without the slack that the kernel's timer has.
 
 mod delayed_ack;
 mod out_of_order;
@@ -34,6 +33,8 @@ const FIRST_BYTE: u64 = 1;
 const QUICK_AFTER_ECN: u8 = 2;
 /// Duplicate ACKs of one hole that are not compressed (`TCP_FASTRETRANS_THRESH`).
 const DUPLICATES_AT_ONCE: u8 = 3;
+/// What the timer of compressed ACKs may be late by, and is (`tcp_comp_sack_slack_ns`).
+const COMPRESSION_SLACK: Span = Span::from_nanos(100_000);
 /// Segments without data from outside the window are answered at most so often
 /// (`tcp_invalid_ratelimit`).
 const ANSWER_EVERY: Span = Span::from_millis(500);
@@ -207,16 +208,16 @@ impl Receiver {
     fn receive_ahead(&mut self, segment: &Segment, data: Range<u64>, host: &Host) {
         self.note_congestion(segment, host);
         self.acks.scheduled = true;
+        if host.profile.sack {
+            // Without SACK a window that moves would make a duplicate ACK none (RFC 5681, section 2).
+            self.open_window(segment);
+        }
         let disorder = self.disorder.get_or_insert_default();
         let seldom_told = disorder.insert(data);
         if seldom_told && disorder.compressed > 0 {
             self.acks.at_once();
         }
-        if host.profile.sack {
-            // Without SACK a window that moves would make a duplicate ACK none (RFC 5681, section 2).
-            self.open_window(segment);
-            self.sizing.reordered(self.ahead(), &mut self.window, host.profile.receive_window_max);
-        }
+        self.sizing.reordered(self.ahead(), &mut self.window, host.profile.receive_window_max);
     }
 
     fn open_window(&mut self, segment: &Segment) {
@@ -304,11 +305,7 @@ impl Receiver {
     /// When [`Receiver::on_timer`] is to be called, if at all.
     pub(crate) fn timer(&self) -> Option<Time> {
         let compressed = self.disorder.as_deref().filter(|disorder| disorder.compressed > 0);
-        compressed
-            .map(|disorder| disorder.compressed_until)
-            .into_iter()
-            .chain(self.acks.timer())
-            .min()
+        Time::earliest(compressed.map(|disorder| disorder.compressed_until), self.acks.timer())
     }
 
     /// The timestamp to echo.
@@ -402,8 +399,8 @@ fn compress(disorder: &mut OutOfOrder, now: Time, rcv_nxt: u64, rtt: Span, host:
     let rtt = host.srtt.map_or(rtt, |srtt| srtt.min(rtt));
     let delay = compression.delay.min(Span::from_nanos(rtt.as_nanos() / 20));
     if disorder.compressed == 0 {
-        disorder.compressed_until = now + delay;
+        disorder.compressed_until = now + delay + COMPRESSION_SLACK;
     }
     disorder.compressed += 1;
-    delay == Span::ZERO
+    false
 }

@@ -14,7 +14,11 @@ struct Bench {
 
 impl Bench {
     fn new(profile: Profile) -> Bench {
-        let receiver = Receiver::new(&profile, MSS);
+        Bench::of_mss(profile, MSS)
+    }
+
+    fn of_mss(profile: Profile, mss: u32) -> Bench {
+        let receiver = Receiver::new(&profile, mss);
         let mut bench = Bench { receiver, profile, now: Time::ZERO, srtt: Some(RTT) };
         let syn = Segment { syn: true, ..bench.stamped() };
         bench.with_host(|receiver, now, host| receiver.synchronise(now, &syn, host));
@@ -227,38 +231,55 @@ fn without_sack_every_segment_beyond_a_hole_makes_the_same_acknowledgement() {
 fn many_acknowledgements_of_a_hole_are_compressed() {
     let mut bench = Bench::settled(Profile::linux_6());
     let (n, start) = (bench.next(), bench.now);
-    assert!((1..4).all(|ahead| bench.data(n + ahead).is_some()));
-    assert!((4..48).all(|ahead| bench.data(n + ahead).is_none()));
-    assert_eq!(bench.receiver.timer(), Some(start + Span::from_millis(1)));
-    assert!(bench.data(n + 48).is_some(), "so many are too many");
+    // One because it opens the window a last time, and three duplicates.
+    assert!((1..5).all(|ahead| bench.data(n + ahead).is_some()));
+    assert!((5..49).all(|ahead| bench.data(n + ahead).is_none()));
+    let end = start + Span::from_millis(1) + COMPRESSION_SLACK;
+    assert_eq!(bench.receiver.timer(), Some(end));
+    assert!(bench.data(n + 49).is_some(), "so many are too many");
     assert_eq!(bench.receiver.timer(), None);
-    assert!(bench.data(n + 49).is_none());
-    assert_eq!(sack(&bench.timer()), [(n + 1, n + 50)]);
-    assert_eq!(bench.now, start + Span::from_millis(1));
+    assert!(bench.data(n + 50).is_none());
+    assert_eq!(sack(&bench.timer()), [(n + 1, n + 51)]);
+    assert_eq!(bench.now, end);
 }
+
+/// What Linux 6.18 told a sender in slow start over 100 ms, segments of 1,448 bytes in groups of 8,
+/// tcp_rmem up to 32 MiB: segments sent, ACKs, window told last. Where we differ a round trip as it
+/// was measured there ended just after one of the sender's, and here just before.
+const SLOW_START: [(u64, usize, u32); 7] = [
+    (10, 10, 80_896),
+    (20, 15, 80_896),
+    (40, 32, 151_552),
+    (80, 40, 219_136),
+    (160, 159, 678_912),
+    (320, 280, 1_389_568),
+    (640, 608, 3_062_784),
+];
 
 #[test]
 fn the_window_follows_what_is_read_in_a_round_trip() {
-    let mut bench = Bench::new(Profile::linux_6());
-    let mut told = Vec::new();
-    let mut number = 0;
-    // Slow start: 10, 20, 40, ... segments in each round trip, echoing the ACK of one ago.
-    for round in 0..9 {
-        let mut window = 0;
-        for _ in 0..10 << round {
-            let mut segment = bench.segment(number);
+    let profile = Profile { receive_window_max: 32 << 20, ..Profile::linux_6() };
+    let mut bench = Bench::of_mss(profile, 1_448);
+    bench.wait(100);
+    let mut seq = 1;
+    for (segments, acks, window) in SLOW_START {
+        let start = bench.now;
+        let mut told = Vec::new();
+        for number in 0..segments {
+            let mut segment = Segment { seq, len: 1_448, ..bench.stamped() };
             let echo = Timestamp::clock(bench.now).saturating_sub(100);
-            segment.timestamp = Some(Timestamp { value: Timestamp::clock(bench.now), echo });
-            window = bench.receive(&segment).map_or(window, |ack| ack.window);
-            number += 1;
+            segment.timestamp = segment.timestamp.map(|stamp| Timestamp { echo, ..stamp });
+            told.extend(bench.receive(&segment).map(|ack| ack.window));
+            seq = segment.end();
+            if number % 8 == 7 {
+                bench.now += Span::from_nanos(300_000);
+            }
         }
-        told.push(window);
-        bench.wait(100);
+        let last = told.last().copied().unwrap_or(0);
+        assert!(last.abs_diff(window) * 5 <= window * 3, "{last} where Linux told {window}");
+        assert!(told.len().abs_diff(acks) <= segments as usize / 2, "{} ACKs", told.len());
+        bench.now = bench.now.max(start + RTT);
     }
-    assert!((65_000..65_536).contains(&told[0]), "{told:?}");
-    assert!(told.is_sorted(), "{told:?}");
-    assert!((4..9).all(|round| told[round] > 20_000 << round), "{told:?}");
-    assert!(told[8] <= bench.profile.receive_window_max);
 }
 
 #[test]
@@ -290,7 +311,7 @@ fn a_slow_application_closes_the_window_and_opens_it_by_a_step() {
     }
     assert!(last.window < 8_192, "{}", last.window);
     // A little more than the buffer: each window told is rounded up to what scaling can tell.
-    assert!(bench.receiver.in_order() <= 75_000);
+    assert!(bench.receiver.in_order() <= 95_000);
     let full = bench.receiver.unread();
     assert!(bench.read(500).is_none(), "a silly window");
     let opened = bench.read(full / 2).expect("it has doubled");

@@ -6,9 +6,6 @@ use super::FIRST_BYTE;
 use crate::profile::Profile;
 use crate::segment::Timestamp;
 
-/// The receive buffer before anything was received, bytes of data (`tcp_rmem[1]`, half of which is
-/// held to be overhead).
-const INITIAL_BUFFER: u32 = 65_536;
 /// The most that fits the header's field without scaling.
 const UNSCALED_MAX: u32 = 65_535;
 /// What the application is taken to read in a round trip at first, segments (`TCP_INIT_CWND`).
@@ -37,7 +34,7 @@ pub(super) struct Window {
 impl Profile {
     /// The power of 2 by which windows are scaled (RFC 7323), so that the largest fits the field.
     pub fn window_scale(&self) -> u8 {
-        let most = self.receive_window_max.max(INITIAL_BUFFER);
+        let most = self.receive_window_max.max(self.receive_buffer);
         if self.window_scaling { (most.ilog2() - 15) as u8 } else { 0 }
     }
 }
@@ -45,7 +42,7 @@ impl Profile {
 impl Window {
     /// `tcp_select_initial_window`
     pub fn new(profile: &Profile, mss: u32) -> Window {
-        let most = if profile.window_scaling { INITIAL_BUFFER } else { UNSCALED_MAX };
+        let most = if profile.window_scaling { profile.receive_buffer } else { UNSCALED_MAX };
         let clamp = most.min(profile.receive_window_max);
         let wnd = (clamp.min(UNSCALED_MAX) / mss).max(1) * mss;
         Window { wup: FIRST_BYTE, wnd, clamp, ssthresh: wnd, shift: profile.window_scale() }

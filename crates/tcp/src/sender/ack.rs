@@ -178,6 +178,7 @@ impl Sender {
             self.window_from = segment.ack;
         }
         self.una = self.una.max(segment.ack);
+        self.socket.fields.snd_una = self.una as u32;
     }
 
     /// Nothing was in flight: a window may have opened.
@@ -222,15 +223,21 @@ impl Sender {
 
     fn on_dsack(&mut self, block: &Range<u64>, ack: &mut Ack) {
         let segments = self.segments(block.end.saturating_sub(block.start)).max(1);
-        ack.dsack = true;
         let of_probe = self.probe.retransmission
             && self.probe.end_seq.is_some_and(|end_seq| block.end == end_seq);
+        let fields = &mut self.socket.fields;
+        fields.dsack_dups += segments;
+        if fields.dsack_dups > self.retransmissions {
+            return; // the network made the duplicate
+        }
+        ack.dsack = true;
+        // What was sent again in vain has been delivered, too.
+        fields.delivered = fields.delivered.wrapping_add(segments);
         if of_probe {
             ack.dsack_of_probe = true;
-        } else {
+        } else if self.reordering_seen {
             self.rack.dsack_seen = true;
         }
-        self.socket.fields.dsack_dups += segments;
         if self.undo.marker.is_some_and(|marker| block.end > marker) {
             self.undo_retransmission(segments);
         }

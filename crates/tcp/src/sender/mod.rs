@@ -66,6 +66,8 @@ pub(crate) struct Sender {
     reordering_seen: bool,
     /// A timeout may have been none (RFC 5682).
     frto: bool,
+    /// Segments sent again, ever.
+    retransmissions: u32,
     /// Timeouts since the latest progress.
     timeouts: u32,
     /// When data was last sent.
@@ -90,6 +92,7 @@ impl Sender {
         mss: u32,
         now: Time,
         rtt_us: Option<u32>,
+        seed: u64,
     ) -> Sender {
         let socket = Socket::new(control.algorithm, mss);
         let mut sender = Sender {
@@ -113,6 +116,7 @@ impl Sender {
             reordering: profile.reordering,
             reordering_seen: false,
             frto: false,
+            retransmissions: 0,
             timeouts: 0,
             last_sent: Time::ZERO,
             ecn: Ecn::default(),
@@ -122,6 +126,7 @@ impl Sender {
         sender.set_clock(now);
         let fields = &mut sender.socket.fields;
         fields.snd_cwnd = sender.profile.initial_window;
+        fields.random = seed;
         fields.delivered = 1; // the SYN
         if let Some(rtt_us) = rtt_us {
             sender.rtt_sample(rtt_us, rtt_us);

@@ -104,6 +104,7 @@ impl Sender {
         let at_sending = self.at_sending(sent_us);
         let fields = &mut self.socket.fields;
         fields.bytes_retrans += u64::from(len);
+        self.retransmissions += 1;
         let sent = self.board.get_mut(index).expect("it was there");
         if !sent.retransmitted {
             sent.retransmitted = true;

@@ -39,7 +39,7 @@ impl Sender {
     /// When [`on_timer`](Sender::on_timer) has something to do.
     pub fn timer(&self) -> Option<Time> {
         let timer = self.timers.set.map(|(_, at)| at);
-        timer.into_iter().chain(self.timers.pacing).min()
+        Time::earliest(timer, self.timers.pacing)
     }
 
     /// Does what is due.

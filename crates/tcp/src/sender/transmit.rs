@@ -153,6 +153,7 @@ impl Sender {
         let segments = self.segments(bytes.into());
         let pacing = self.socket.pacing();
         let fields = &mut self.socket.fields;
+        fields.lsndtime_us = fields.tcp_mstamp;
         fields.data_segs_out += segments;
         fields.bytes_sent += u64::from(bytes);
         if let Some(rate) = pacing.filter(|rate| *rate > 0 && *rate < u64::MAX)

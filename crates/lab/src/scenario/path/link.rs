@@ -8,7 +8,7 @@ use kirikae_path::{
 use super::super::quantity::{Quantity, Rate, Size};
 use super::super::refusal::Refusal;
 use super::super::section::{Field, Section};
-use super::{gilbert_elliott, tables};
+use super::gilbert_elliott;
 
 pub(super) const KEYS: [&str; 9] =
     ["rate", "steps", "file", "queue", "mark", "codel", "reorder-interval", "retries", "cross"];
@@ -62,7 +62,7 @@ fn rate_steps(field: &Field) -> Result<Vec<RateStep>, Refusal> {
         let at = step.quantity("at")?;
         Ok(RateStep { at, bits_per_second: rate_or_none(step)? })
     };
-    tables(field, ALLOWED)?.iter().map(step).collect()
+    field.tables(ALLOWED)?.iter().map(step).collect()
 }
 
 /// A rate, or `"none"` for silence.
@@ -141,7 +141,7 @@ pub(super) fn read_change(section: &Section) -> Result<ElementSpec, Refusal> {
             delay: link.quantity("delay")?,
         })
     };
-    let links = tables(&section.required("links", ALLOWED)?, ALLOWED)?;
+    let links = section.required("links", ALLOWED)?.tables(ALLOWED)?;
     Ok(ElementSpec::LinkChange(LinkChangeSpec {
         queue: queue(section)?,
         links: links.iter().map(link).collect::<Result<_, _>>()?,

@@ -10,7 +10,7 @@ use kirikae_path::{
 };
 
 use super::refusal::Refusal;
-use super::section::{Field, Section};
+use super::section::Section;
 
 /// How an element is read from its table, once its keys are known to be these.
 type Read = fn(&Section) -> Result<ElementSpec, Refusal>;
@@ -34,12 +34,13 @@ const ELEMENTS: [(&str, &[&str], Read); 12] = [
     ("outage", &["intervals", "every", "action"], outage),
 ];
 
-/// Reads `path`, with its two directions.
-pub(super) fn read(root: &Section) -> Result<PathSpec, Refusal> {
-    let path = root.section("path", "[[path.forward]] and [[path.backward]]")?;
-    path.allow(&["forward", "backward"])?;
-    let forward = elements(&path.required("forward", "[[path.forward]] with an element")?)?;
-    let backward = elements(&path.required("backward", "[[path.backward]] with an element")?)?;
+/// Reads the two directions of a path or link, `forward` and `backward`.
+pub(super) fn read(section: &Section) -> Result<PathSpec, Refusal> {
+    let [forward, backward] = ["forward", "backward"].map(|key| {
+        let allowed = format!("[[{}]] with an element", section.path(key));
+        section.required(key, &allowed)?.tables("elements, each a table with the key element")
+    });
+    let (forward, backward) = (forward?, backward?);
     let spec = PathSpec { forward: direction(&forward)?, backward: direction(&backward)? };
     // The tables give each value its kind and unit; which values make a path, the path knows.
     spec.validate().map_err(|error| {
@@ -53,10 +54,6 @@ pub(super) fn read(root: &Section) -> Result<PathSpec, Refusal> {
     Ok(spec)
 }
 
-fn elements<'a>(field: &Field<'a>) -> Result<Vec<Section<'a>>, Refusal> {
-    tables(field, "elements, each a table with the key element")
-}
-
 fn direction(sections: &[Section]) -> Result<DirectionSpec, Refusal> {
     sections.iter().map(element).collect()
 }
@@ -67,11 +64,6 @@ fn element(section: &Section) -> Result<ElementSpec, Refusal> {
     let (_, keys, read) = ELEMENTS[place];
     section.allow(&[&["element"], keys].concat())?;
     read(section)
-}
-
-/// A list of tables.
-fn tables<'a>(field: &Field<'a>, allowed: &str) -> Result<Vec<Section<'a>>, Refusal> {
-    field.list(allowed)?.iter().map(|each| each.section(allowed)).collect()
 }
 
 fn delay(section: &Section) -> Result<ElementSpec, Refusal> {
@@ -119,7 +111,7 @@ fn run_loss(section: &Section) -> Result<ElementSpec, Refusal> {
         let packets = length.whole("packets", 1..=1_000_000)?;
         Ok((packets, length.required("weight", WEIGHT)?.number(0.0..=f64::MAX, WEIGHT)?))
     };
-    let lengths = tables(&section.required("lengths", ALLOWED)?, ALLOWED)?;
+    let lengths = section.required("lengths", ALLOWED)?.tables(ALLOWED)?;
     Ok(ElementSpec::RunLoss(RunLossSpec {
         begin: section.probability("begin")?,
         lengths: lengths.iter().map(length).collect::<Result<_, _>>()?,
@@ -146,7 +138,7 @@ fn outage(section: &Section) -> Result<ElementSpec, Refusal> {
         interval.allow(&["from", "to"])?;
         Ok((interval.quantity("from")?, interval.quantity("to")?))
     };
-    let intervals = tables(&section.required("intervals", ALLOWED)?, ALLOWED)?;
+    let intervals = section.required("intervals", ALLOWED)?.tables(ALLOWED)?;
     Ok(ElementSpec::Outage(OutageSpec {
         intervals: intervals.iter().map(interval).collect::<Result<_, _>>()?,
         every: section.optional_quantity::<Span>("every")?,

@@ -1,15 +1,17 @@
 //! A run as people read it: a table for each scenario, and what stands behind it.
 
+mod flows;
+
 use std::fmt::Write;
 use std::io::IsTerminal;
 
 use comfy_table::{Attribute, Cell, CellAlignment, Color, LineStyle, Table, presets};
 use kirikae_agent::Switch;
 use kirikae_emu::TimingError;
-use kirikae_path::sustained_rate;
+use kirikae_path::{PathSpec, sustained_rate};
 
 use crate::outcome::{Comparison, Outcome, Performance};
-use crate::scenario::{Contender, Scenario};
+use crate::scenario::{Contender, Scenario, Workload};
 use crate::statistics::Estimate;
 use crate::summary::{ContenderSummary, ScenarioSummary};
 
@@ -46,9 +48,19 @@ pub fn render(outcome: &Outcome, colour: bool) -> String {
     let mut text = String::new();
     for comparison in &outcome.comparisons {
         let summary = ScenarioSummary::of(comparison);
-        text += &heading(&comparison.scenario);
+        let Some((path, workload)) = comparison.scenario.timed() else {
+            text += &flows::heading(&comparison.scenario);
+            text += &flows::table(&summary, colour);
+            text += &flows::notes(&summary);
+            text.push('\n');
+            continue;
+        };
+        text += &heading(&comparison.scenario, path, workload);
         text += &table(&summary, colour);
-        text += &path_notes(comparison);
+        // Virtual time keeps itself.
+        if comparison.plays.is_empty() {
+            text += &path_notes(comparison);
+        }
         text += &unfinished_notes(&summary);
         for performance in &comparison.performances {
             if performance.contender == Contender::Kirikae {
@@ -57,7 +69,11 @@ pub fn render(outcome: &Outcome, colour: bool) -> String {
         }
         text.push('\n');
     }
-    text += LEGEND;
+    for (legend, timed) in [(LEGEND, true), (flows::LEGEND, false)] {
+        if outcome.comparisons.iter().any(|it| it.scenario.timed().is_some() == timed) {
+            text += legend;
+        }
+    }
     if outcome.interrupted {
         text += "INTERRUPTED: the figures are of the bursts that had arrived until then.\n";
     }
@@ -67,45 +83,69 @@ pub fn render(outcome: &Outcome, colour: bool) -> String {
     text
 }
 
-fn heading(scenario: &Scenario) -> String {
-    let workload = &scenario.workload;
-    let rate = sustained_rate(&scenario.path.forward)
+fn heading(scenario: &Scenario, path: &PathSpec, workload: &Workload) -> String {
+    let rate = sustained_rate(&path.forward)
         .map_or("no rate limit".into(), |rate| format!("{} Mbit/s", rate as f64 / 1e6));
-    let warmup = match workload.warmup {
+    format!(
+        "{} ({})\nRTT {:.0} ms, {rate}; {}; {}\n",
+        scenario.title,
+        scenario.file.display(),
+        path.base_rtt().as_secs_f64() * 1e3,
+        writes(workload),
+        seeds(scenario),
+    )
+}
+
+fn writes(workload: &Workload) -> String {
+    let Workload::Bursts(bursts) = workload else {
+        return format!("{} writes as recorded", workload.count());
+    };
+    let warmup = match bursts.warmup {
         0 => "no warm-up".into(),
         1 => "1 before them for warm-up, which is not counted".into(),
         n => format!("{n} before them for warm-up, which are not counted"),
     };
-    format!(
-        "{} ({})\nRTT {:.0} ms, {rate}; {} bytes every {:?}; {} bursts, {warmup}; seed {}\n",
-        scenario.title,
-        scenario.file.display(),
-        scenario.path.base_rtt().as_secs_f64() * 1e3,
-        workload.burst,
-        workload.interval,
-        workload.count,
-        scenario.seed,
-    )
+    let (burst, interval, count) = (bursts.burst, bursts.interval, bursts.count);
+    format!("{burst} bytes every {interval:?}; {count} bursts, {warmup}")
+}
+
+fn seeds(scenario: &Scenario) -> String {
+    match (scenario.seed, scenario.seeds().last()) {
+        (first, Some(last)) if last != first => format!("seeds {first} to {last}"),
+        (only, _) => format!("seed {only}"),
+    }
 }
 
 fn table(summary: &ScenarioSummary, colour: bool) -> String {
-    let mut table = Table::new();
-    // Rows need no lines between them.
-    table.load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()));
-    table.set_header(COLUMNS);
     let best = summary
         .contenders
         .iter()
         .filter_map(|contender| Some(contender.mean_s?.value))
         .min_by(f64::total_cmp);
-    for contender in &summary.contenders {
+    let rows = summary.contenders.iter().map(|contender| {
         let best = best.is_some() && contender.mean_s.map(|mean| mean.value) == best;
-        table.add_row(cells(contender).map(|text| {
+        let cell = |text| {
             let cell = Cell::new(text);
             if best { cell.fg(Color::Green).add_attribute(Attribute::Bold) } else { cell }
-        }));
-    }
-    for column in table.column_iter_mut().skip(1) {
+        };
+        cells(contender).map(cell).to_vec()
+    });
+    styled(&COLUMNS, rows, 1, colour)
+}
+
+/// Rows under a heading; all columns but the first `names` are figures.
+fn styled(
+    columns: &[&str],
+    rows: impl Iterator<Item = Vec<Cell>>,
+    names: usize,
+    colour: bool,
+) -> String {
+    let mut table = Table::new();
+    // Rows need no lines between them.
+    table.load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()));
+    table.set_header(columns);
+    table.add_rows(rows);
+    for column in table.column_iter_mut().skip(names) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     if colour {

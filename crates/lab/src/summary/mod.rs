@@ -1,13 +1,16 @@
 //! A run in a few numbers for each contender.
 
+mod flows;
+
 use std::collections::HashMap;
 use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::outcome::{Comparison, Outcome, Performance};
+use crate::outcome::{Comparison, Delivery, Outcome, Performance};
 use crate::scenario::Contender;
 use crate::statistics::{Estimate, mean, quantile, ratio_of_means};
+pub use flows::GroupSummary;
 
 /// A run, as printed by `--json`.
 #[derive(Debug, Serialize)]
@@ -27,11 +30,15 @@ pub struct ScenarioSummary {
     pub title: String,
     /// Its file.
     pub file: PathBuf,
-    /// One for each contender, in the scenario's order.
+    /// Write by write: one for each contender, in the scenario's order; none where the scenario is
+    /// not [`Scenario::timed`](crate::scenario::Scenario::timed).
     pub contenders: Vec<ContenderSummary>,
+    /// Flow by flow: one for each contender and group of flows; none of the real kernel.
+    pub flows: Vec<GroupSummary>,
 }
 
-/// One contender in numbers. Latencies are in seconds and of counted bursts that arrived.
+/// One contender in numbers, its repetitions pooled. Latencies are in seconds and of counted bursts
+/// that arrived. Estimates are of the bursts or, where there are several repetitions, of their means.
 #[derive(Debug, Serialize)]
 pub struct ContenderSummary {
     /// Who.
@@ -80,49 +87,53 @@ impl ScenarioSummary {
     /// The numbers of a scenario.
     pub fn of(comparison: &Comparison) -> ScenarioSummary {
         let scenario = &comparison.scenario;
-        let baseline: HashMap<u32, f64> = comparison
+        let baseline: HashMap<(u64, u32), f64> = comparison
             .performances
             .iter()
             .filter(|performance| performance.contender == Contender::BASELINE)
-            .flat_map(Performance::counted)
-            .map(|(index, delivery)| (index, delivery.latency_s))
+            .flat_map(|it| it.counted().map(|(index, burst)| ((it.seed, index), burst.latency_s)))
             .collect();
-        let half_round_trip_s = scenario.path.base_rtt().as_secs_f64() / 2.0;
-        let summary = |performance| contender(performance, &baseline, half_round_trip_s);
+        let round_trip_s = scenario.timed().map_or(0.0, |(path, _)| path.base_rtt().as_secs_f64());
+        let contenders = comparison.performances.chunk_by(|a, b| a.contender == b.contender);
         ScenarioSummary {
             title: scenario.title.clone(),
             file: scenario.file.clone(),
-            contenders: comparison.performances.iter().map(summary).collect(),
+            contenders: contenders
+                .map(|repetitions| contender(repetitions, &baseline, round_trip_s / 2.0))
+                .collect(),
+            flows: flows::summaries(comparison),
         }
     }
 }
 
+/// `repetitions` are not none, and of one contender.
 fn contender(
-    performance: &Performance,
-    baseline: &HashMap<u32, f64>,
+    repetitions: &[Performance],
+    baseline: &HashMap<(u64, u32), f64>,
     half_round_trip_s: f64,
 ) -> ContenderSummary {
-    let mut latencies: Vec<f64> =
-        performance.counted().map(|(_, delivery)| delivery.latency_s).collect();
+    let counted = || repetitions.iter().flat_map(Performance::counted);
+    let mut latencies: Vec<f64> = counted().map(|(_, delivery)| delivery.latency_s).collect();
     latencies.sort_by(f64::total_cmp);
-    let due = latencies.len() + performance.unfinished as usize;
+    let unfinished = repetitions.iter().map(|repetition| repetition.unfinished).sum();
+    let due = latencies.len() + unfinished as usize;
     let prompt = latencies.iter().filter(|latency| *latency + half_round_trip_s < 1.0).count();
-    let paired: Vec<(f64, f64)> = performance
-        .counted()
-        .filter_map(|(index, delivery)| Some((delivery.latency_s, *baseline.get(&index)?)))
-        .collect();
-    let bounds: Vec<(f64, f64)> =
-        performance.counted().map(|(_, delivery)| (delivery.latency_s, delivery.bound_s)).collect();
-    let report = &performance.report;
+    let paired = samples(repetitions, |repetition, index, delivery| {
+        Some((delivery.latency_s, *baseline.get(&(repetition.seed, index))?))
+    });
+    let bounds =
+        samples(repetitions, |_, _, delivery| Some((delivery.latency_s, delivery.bound_s)));
+    let means: Vec<f64> = bounds.iter().map(|(latency_s, _)| *latency_s).collect();
     let drops = |channel: bool| {
-        let causes = report.forward.dropped.iter().chain(&report.backward.dropped);
+        let reports = repetitions.iter().map(|repetition| &repetition.report);
+        let causes = reports.flat_map(|it| it.forward.dropped.iter().chain(&it.backward.dropped));
         causes.filter(|(cause, _)| cause.is_channel_loss() == channel).map(|(_, n)| n).sum()
     };
     ContenderSummary {
-        contender: performance.contender,
+        contender: repetitions[0].contender,
         n: latencies.len(),
-        unfinished: performance.unfinished,
-        mean_s: mean(&latencies),
+        unfinished,
+        mean_s: mean(&means),
         p50_s: quantile(&latencies, 0.50),
         p95_s: quantile(&latencies, 0.95),
         p99_s: quantile(&latencies, 0.99),
@@ -131,7 +142,27 @@ fn contender(
         over_bound: ratio_of_means(&bounds),
         channel_drops: drops(true),
         queue_drops: drops(false),
-        switches: performance.switches.len(),
-        held: report.held,
+        switches: repetitions.iter().map(|repetition| repetition.switches.len()).sum(),
+        held: repetitions.iter().all(|repetition| repetition.report.held),
     }
+}
+
+/// What `of` says of each burst that counts; of several repetitions, the mean of each: bursts of one
+/// connection depend on each other, repetitions do not.
+fn samples(
+    repetitions: &[Performance],
+    of: impl Fn(&Performance, u32, Delivery) -> Option<(f64, f64)>,
+) -> Vec<(f64, f64)> {
+    let bursts = |repetition: &Performance| -> Vec<(f64, f64)> {
+        let counted = repetition.counted();
+        counted.filter_map(|(index, delivery)| of(repetition, index, delivery)).collect()
+    };
+    if let [only] = repetitions {
+        return bursts(only);
+    }
+    let means = |pairs: Vec<(f64, f64)>| {
+        let (first, second): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+        Some((mean(&first)?.value, mean(&second)?.value))
+    };
+    repetitions.iter().map(bursts).filter_map(means).collect()
 }

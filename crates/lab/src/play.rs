@@ -1,0 +1,173 @@
+//! What came of a simulated contender, flow by flow.
+
+use std::collections::BTreeMap;
+
+use kirikae_path::{Direction, DropCause, Time};
+use kirikae_sim::{FlowOutcome, Left, Written};
+use serde::Serialize;
+
+use crate::scenario::{Activity, Contender, FlowGroup, Scenario, Workload};
+
+/// One contender of a scenario, simulated with one seed.
+#[derive(Debug)]
+pub struct Play {
+    /// Who is compared.
+    pub contender: Contender,
+    /// With which seed.
+    pub seed: u64,
+    /// When it ended, in seconds.
+    pub end_s: f64,
+    /// Every flow, group by group in the scenario's order.
+    pub flows: Vec<PlayedFlow>,
+    /// Both directions of every link, in the scenario's order.
+    pub links: Vec<PlayedLink>,
+}
+
+/// What came of a flow.
+#[derive(Debug, Serialize)]
+pub struct PlayedFlow {
+    /// The group that it is of.
+    pub flow: String,
+    /// Its place in the group, from 0.
+    pub index: u32,
+    /// Whom it played.
+    pub played: Contender,
+    /// When its applications first wrote, in seconds; none where they had not by the end.
+    pub start_s: Option<f64>,
+    /// When all had arrived that was ever to be written; otherwise the end of the simulation.
+    pub end_s: f64,
+    /// Bytes that arrived in order: of what the client wrote, of what the server wrote.
+    pub arrived: [u64; 2],
+    /// Both, in bit/s from the first write to the end; none without a first write.
+    pub goodput: Option<f64>,
+    /// Segments with data that both ends sent.
+    pub segments: u64,
+    /// How many of them had been sent before.
+    pub retransmissions: u64,
+    /// The client's smoothed round-trip time at the end, in seconds.
+    pub srtt_s: Option<f64>,
+    /// What was left to do at the end, if anything was.
+    pub left: Option<Left>,
+    /// Writes that count: no warm-up, no bulk, a request and its response being one.
+    pub writes: usize,
+    /// Latencies in seconds of those that arrived: from the start of the write, or of the request, to
+    /// the last byte in order.
+    pub latencies_s: Vec<f64>,
+}
+
+/// What a direction of a link did.
+#[derive(Debug, Serialize)]
+pub struct PlayedLink {
+    /// The link's name.
+    pub link: String,
+    /// Which way.
+    pub direction: Direction,
+    /// Packets that entered.
+    pub offered: u64,
+    /// Packets that left.
+    pub delivered: u64,
+    /// Packets dropped, by cause.
+    pub dropped: BTreeMap<DropCause, u64>,
+    /// Packets still under way at the end.
+    pub inside: u64,
+}
+
+impl Play {
+    pub(crate) fn new(
+        scenario: &Scenario,
+        contender: Contender,
+        seed: u64,
+        outcome: &kirikae_sim::Outcome,
+    ) -> Play {
+        let members = scenario
+            .flows
+            .iter()
+            .flat_map(|group| (0..group.count).map(move |index| (group, index)));
+        let mut left = outcome.left.iter().peekable();
+        let flows =
+            (0..).zip(members).zip(&outcome.flows).map(|((place, (group, index)), flow)| {
+                let left = left.next_if(|left| left.flow == place).copied();
+                let played = group.contender.unwrap_or(contender);
+                PlayedFlow::new(group, index, played, flow, left, outcome.end)
+            });
+        let links = outcome.links.iter().map(|way| PlayedLink {
+            link: scenario.links[way.hop.link].name.clone(),
+            direction: way.hop.direction,
+            offered: way.offered,
+            delivered: way.delivered,
+            dropped: way.dropped.clone(),
+            inside: way.inside,
+        });
+        Play {
+            contender,
+            seed,
+            end_s: seconds(outcome.end),
+            flows: flows.collect(),
+            links: links.collect(),
+        }
+    }
+}
+
+impl PlayedFlow {
+    fn new(
+        group: &FlowGroup,
+        index: u32,
+        played: Contender,
+        flow: &FlowOutcome,
+        left: Option<Left>,
+        end: Time,
+    ) -> PlayedFlow {
+        let both = || flow.client.iter().chain(&flow.server);
+        let last = both().filter_map(|write| write.last).max();
+        let end_s = seconds(last.filter(|_| left.is_none()).unwrap_or(end));
+        let start_s = both().map(|write| write.start).min().map(seconds);
+        let arrived = flow.traffic.map(|traffic| traffic.arrived);
+        let bits = 8.0 * (arrived[0] + arrived[1]) as f64;
+        let [client, server] = &flow.traffic;
+        let latencies: Vec<Option<f64>> = (0..)
+            .zip(&group.activities)
+            .flat_map(|(place, activity)| latencies(flow, place, activity))
+            .collect();
+        PlayedFlow {
+            flow: group.name.clone(),
+            index,
+            played,
+            start_s,
+            end_s,
+            arrived,
+            goodput: start_s.filter(|start| end_s > *start).map(|start| bits / (end_s - start)),
+            segments: client.segments + server.segments,
+            retransmissions: client.retransmissions + server.retransmissions,
+            srtt_s: client.srtt.map(|srtt| srtt.as_secs_f64()),
+            left,
+            writes: latencies.len(),
+            latencies_s: latencies.into_iter().flatten().collect(),
+        }
+    }
+}
+
+/// The latency of each write of an activity that counts; none of one that did not arrive. `place` is
+/// the activity's among the flow's.
+fn latencies(flow: &FlowOutcome, place: usize, activity: &Activity) -> Vec<Option<f64>> {
+    let own = |writes: &[Written]| -> Vec<Written> {
+        writes.iter().filter(|write| write.activity == place).copied().collect()
+    };
+    let taken = |write: &Written, last: Option<Time>| Some((last? - write.start).as_secs_f64());
+    let client = own(&flow.client);
+    match &activity.workload {
+        Workload::Simulated(kirikae_sim::Workload::Bulk { .. }) => Vec::new(),
+        Workload::Simulated(kirikae_sim::Workload::Requests { .. }) => {
+            let responses = own(&flow.server);
+            let last = |place: usize| responses.get(place).and_then(|response| response.last);
+            (0..).zip(&client).map(|(place, request)| taken(request, last(place))).collect()
+        }
+        other => {
+            let counted = client.iter().skip(other.warmup() as usize);
+            counted.map(|write| taken(write, write.last)).collect()
+        }
+    }
+}
+
+fn seconds(time: Time) -> f64 {
+    (time - Time::ZERO).as_secs_f64()
+}

@@ -1,0 +1,61 @@
+//! What an application wrote, as recorded.
+
+use std::sync::Arc;
+
+use kirikae_path::Span;
+use kirikae_path::recording::{BadLine, lines, millis};
+use kirikae_sim::Write;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+
+/// Writes with their times, in order; at least one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedWrites {
+    name: String,
+    /// From the beginning of the recording.
+    pub writes: Arc<[Write]>,
+}
+
+/// The last write of a recording comes before this.
+const LONGEST: Span = Span::from_secs(24 * 3600);
+
+/// Most bytes of a write, as of a size in a scenario file.
+const MOST: u64 = 1 << 30;
+
+impl RecordedWrites {
+    /// Reads a time in milliseconds, with or without decimals, and a number of bytes a line, no time
+    /// before that of the line above. `name` is for reports.
+    ///
+    /// # Errors
+    /// The first line that is not such a pair, or the end of a recording without any.
+    pub fn parse(name: &str, text: &str) -> Result<RecordedWrites, BadLine> {
+        const ALLOWED: &str = "a time in ms, up to a day and not before that of the line above, \
+                               and 1 to 1073741824 bytes";
+        let mut writes: Vec<Write> = Vec::new();
+        for (line, written) in lines(text) {
+            let not_before = |write: &Write| writes.last().is_none_or(|last| write.at >= last.at);
+            let bad = || BadLine { line, found: written.into(), allowed: ALLOWED };
+            writes.push(write(written).filter(not_before).ok_or_else(bad)?);
+        }
+        if writes.is_empty() {
+            return Err(BadLine { line: 1, found: "nothing".into(), allowed: ALLOWED });
+        }
+        Ok(RecordedWrites { name: name.into(), writes: writes.into() })
+    }
+}
+
+fn write(line: &str) -> Option<Write> {
+    let (at, bytes) = line.split_once(char::is_whitespace)?;
+    let bytes = bytes.trim_start().parse().ok().filter(|bytes| (1..=MOST).contains(bytes))?;
+    Some(Write { at: millis(at, LONGEST)?, bytes })
+}
+
+/// A summary: a record of a run names the recording instead of repeating it.
+impl Serialize for RecordedWrites {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut summary = serializer.serialize_struct("RecordedWrites", 2)?;
+        summary.serialize_field("name", &self.name)?;
+        summary.serialize_field("writes", &self.writes.len())?;
+        summary.end()
+    }
+}

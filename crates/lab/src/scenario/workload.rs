@@ -1,0 +1,164 @@
+//! `[workload]` and `[[workload]]`: what the application writes. docs/scenarios.md tells what each
+//! key means.
+
+use kirikae_path::{Span, Time};
+use kirikae_sim::Interval;
+use serde::Serialize;
+
+use super::quantity::{Quantity, Rate, Size};
+use super::recorded_writes::RecordedWrites;
+use super::refusal::Refusal;
+use super::section::{Field, Section};
+use crate::workload::{Bursts, Spacing};
+
+/// Something that the application does on its connection.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Activity {
+    /// How long after the connection's SYN it begins.
+    pub after: Span,
+    /// What it does.
+    #[serde(flatten)]
+    pub workload: Workload,
+}
+
+/// What an application writes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Workload {
+    /// Bursts by the clock, on the real kernel too.
+    Bursts(Bursts),
+    /// Writes as they were recorded.
+    Writes(RecordedWrites),
+    /// What the simulator alone can play.
+    #[serde(untagged)]
+    Simulated(kirikae_sim::Workload),
+}
+
+impl Workload {
+    /// Writes at the beginning that are recorded but not counted.
+    pub fn warmup(&self) -> u32 {
+        match self {
+            Workload::Bursts(bursts) => bursts.warmup,
+            Workload::Writes(_) | Workload::Simulated(_) => 0,
+        }
+    }
+
+    /// Writes that are counted, as far as their number is known beforehand.
+    pub fn count(&self) -> u32 {
+        match self {
+            Workload::Bursts(bursts) => bursts.count,
+            Workload::Writes(recorded) => recorded.writes.len() as u32,
+            Workload::Simulated(_) => 0,
+        }
+    }
+
+    /// Whether all that it writes is written at times that are known beforehand.
+    pub fn is_timed(&self) -> bool {
+        !matches!(self, Workload::Simulated(_))
+    }
+}
+
+/// How a kind is read from its table, once its keys are known to be these.
+type Read = fn(&Section) -> Result<Workload, Refusal>;
+
+const KINDS: [(&str, &[&str], Read); 5] = [
+    (BURSTS, &["burst", "interval", "spacing", "count", "warmup"], |section| {
+        bursts(section).map(Workload::Bursts)
+    }),
+    ("writes", &["file"], |section| {
+        let file = section.required("file", r#"the name of a file, such as "writes.txt""#)?;
+        file.recording(RecordedWrites::parse).map(Workload::Writes)
+    }),
+    ("bulk", &["bytes"], |section| bulk(section).map(Workload::Simulated)),
+    ("requests", &["request", "response", "think", "spacing", "count"], |section| {
+        requests(section).map(Workload::Simulated)
+    }),
+    ("on-off", &["write", "rate", "on", "off", "turns"], |section| {
+        on_off(section).map(Workload::Simulated)
+    }),
+];
+
+const BURSTS: &str = "bursts";
+
+/// What is allowed where nothing or something else stands; bursts are the usual kind.
+pub(super) const ALLOWED: &str = "[workload] with burst, interval, count";
+
+/// Reads one workload, or several for a mix on one connection.
+pub(super) fn read(field: &Field) -> Result<Vec<Activity>, Refusal> {
+    let sections =
+        if field.is_list() { field.tables(ALLOWED)? } else { vec![field.section(ALLOWED)?] };
+    sections.iter().map(|section| activity(section, field.is_list())).collect()
+}
+
+/// What of it the real kernel is not shown, refused.
+pub(super) fn only_simulated(field: &Field) -> Option<Refusal> {
+    if field.is_list() {
+        return Some(field.refuse("one [workload] on the real kernel; kirikae sim plays a mix"));
+    }
+    let kind = field.section(ALLOWED).ok()?.optional("kind")?;
+    let other = kind.text("").is_ok_and(|name| name != BURSTS);
+    other.then(|| kind.refuse("bursts on the real kernel; kirikae sim plays the others"))
+}
+
+fn activity(section: &Section, mixed: bool) -> Result<Activity, Refusal> {
+    let names = KINDS.map(|(name, ..)| name);
+    let (_, keys, read) = KINDS[section.choice_or_first("kind", &names)?];
+    // What is alone begins with its connection.
+    let timing: &[&str] = if mixed { &["after"] } else { &[] };
+    section.allow(&[&["kind"], keys, timing].concat())?;
+    let after = section.optional_quantity::<Time>("after")?.unwrap_or(Time::ZERO);
+    Ok(Activity { after: after - Time::ZERO, workload: read(section)? })
+}
+
+fn bursts(section: &Section) -> Result<Bursts, Refusal> {
+    let Size(burst) = section.quantity("burst")?;
+    let interval = section.quantity("interval")?;
+    let spacing = [Spacing::Fixed, Spacing::Exponential][spacing(section, "spacing")?];
+    let field = section.required("count", "a whole number, such as 60")?;
+    let count = field.whole(1..=1_000_000)? as u32;
+    let warmup = section.optional("warmup").map_or(Ok(1), |field| field.whole(0..=1_000))? as u32;
+    let bursts = Bursts { burst, interval, spacing, count, warmup };
+    // TCP's sequence numbers would wrap, and a place in the stream be ambiguous.
+    if bursts.bytes() > u64::from(u32::MAX) {
+        return Err(field
+            .refuse("so many bursts, warm-up included, that they have less than 4 GiB together"));
+    }
+    Ok(bursts)
+}
+
+fn bulk(section: &Section) -> Result<kirikae_sim::Workload, Refusal> {
+    let allowed = format!(r#"{}; or "unlimited""#, Size::ALLOWED);
+    let field = section.required("bytes", &allowed)?;
+    let bytes = match field.text(&allowed)? {
+        "unlimited" => None,
+        text => Some(Size::parse(text).ok_or_else(|| field.refuse(allowed))?.0),
+    };
+    Ok(kirikae_sim::Workload::Bulk { bytes })
+}
+
+fn requests(section: &Section) -> Result<kirikae_sim::Workload, Refusal> {
+    let Size(request) = section.quantity("request")?;
+    let Size(response) = section.quantity("response")?;
+    let think = section.quantity::<Time>("think")? - Time::ZERO;
+    let think = interval(spacing(section, "spacing")?, think);
+    let count = section.whole("count", 1..=1_000_000)? as u32;
+    Ok(kirikae_sim::Workload::Requests { request, response, think, count })
+}
+
+fn on_off(section: &Section) -> Result<kirikae_sim::Workload, Refusal> {
+    let Size(bytes) = section.quantity("write")?;
+    let Rate(bits_per_second) = section.quantity("rate")?;
+    let turns = spacing(section, "turns")?;
+    let on = interval(turns, section.quantity("on")?);
+    let off = interval(turns, section.quantity("off")?);
+    Ok(kirikae_sim::Workload::OnOff { bytes, bits_per_second, on, off })
+}
+
+/// 0: fixed, which is usual; 1: exponential.
+fn spacing(section: &Section, key: &str) -> Result<usize, Refusal> {
+    section.choice_or_first(key, &["fixed", "exponential"])
+}
+
+fn interval(spacing: usize, mean: Span) -> Interval {
+    [Interval::Fixed(mean), Interval::Exponential(mean)][spacing]
+}
