@@ -38,5 +38,5 @@ pub fn refusal(text: &str, good: &str, bad: &str, files: &[(&str, &str)]) -> Str
 pub fn simulate(text: &str, files: &[(&str, &str)]) -> Outcome {
     let scenarios = load(text, files).unwrap_or_else(|refusal| panic!("{refusal}"));
     let algorithms = kirikae_algorithms::Algorithm::all().collect();
-    sim::run(&scenarios, &Options { output: None, algorithms }).unwrap()
+    sim::run(&scenarios, &Options { output: None, files: Default::default(), algorithms }).unwrap()
 }
