@@ -186,8 +186,12 @@ impl Sender {
         if ack.dsack {
             self.alert(prior_una, ack);
         }
-        if self.nxt < self.written && self.window_end() > self.nxt {
-            self.window_opened();
+        if self.nxt < self.written {
+            if self.window_end() > self.nxt {
+                self.window_opened();
+            } else {
+                self.await_window(); // the receiver is there: the wait begins anew
+            }
         }
         self.probe_acked(segment.ack, ack);
     }
