@@ -78,6 +78,15 @@ impl Scoreboard {
         self.segments.push_back(sent);
     }
 
+    /// Bytes on their way: neither SACKed nor held for lost, and those sent again.
+    pub fn bytes_in_flight(&self) -> u64 {
+        let bytes = |sent: &Sent| {
+            let times = u64::from(!sent.sacked && !sent.lost) + u64::from(sent.retransmitted);
+            times * u64::from(sent.len)
+        };
+        self.segments.iter().map(bytes).sum()
+    }
+
     pub fn first(&self) -> Option<&Sent> {
         self.segments.front()
     }
