@@ -165,6 +165,11 @@ impl Socket {
         }
     }
 
+    /// The slow start threshold in use, segments; none while it is infinite.
+    pub fn finite_ssthresh(&self) -> Option<u32> {
+        Some(self.fields.snd_ssthresh).filter(|ssthresh| *ssthresh < c::TCP_INFINITE_SSTHRESH)
+    }
+
     /// `ssthresh`: the slow start threshold after a loss.
     pub fn ssthresh(&mut self) -> u32 {
         let ssthresh = self.algorithm.ops().ssthresh.expect("compulsory");

@@ -1,5 +1,7 @@
 //! What can go wrong, and the exit status that it means.
 
+use std::path::PathBuf;
+
 use crate::scenario::Refusal;
 
 /// Why a comparison did not run or did not end.
@@ -8,6 +10,10 @@ pub enum Error {
     /// A scenario file was refused.
     #[error(transparent)]
     Scenario(#[from] Refusal),
+    /// A file that would have to be overwritten.
+    #[error("{} is there already, and nothing was run: files are never overwritten; remove it, or \
+             choose another directory", .0.display())]
+    Exists(PathBuf),
     /// Scenarios that are right one by one cannot run in one call.
     #[error("{0}")]
     Incompatible(String),
@@ -20,6 +26,9 @@ pub enum Error {
     /// The emulated path failed.
     #[error(transparent)]
     Emulator(#[from] kirikae_emu::Error),
+    /// The simulator refused a scenario.
+    #[error("a scenario that cannot be simulated: {0}")]
+    Simulation(#[from] kirikae_sim::SimulationError),
     /// The operating system refused a step.
     #[error("{step}: {source}")]
     Io {
@@ -44,7 +53,7 @@ impl Error {
     /// the host, 1 anything else.
     pub fn exit_status(&self) -> u8 {
         match self {
-            Error::Scenario(_) | Error::Incompatible(_) => 2,
+            Error::Scenario(_) | Error::Incompatible(_) | Error::Exists(_) => 2,
             Error::Missing(_)
             | Error::Agent(kirikae_agent::Error::Missing(_))
             | Error::Emulator(

@@ -1,4 +1,6 @@
-use crate::{Dropped, Ecn, Element, Outcome, Packet, Span, Time};
+use std::ops::Add;
+
+use crate::{Dropped, Ecn, Element, Outcome, Packet, Span, Time, Waiting};
 
 /// One direction of a path: its elements in the order in which packets meet them.
 ///
@@ -81,21 +83,33 @@ impl<P> Chain<P> {
         now: Time,
         mut sink: impl FnMut(Time, Result<Packet<P>, Dropped<P>>),
     ) {
+        while self.step(now, &mut sink).is_some() {}
+    }
+
+    /// [`advance`](Chain::advance) in steps, for who wants to look at it in between: lets the next of
+    /// what is due until `now` happen, and says when that was; none when there is no more.
+    ///
+    /// # Panics
+    /// If `now` is earlier than the latest time told.
+    pub fn step(
+        &mut self,
+        now: Time,
+        mut sink: impl FnMut(Time, Result<Packet<P>, Dropped<P>>),
+    ) -> Option<Time> {
         assert!(now >= self.now, "time went back from {} to {now}", self.now);
-        loop {
-            let (due, index) = self.first;
-            if due > now || due == NEVER {
-                break;
-            }
-            assert!(due >= self.now, "an element asked for {due} at {}", self.now);
-            self.now = due;
-            let element = &mut self.elements[index];
-            let outcome = element.dequeue(due);
-            self.due[index] = element.next().unwrap_or(NEVER);
-            self.settle(index, outcome, &mut sink);
-            self.look();
+        let (due, index) = self.first;
+        if due > now || due == NEVER {
+            self.now = now;
+            return None;
         }
-        self.now = now;
+        assert!(due >= self.now, "an element asked for {due} at {}", self.now);
+        self.now = due;
+        let element = &mut self.elements[index];
+        let outcome = element.dequeue(due);
+        self.due[index] = element.next().unwrap_or(NEVER);
+        self.settle(index, outcome, &mut sink);
+        self.look();
+        Some(due)
     }
 
     /// How many packets have entered.
@@ -106,6 +120,12 @@ impl<P> Chain<P> {
     /// How many packets have entered and neither been delivered nor dropped yet.
     pub fn inside(&self) -> u64 {
         self.inside
+    }
+
+    /// How much waits for the links of its elements to be free.
+    pub fn waiting(&self) -> Waiting {
+        let waiting = self.elements.iter().map(|element| element.waiting());
+        waiting.fold(Waiting::default(), Add::add)
     }
 
     /// Looks over the times that the elements ask for, after any of them has changed.

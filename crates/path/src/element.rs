@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::{Packet, Span, Time};
+use crate::{Packet, Span, Time, Waiting};
 
 /// One piece of a path: a state machine that is told the time.
 ///
@@ -33,6 +33,11 @@ pub trait Element<P> {
     /// `next` keeps asking for that time.
     fn dequeue(&mut self, _now: Time) -> Outcome<P> {
         Outcome::Held
+    }
+
+    /// How much waits here for a link to be free: neither what is being sent nor what is under way.
+    fn waiting(&self) -> Waiting {
+        Waiting::default()
     }
 }
 

@@ -55,7 +55,7 @@ pub use link_spec::{LinkSpec, RateSpec};
 pub use listed_loss::ListedLoss;
 pub use outage::{Outage, OutageSpec};
 pub use packet::{Ecn, Packet};
-pub use queue::{QueueLimit, QueueSpec};
+pub use queue::{QueueLimit, QueueSpec, Waiting};
 pub use radio::{Movement, PathLoss, RadioSpec};
 pub use random::{RandomStream, stream_seed};
 pub use rate::RateStep;

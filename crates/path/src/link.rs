@@ -8,7 +8,7 @@ use crate::rate::Service;
 use crate::retries::Retries;
 use crate::{
     CrossTrafficSpec, DropCause, Dropped, Ecn, Element, Outcome, Packet, QueueSpec, RetrySpec,
-    Time, stream_seed,
+    Time, Waiting, stream_seed,
 };
 
 /// A link with a queue before it.
@@ -143,6 +143,10 @@ impl<P, S: Service> Element<P> for Link<P, S> {
         } else {
             dropped(sent.packet, DropCause::RetriesExhausted)
         }
+    }
+
+    fn waiting(&self) -> Waiting {
+        self.queue.waiting()
     }
 }
 

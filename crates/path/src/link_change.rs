@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::check::{self, Unfit, check};
 use crate::link::Link;
 use crate::rate::{Constant, Paced};
-use crate::{Delay, DropCause, Dropped, Element, Outcome, Packet, QueueSpec, Span, Time};
+use crate::{Delay, DropCause, Dropped, Element, Outcome, Packet, QueueSpec, Span, Time, Waiting};
 
 /// Links used one after the other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -132,6 +132,10 @@ impl<P> Element<P> for LinkChange<P> {
         }
         self.change();
         Outcome::Held
+    }
+
+    fn waiting(&self) -> Waiting {
+        self.link.waiting()
     }
 }
 

@@ -1,6 +1,7 @@
 //! What waits before a link: order, limit, marks, early drops. Who drains it is told elsewhere.
 
 use std::collections::VecDeque;
+use std::ops::Add;
 
 use serde::Serialize;
 
@@ -44,6 +45,23 @@ impl QueueSpec {
     pub(crate) fn check(&self) -> Result<(), Unfit> {
         self.codel.map_or(Ok(()), |codel| codel.check()).map_err(|unfit| unfit.within("codel"))?;
         check(self.reorder_interval != Some(0), "reorder-interval", 0, "at least 1")
+    }
+}
+
+/// How much waits in queues.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// Packets, those of others included.
+    pub packets: u64,
+    /// Their bytes (IP length).
+    pub bytes: u64,
+}
+
+impl Add for Waiting {
+    type Output = Waiting;
+
+    fn add(self, other: Waiting) -> Waiting {
+        Waiting { packets: self.packets + other.packets, bytes: self.bytes + other.bytes }
     }
 }
 
@@ -108,6 +126,11 @@ impl<P> Queue<P> {
     /// Everything that waits, taken out in order as far as it is asked for.
     pub fn take_all(&mut self) -> impl Iterator<Item = Packet<P>> {
         std::iter::from_fn(|| self.pop().map(|(_, packet)| packet))
+    }
+
+    /// How much waits.
+    pub fn waiting(&self) -> Waiting {
+        Waiting { packets: self.waiting.len() as u64, bytes: self.bytes }
     }
 
     fn fits(&self, limit: QueueLimit, bytes: u32) -> bool {

@@ -6,7 +6,7 @@ use kirikae_path::{Chain, Direction, Dropped, Ecn, Packet, Time, stream_seed};
 use kirikae_tcp::Segment;
 
 use crate::connection::Connection;
-use crate::observer::{Observer, Passage, Step};
+use crate::observer::{LinkState, Observer, Passage, Step};
 use crate::outcome::{Counters, DirectionOutcome, DroppedPacket, Outcome};
 use crate::parcels::{Parcel, Parcels};
 use crate::queue::EventQueue;
@@ -110,14 +110,22 @@ impl<'a, O: Observer> Engine<'a, O> {
     fn settle_way(&mut self, now: Time, place: usize) {
         let Engine { ways, parcels, moved, observer, .. } = self;
         let Way { hop, chain, drops } = &mut ways[place];
-        chain.advance(now, |at, fate| settle(at, fate, *hop, parcels, moved, drops, *observer));
+        let hop = *hop;
+        while let Some(at) =
+            chain.step(now, |at, fate| settle(at, fate, hop, parcels, moved, drops, *observer))
+        {
+            observer.link(LinkState { at, hop, chain });
+        }
     }
 
     /// A connection may have something to do by itself; returns when it has again.
     fn advance_connection(&mut self, now: Time, flow: usize) -> Option<Time> {
         if self.connections[flow].act(now, &mut self.sent) {
             self.counters.events += 1;
-            End::BOTH.into_iter().for_each(|from| self.send(now, flow, from));
+            for end in End::BOTH {
+                self.observer.acted(now, flow, end, self.connections[flow].end(end));
+                self.send(now, flow, end);
+            }
             self.move_on(now);
         }
         self.connections[flow].due()
@@ -177,6 +185,8 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// A parcel enters a direction of a link.
     fn enter(&mut self, now: Time, hop: Hop, place: u32) {
         let way = hop.place();
+        // What the link has left to this moment.
+        self.settle_way(now, way);
         let Engine { ways, parcels, moved, observer, .. } = self;
         let Way { chain, drops, .. } = &mut ways[way];
         let parcel = parcels.at(place);
@@ -190,6 +200,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         chain.enqueue(now, bytes, ecn, place, |at, fate| {
             settle(at, fate, hop, parcels, moved, drops, *observer);
         });
+        observer.link(LinkState { at: now, hop, chain });
         if let Some(due) = self.ways[way].chain.next() {
             self.queue.arm(way, due);
         }

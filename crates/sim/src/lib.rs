@@ -2,7 +2,8 @@
 //!
 //! A [`Simulation`] is plain data: links, flows over them, what their applications do, and a
 //! duration. [`Simulation::run`] plays it and says what came of it, an [`Outcome`]; [`run_all`]
-//! plays many on all cores. The same simulation gives the same outcome, byte for byte, wherever
+//! plays many on all cores. [`Simulation::observe`] and [`observe_all`] do so before an [`Observer`].
+//! The same simulation gives the same outcome, byte for byte, wherever
 //! and beside whatever it runs.
 
 mod application;
@@ -18,9 +19,9 @@ mod stream;
 mod topology;
 mod workload;
 
-pub use observer::{Observer, Passage, Step};
+pub use observer::{LinkState, Observer, Passage, Step};
 pub use outcome::{Counters, DirectionOutcome, DroppedPacket, FlowOutcome, Left, Outcome, Traffic};
-pub use runs::run_all;
+pub use runs::{observe_all, run_all};
 pub use simulation::{End, Flow, Hop, Host, Routes, Simulation, SimulationError};
 pub use stream::Written;
 pub use topology::{dumbbell, parking_lot, staggered};

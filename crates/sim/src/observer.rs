@@ -1,6 +1,6 @@
 //! Who watches a simulation.
 
-use kirikae_path::{DropCause, Time};
+use kirikae_path::{Chain, DropCause, Time, Waiting};
 use kirikae_tcp::{Endpoint, Segment};
 
 use crate::simulation::{End, Hop};
@@ -11,12 +11,78 @@ pub trait Observer {
     /// behind an element that holds packets, which may be told when the next packet leaves.
     fn packet(&mut self, _passage: Passage<'_>) {}
 
+    /// What waits in a link may have changed. Links are looked at when somebody has to wait for them:
+    /// this is told in order of time for each direction, but later than it was.
+    fn link(&mut self, _state: LinkState<'_>) {}
+
     /// An end has dealt with a segment that it received.
     fn received(&mut self, _now: Time, _flow: usize, _end: End, _endpoint: &Endpoint) {}
+
+    /// An end's timers or its application may have done something.
+    fn acted(&mut self, _now: Time, _flow: usize, _end: End, _endpoint: &Endpoint) {}
 }
 
 /// Nobody watches.
 impl Observer for () {}
+
+/// Watches where there is somebody to.
+impl<O: Observer> Observer for Option<O> {
+    fn packet(&mut self, passage: Passage<'_>) {
+        self.iter_mut().for_each(|observer| observer.packet(passage));
+    }
+
+    fn link(&mut self, state: LinkState<'_>) {
+        self.iter_mut().for_each(|observer| observer.link(state));
+    }
+
+    fn received(&mut self, now: Time, flow: usize, end: End, endpoint: &Endpoint) {
+        self.iter_mut().for_each(|observer| observer.received(now, flow, end, endpoint));
+    }
+
+    fn acted(&mut self, now: Time, flow: usize, end: End, endpoint: &Endpoint) {
+        self.iter_mut().for_each(|observer| observer.acted(now, flow, end, endpoint));
+    }
+}
+
+/// Both watch.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    fn packet(&mut self, passage: Passage<'_>) {
+        self.0.packet(passage);
+        self.1.packet(passage);
+    }
+
+    fn link(&mut self, state: LinkState<'_>) {
+        self.0.link(state);
+        self.1.link(state);
+    }
+
+    fn received(&mut self, now: Time, flow: usize, end: End, endpoint: &Endpoint) {
+        self.0.received(now, flow, end, endpoint);
+        self.1.received(now, flow, end, endpoint);
+    }
+
+    fn acted(&mut self, now: Time, flow: usize, end: End, endpoint: &Endpoint) {
+        self.0.acted(now, flow, end, endpoint);
+        self.1.acted(now, flow, end, endpoint);
+    }
+}
+
+/// A direction of a link.
+#[derive(Clone, Copy)]
+pub struct LinkState<'a> {
+    /// When.
+    pub at: Time,
+    /// Which.
+    pub hop: Hop,
+    pub(crate) chain: &'a Chain<u32>,
+}
+
+impl LinkState<'_> {
+    /// How much waits for it to be free.
+    pub fn waiting(&self) -> Waiting {
+        self.chain.waiting()
+    }
+}
 
 /// A packet at one end of a link.
 #[derive(Clone, Copy, Debug)]

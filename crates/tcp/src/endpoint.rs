@@ -183,6 +183,12 @@ impl Endpoint {
         self.sender.as_ref().map(|sender| sender.rto_us())
     }
 
+    /// Segments and bytes that the sender holds to be on their way; none before the first write.
+    pub fn in_flight(&self) -> Option<(u32, u64)> {
+        let sender = self.sender.as_ref()?;
+        Some((sender.packets_in_flight(), sender.bytes_in_flight()))
+    }
+
     fn sender(&mut self, now: Time) -> &mut Sender {
         self.sender.get_or_insert_with(|| {
             let profile = self.profile.clone();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use kirikae_lab::sim::{self, Options};
+use kirikae_lab::sim::{self, Files, Format, Options};
 
 use super::comparison::Comparison;
 
@@ -20,6 +20,41 @@ pub struct Arguments {
     /// written
     #[arg(long, value_name = "DIRECTORY")]
     output: Option<PathBuf>,
+    /// Directory for packet captures: for each contender of each scenario one at the client and one
+    /// at the server, as tcpdump would make them, without payload
+    #[arg(long, value_name = "DIRECTORY")]
+    pcapng: Option<PathBuf>,
+    /// Directory for a table for each contender of each scenario: the sender's window, round-trip
+    /// time, timeout, segments in flight and more after each ACK
+    #[arg(long, value_name = "DIRECTORY")]
+    trace: Option<PathBuf>,
+    /// How the tables are written
+    #[arg(long, value_name = "FORMAT", default_value = "csv", requires = "trace")]
+    trace_format: TraceFormat,
+    /// Directory for a picture (SVG) for each contender of each scenario: window, queue, latencies and
+    /// algorithm over time
+    #[arg(long, value_name = "DIRECTORY")]
+    plot: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum TraceFormat {
+    Csv,
+    Parquet,
+}
+
+impl Arguments {
+    fn files(&self) -> Files {
+        let format = match self.trace_format {
+            TraceFormat::Csv => Format::Csv,
+            TraceFormat::Parquet => Format::Parquet,
+        };
+        Files {
+            packets: self.pcapng.clone(),
+            trace: self.trace.clone().map(|directory| (directory, format)),
+            plot: self.plot.clone(),
+        }
+    }
 }
 
 /// Runs the comparison.
@@ -27,7 +62,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let comparison = &arguments.comparison;
     let scenarios = comparison.scenarios()?;
     let algorithms = comparison.algorithms()?;
-    let outcome = sim::run(&scenarios, &Options { output: arguments.output.clone(), algorithms })?;
+    let (output, files) = (arguments.output.clone(), arguments.files());
+    let outcome = sim::run(&scenarios, &Options { output, files, algorithms })?;
     comparison.print(&outcome)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,5 +1,10 @@
 //! Every contender of every scenario in virtual time, on all cores.
 
+mod files;
+mod packet_capture;
+mod plot;
+mod series;
+mod trace;
 mod trial;
 
 use std::path::PathBuf;
@@ -12,12 +17,18 @@ use crate::outcome::{Comparison, Outcome};
 use crate::play::Play;
 use crate::records::Records;
 use crate::scenario::{Contender, Scenario};
+use files::Plan;
+
+pub use files::Files;
+pub use trace::Format;
 
 /// How a comparison is simulated.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Directory in which the run makes a directory of its own for its records; none: no records.
     pub output: Option<PathBuf>,
+    /// What is written while it runs.
+    pub files: Files,
     /// Every algorithm that may contend, with its parameters.
     pub algorithms: Vec<Algorithm>,
 }
@@ -38,10 +49,10 @@ impl Contest<'_> {
     }
 }
 
-/// Simulates every contender of every scenario and writes the records.
+/// Simulates every contender of every scenario and writes the records and files asked for.
 ///
 /// # Errors
-/// Records that cannot be written.
+/// Records or files that cannot be written; files that are there already.
 pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> {
     let simulations: Vec<_> = scenarios
         .iter()
@@ -51,9 +62,19 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
         })
         .collect();
     let bar = progress(simulations.len() as u64);
-    let mut simulated = kirikae_sim::run_all(&simulations, |_| bar.inc(1))
-        .map_err(|error| Error::Failed(format!("a scenario that cannot be simulated: {error}")))?
-        .into_iter();
+    let simulated = if options.files.is_none() {
+        kirikae_sim::run_all(&simulations, |_| bar.inc(1))?
+    } else {
+        let plan = Plan::new(&options.files, scenarios)?;
+        let done = |index: usize, watchers, outcome| {
+            plan.close(index, watchers, &outcome)?;
+            bar.inc(1);
+            Ok::<_, Error>(outcome)
+        };
+        let open = |index: usize| plan.open(index, &simulations[index]);
+        kirikae_sim::observe_all(&simulations, open, done)?
+    };
+    let mut simulated = simulated.into_iter();
     bar.finish_and_clear();
 
     let comparisons =

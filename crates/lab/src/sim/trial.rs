@@ -28,8 +28,8 @@ const PATIENCE: Span = Span::from_secs(60);
 /// below are the simulator's.
 const GROUPS: u64 = 6;
 const BURSTS: u64 = 7;
-/// The ports that the records show; a simulated connection has none.
-const PORTS: (u16, u16) = (20_000, 5201);
+/// The ports that the records and captures show; a simulated connection has none.
+pub(super) const PORTS: (u16, u16) = (20_000, 5201);
 
 /// The scenario with one contender and one of its seeds.
 pub(super) fn simulation(

@@ -31,16 +31,21 @@ pub(super) struct Window {
     shift: u8,
 }
 
+impl Profile {
+    /// The power of 2 by which windows are scaled (RFC 7323), so that the largest fits the field.
+    pub fn window_scale(&self) -> u8 {
+        let most = self.receive_window_max.max(self.receive_buffer);
+        if self.window_scaling { (most.ilog2() - 15) as u8 } else { 0 }
+    }
+}
+
 impl Window {
     /// `tcp_select_initial_window`
     pub fn new(profile: &Profile, mss: u32) -> Window {
-        let most = profile.receive_window_max.max(profile.receive_buffer);
-        let (clamp, shift) = match profile.window_scaling {
-            true => (profile.receive_buffer.min(profile.receive_window_max), most.ilog2() - 15),
-            false => (UNSCALED_MAX.min(profile.receive_window_max), 0),
-        };
+        let most = if profile.window_scaling { profile.receive_buffer } else { UNSCALED_MAX };
+        let clamp = most.min(profile.receive_window_max);
         let wnd = (clamp.min(UNSCALED_MAX) / mss).max(1) * mss;
-        Window { wup: FIRST_BYTE, wnd, clamp, ssthresh: wnd, shift: shift as u8 }
+        Window { wup: FIRST_BYTE, wnd, clamp, ssthresh: wnd, shift: profile.window_scale() }
     }
 
     /// Up to where the other end knows to have been ACKed.

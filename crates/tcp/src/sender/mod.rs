@@ -209,6 +209,13 @@ impl Sender {
         fields.packets_out - fields.sacked_out - fields.lost_out + fields.retrans_out
     }
 
+    /// Bytes of the segments on their way.
+    pub fn bytes_in_flight(&self) -> u64 {
+        // Without SACK it is not known which segments have arrived out of order.
+        let arrived = if self.profile.sack { 0 } else { self.socket.fields.sacked_out };
+        self.board.bytes_in_flight().saturating_sub(u64::from(arrived) * u64::from(self.mss))
+    }
+
     fn now_us(&self) -> u64 {
         self.socket.fields.tcp_mstamp
     }

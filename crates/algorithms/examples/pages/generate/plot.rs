@@ -1,17 +1,16 @@
 //! The plot of an algorithm: its window in the scenes of its portrait.
 
-use std::error::Error;
 use std::ops::Range;
 
 use kirikae_algorithms::Algorithm;
 use kirikae_algorithms::portrait::{Event, RTT_US, SCENES, SEGMENTS_PER_S, Scene, play};
-use plotters::coord::Shift;
+use kirikae_plot::{
+    Area, BLUE, CURVE, DOT, Drawn, INK, MARK, ORANGE, PINK, SHADE, TITLE, axes, key_line, key_text,
+    text,
+};
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Drawn = Result<(), Box<dyn Error>>;
 
 /// Seconds and segments.
 type Curve = Vec<(f64, f64)>;
@@ -19,36 +18,21 @@ type Curve = Vec<(f64, f64)>;
 /// A window that doubles fills a queue without end for hours; nothing later is drawn.
 pub const SLOW_START_MAX_S: f64 = 3.0;
 
-/// Twice what a page shows: plotters puts everything on whole pixels.
 const SIZE: (u32, u32) = (1760, 960);
-
-// Nothing is drawn behind the plots; these can be read on white and on black.
-const INK: RGBColor = RGBColor(0x7a, 0x7a, 0x7a);
-const CWND: RGBColor = RGBColor(0x2f, 0x81, 0xe0);
-const HYSTART: RGBColor = RGBColor(0xe0, 0x6c, 0x1f);
-const EVENT: RGBColor = RGBColor(0xd0, 0x45, 0x9a);
-const PATH: RGBAColor = RGBAColor(0x7a, 0x7a, 0x7a, 0.25);
-
-fn text(colour: &RGBColor) -> TextStyle<'_> {
-    ("sans-serif", 26, colour).into_text_style(&SIZE)
-}
 
 /// The plot as SVG.
 pub fn svg(algorithm: Algorithm) -> String {
-    let mut svg = String::new();
-    draw(algorithm, SVGBackend::with_string(&mut svg, SIZE)).expect("a string takes everything");
-    svg
+    kirikae_plot::svg(SIZE, |whole| draw(algorithm, whole))
 }
 
-fn draw(algorithm: Algorithm, backend: SVGBackend) -> Drawn {
-    let whole = backend.into_drawing_area();
+fn draw(algorithm: Algorithm, whole: &Area) -> Drawn {
     let cells = whole.split_evenly((2, 3));
     let with_hystart = algorithm.with("hystart", 1).ok();
     for (cell, scene) in cells.iter().zip(&SCENES) {
         let slow_start = !scene.begin.1;
-        let mut curves = vec![(curve(algorithm, scene), CWND)];
+        let mut curves = vec![(curve(algorithm, scene), BLUE)];
         if slow_start {
-            curves.extend(with_hystart.map(|algorithm| (curve(algorithm, scene), HYSTART)));
+            curves.extend(with_hystart.map(|algorithm| (curve(algorithm, scene), ORANGE)));
         }
         let windows = curves.iter().flat_map(|(curve, _)| curve).map(|(_, cwnd)| *cwnd);
         let highest = windows.chain(path(scene).map(|(_, holds)| holds)).fold(0.0, f64::max);
@@ -61,9 +45,7 @@ fn draw(algorithm: Algorithm, backend: SVGBackend) -> Drawn {
             panel(cell, scene, &curves, cwnd.clone(), cwnd)?;
         }
     }
-    key(&cells[SCENES.len()], with_hystart.is_some())?;
-    whole.present()?;
-    Ok(())
+    key(&cells[SCENES.len()], with_hystart.is_some())
 }
 
 /// The window at the beginning and after each round trip.
@@ -105,7 +87,7 @@ where
     let end_s = curves.iter().map(|(curve, _)| curve[curve.len() - 1].0).fold(0.0, f64::max);
     let scale = if scene.begin.1 { "" } else { ", log scale" };
     let mut chart = ChartBuilder::on(cell)
-        .caption(scene.name, ("sans-serif", 32, &INK))
+        .caption(scene.name, TITLE)
         .margin(14)
         .x_label_area_size(76)
         .y_label_area_size(104)
@@ -114,30 +96,24 @@ where
     let mut until_s = end_s;
     for (round, holds) in path(scene).rev() {
         let corners = [(at_s(round), holds), (until_s, cwnd.start)];
-        chart.draw_series([Rectangle::new(corners, PATH.filled())])?;
+        chart.draw_series([Rectangle::new(corners, SHADE.filled())])?;
         until_s = at_s(round);
     }
-    chart
-        .configure_mesh()
-        .disable_mesh()
+    axes(&mut chart, 6)
         .x_desc("time, s")
         .y_desc(format!("cwnd, segments{scale}"))
-        .x_labels(6)
-        .y_labels(6)
-        .x_label_formatter(&|s| format!("{}", (s * 100.0).round() / 100.0))
         .y_label_formatter(&|cwnd| format!("{}", cwnd.round()))
-        .label_style(text(&INK))
-        .axis_desc_style(text(&INK))
-        .axis_style(INK.stroke_width(2))
         .draw()?;
     for (row, (round, event)) in scene.events.iter().enumerate() {
         // A line does not cross the name of the event before.
         let top = cwnd.end * (1.0 - 0.09 * row as f64);
         let (name, s) = (name(*event), at_s(*round));
-        chart
-            .draw_series([PathElement::new([(s, cwnd.start), (s, top)], EVENT.stroke_width(2))])?;
+        chart.draw_series([PathElement::new(
+            [(s, cwnd.start), (s, top)],
+            PINK.stroke_width(MARK),
+        )])?;
         let (side, dx) = if s < end_s / 2.0 { (HPos::Left, 8) } else { (HPos::Right, -8) };
-        let style = text(&EVENT).pos(Pos::new(side, VPos::Top));
+        let style = text(&PINK).pos(Pos::new(side, VPos::Top));
         chart.draw_series([EmptyElement::at((s, top)) + Text::new(name, (dx, 0), style)])?;
     }
     for (curve, colour) in curves {
@@ -145,9 +121,9 @@ where
         let idle = scene.events.iter().find(|(_, event)| matches!(event, Event::Idle(_)));
         let (before, after) = curve.split_at(idle.map_or(curve.len(), |(round, _)| round + 1));
         for part in [before, after] {
-            chart.draw_series(LineSeries::new(part.to_vec(), colour.stroke_width(4)))?;
+            chart.draw_series(LineSeries::new(part.to_vec(), colour.stroke_width(CURVE)))?;
         }
-        chart.draw_series(curve.iter().map(|at| Circle::new(*at, 5, colour.filled())))?;
+        chart.draw_series(curve.iter().map(|at| Circle::new(*at, DOT, colour.filled())))?;
     }
     Ok(())
 }
@@ -163,18 +139,18 @@ fn name(event: Event) -> String {
 
 /// What the colours are.
 fn key(cell: &Area, with_hystart: bool) -> Drawn {
-    let line = |y, colour: RGBColor| PathElement::new([(60, y), (120, y)], colour.stroke_width(4));
-    let label = |y, label| Text::new(label, (140, y - 13), text(&INK));
-    cell.draw(&line(120, CWND))?;
-    cell.draw(&Circle::new((90, 120), 5, CWND.filled()))?;
+    let line = |y, colour| key_line((60, y), colour);
+    let label = |y, label| key_text((60, y), label, &INK);
+    cell.draw(&line(120, BLUE))?;
+    cell.draw(&Circle::new((90, 120), DOT, BLUE.filled()))?;
     cell.draw(&label(120, "cwnd after a round trip"))?;
-    cell.draw(&Rectangle::new([(60, 160), (120, 200)], PATH.filled()))?;
+    cell.draw(&Rectangle::new([(60, 160), (120, 200)], SHADE.filled()))?;
     cell.draw(&label(180, "what the path holds, without a queue"))?;
-    cell.draw(&PathElement::new([(90, 220), (90, 260)], EVENT.stroke_width(2)))?;
+    cell.draw(&PathElement::new([(90, 220), (90, 260)], PINK.stroke_width(MARK)))?;
     cell.draw(&label(240, "loss, idle time, another RTT"))?;
     if with_hystart {
-        cell.draw(&line(300, HYSTART))?;
-        cell.draw(&Circle::new((90, 300), 5, HYSTART.filled()))?;
+        cell.draw(&line(300, ORANGE))?;
+        cell.draw(&Circle::new((90, 300), DOT, ORANGE.filled()))?;
         cell.draw(&label(300, "the same with hystart=1"))?;
     }
     Ok(())
