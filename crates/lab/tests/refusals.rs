@@ -1,9 +1,10 @@
 //! Every way in which a scenario file can be wrong, and the one message that says so.
 
+mod common;
+
 use std::fs;
 use std::path::Path;
 
-use kirikae_lab::Error;
 use kirikae_lab::scenario::{Contender, Scenario};
 
 const GOOD: &str = r#"title = "A path"
@@ -26,16 +27,9 @@ delay = "100 ms"
 contenders = ["cubic", "kirikae"]
 "#;
 
-/// The message for a good file in which `good` is replaced by `bad`, without the directory.
+/// The message for a good file in which `good` is replaced by `bad`.
 fn refusal(good: &str, bad: &str) -> String {
-    assert_eq!(GOOD.matches(good).count(), 1, "{good:?} names one place");
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("x.toml");
-    fs::write(&file, GOOD.replace(good, bad)).unwrap();
-    let refusal = Scenario::load(&file).expect_err(bad);
-    assert_eq!(Error::from(refusal.clone()).exit_status(), 2);
-    let prefix = format!("{}/", directory.path().display());
-    refusal.to_string().strip_prefix(&prefix).expect("the file is named first").to_owned()
+    common::refusal(GOOD, good, bad, &[])
 }
 
 #[track_caller]
@@ -61,13 +55,14 @@ fn unknown_keys() {
     assert_refused(
         "burst = ",
         "bust = ",
-        "x.toml:4: workload.bust: unknown key; allowed: burst, interval, spacing, count, warmup \
+        "x.toml:4: workload.bust: unknown key; allowed: kind, burst, interval, spacing, count, warmup \
          (did you mean burst?)",
     );
     assert_refused(
         "seed = 1",
         "seed = 1\ncolour = 3",
-        "x.toml:3: colour: unknown key; allowed: title, seed, workload, path, stack, bench, sweep",
+        "x.toml:3: colour: unknown key; allowed: title, seed, workload, path, link, flow, \
+         stack, bench, sim, sweep",
     );
     assert_refused(
         "probability = 0.01",
@@ -201,13 +196,8 @@ fn unknown_elements_and_contenders() {
 /// The message for a scenario whose first element has these lines instead, the first of which is
 /// line 8, with what stands in the file `recording` beside it.
 fn element_refusal(element: &str, recording: &str) -> String {
-    let directory = tempfile::tempdir().unwrap();
-    fs::write(directory.path().join("recording"), recording).unwrap();
-    let file = directory.path().join("x.toml");
     let good = "element = \"loss\"\nprobability = 0.01\n";
-    fs::write(&file, GOOD.replace(good, element)).unwrap();
-    let refusal = Scenario::load(&file).expect_err(element).to_string();
-    refusal.replace(&format!("{}/", directory.path().display()), "")
+    common::refusal(GOOD, good, element, &[("recording", recording)])
 }
 
 #[test]
@@ -335,9 +325,9 @@ fn parts_of_elements() {
 #[test]
 fn wrong_kinds() {
     assert_refused(
-        "[workload]",
-        "[[workload]]",
-        "x.toml:3: workload: found [[workload]]; allowed: [workload] with burst, interval, count",
+        "[bench]",
+        "[[bench]]",
+        "x.toml:17: bench: found [[bench]]; allowed: [bench] with contenders, period",
     );
     assert_refused(
         r#""A path""#,
@@ -384,7 +374,7 @@ fn scenarios_that_ship_are_good_and_name_what_they_are() {
     }
     titles.sort();
     titles.dedup();
-    assert_eq!(titles.len(), 8 + 2 * 12);
+    assert_eq!(titles.len(), 10 + 2 * 12);
 }
 
 #[test]

@@ -7,7 +7,8 @@ use crate::simulation::{End, Hop};
 
 /// Watches a simulation as it runs. What an observer does not listen to costs nothing.
 pub trait Observer {
-    /// A packet enters or leaves a link.
+    /// A packet enters or leaves a link, or is lost in it. Told in order of time; but for losses
+    /// behind an element that holds packets, which may be told when the next packet leaves.
     fn packet(&mut self, _passage: Passage<'_>) {}
 
     /// What waits in a link may have changed. Links are looked at when somebody has to wait for them:

@@ -1,4 +1,5 @@
-//! What RFCs ask of TCP, as scripts of segments in and segments expected out: tests/scripts/.
+//! What RFCs ask of TCP, and what Linux was seen to do, as scripts of segments in and segments expected
+//! out: tests/scripts/.
 
 mod script;
 
@@ -45,8 +46,11 @@ fn every_script_says_what_it_shows() {
     for file in files(&root) {
         let text = fs::read_to_string(&file).expect("a text");
         let folder = file.parent().and_then(Path::file_name).expect("a folder").to_string_lossy();
-        let rfc = folder.strip_prefix("rfc").expect("a folder for each RFC");
-        assert!(text.starts_with(&format!("# RFC {rfc}, section ")), "{}", file.display());
+        let title = match folder.strip_prefix("rfc") {
+            Some(number) => format!("# RFC {number}, section "),
+            None => format!("# {}, ", folder.replace("linux-", "Linux ")),
+        };
+        assert!(text.starts_with(&title), "{} begins otherwise than {title}", file.display());
     }
 }
 

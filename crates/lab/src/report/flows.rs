@@ -90,7 +90,7 @@ fn percent(share: Option<Estimate>) -> String {
 }
 
 /// What was left to do at the end, of all repetitions; of unlimited writes no bytes are counted.
-pub(super) fn notes(summary: &ScenarioSummary) -> String {
+pub(super) fn notes(summary: &ScenarioSummary, repetitions: u32) -> String {
     let mut text = String::new();
     for of_contender in summary.flows.chunk_by(|a, b| a.contender == b.contender) {
         let flows: usize = of_contender.iter().map(|group| group.left_flows).sum();
@@ -99,7 +99,10 @@ pub(super) fn notes(summary: &ScenarioSummary) -> String {
         if flows == 0 {
             continue;
         }
-        text += &format!("{} ended with {flows} flows unfinished", of_contender[0].contender);
+        let all: usize = of_contender.iter().map(|group| group.flows as usize).sum();
+        let all = all * repetitions as usize;
+        let contender = of_contender[0].contender;
+        text += &format!("{contender} ended with something left to do in {flows} of {all} flows");
         if bytes > 0 {
             text += &format!("; {bytes} bytes had been written and not arrived");
         }

@@ -51,7 +51,7 @@ pub fn render(outcome: &Outcome, colour: bool) -> String {
         let Some((path, workload)) = comparison.scenario.timed() else {
             text += &flows::heading(&comparison.scenario);
             text += &flows::table(&summary, colour);
-            text += &flows::notes(&summary);
+            text += &flows::notes(&summary, comparison.scenario.repetitions);
             text.push('\n');
             continue;
         };

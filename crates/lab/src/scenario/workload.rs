@@ -87,7 +87,19 @@ pub(super) const ALLOWED: &str = "[workload] with burst, interval, count";
 pub(super) fn read(field: &Field) -> Result<Vec<Activity>, Refusal> {
     let sections =
         if field.is_list() { field.tables(ALLOWED)? } else { vec![field.section(ALLOWED)?] };
-    sections.iter().map(|section| activity(section, field.is_list())).collect()
+    let activities = sections.iter().map(|section| activity(section, field.is_list()));
+    let activities = activities.collect::<Result<Vec<Activity>, Refusal>>()?;
+    let endless = |activity: &Activity| {
+        activity.workload == Workload::Simulated(kirikae_sim::Workload::Bulk { bytes: None })
+    };
+    if activities.len() > 1
+        && let Some(place) = activities.iter().position(endless)
+    {
+        // A connection is one stream of bytes.
+        let bytes = sections[place].required("bytes", "")?;
+        return Err(bytes.refuse("a size where several share a connection: nothing would follow"));
+    }
+    Ok(activities)
 }
 
 /// What of it the real kernel is not shown, refused.

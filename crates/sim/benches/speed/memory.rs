@@ -34,8 +34,10 @@ fn peak_kb(flows: usize, bursts: u64) -> f64 {
 
 pub fn report() {
     let few = MANY / 100;
-    let idle = (peak_kb(MANY, 0) - peak_kb(few, 0)) * 1024.0 / (MANY - few) as f64;
-    println!("an idle flow takes {idle:.0} bytes");
+    let each =
+        |bursts| (peak_kb(MANY, bursts) - peak_kb(few, bursts)) * 1024.0 / (MANY - few) as f64;
+    println!("an idle flow takes {:.0} bytes", each(0));
+    println!("one that has sent a burst takes {:.0}, with what it takes while it sends", each(1));
     let busy = peak_kb(MANY, 10) / 1024.0;
     println!("{MANY} flows with 10 bursts of 64 KB each take {busy:.0} MiB in all");
 }

@@ -140,9 +140,9 @@ impl Sender {
         self.now_us().saturating_sub(sent.sent_us) < self.rack.rtt_us
     }
 
-    /// The reordering timer goes off.
+    /// The reordering timer goes off. It stays what the timer was for until the next is set, so that
+    /// the timeout runs from when the first segment was sent.
     pub(super) fn reordering_timeout(&mut self, now: Time, out: &mut Vec<Segment>) {
-        self.clear_timer();
         let (in_flight, lost) = (self.packets_in_flight(), self.socket.fields.lost);
         self.rack_detect_loss();
         if self.packets_in_flight() != in_flight {

@@ -15,6 +15,9 @@ pub(super) struct Sent {
     pub lost: bool,
     /// A retransmission of it is in flight.
     pub retransmitted: bool,
+    /// Its first transmission took too long. It is not asked about again, even where what followed is
+    /// taken back: so Linux, which then has to wait for the timeout.
+    pub expired: bool,
     /// It was sent again at some time: its RTT is ambiguous (Karn).
     pub ever_retransmitted: bool,
     /// When it was last sent, microseconds.
@@ -59,8 +62,8 @@ pub(super) struct Scoreboard {
     retransmissions: VecDeque<Retransmission>,
     /// What the receiver has beyond the cumulative ACK: in order, none touching another.
     sacked: Vec<Range<u64>>,
-    /// Each segment below has been SACKed, held for lost or sent again: the oldest that was sent
-    /// only once is at or above it.
+    /// Each segment below has been SACKed, has expired or was sent again: the oldest that was sent
+    /// only once, and may still expire, is at or above it.
     first_transmissions_from: u64,
     /// No segment below it is held for lost and not sent again.
     retransmit_from: u64,
@@ -194,7 +197,6 @@ impl Scoreboard {
     /// No segment is held for lost any more.
     pub fn unmark_lost(&mut self) {
         self.segments.iter_mut().for_each(|sent| sent.lost = false);
-        self.first_transmissions_from = 0;
     }
 
     /// Positions of the transmissions in flight, sent before `latest` was, that have `expired`. It is
@@ -208,16 +210,18 @@ impl Scoreboard {
         self.expired_retransmissions(latest, &mut expired, &mut found);
         let mut all_judged = true;
         let mut index = self.position(self.first_transmissions_from);
-        while let Some(sent) = self.segments.get(index) {
-            if !(sent.sacked || sent.lost || sent.ever_retransmitted) {
-                if (sent.sent_us, sent.end()) >= latest {
-                    break;
-                }
-                if expired(sent) {
-                    found.push(index);
-                } else {
-                    all_judged = false;
-                }
+        while let Some(sent) = self.segments.get_mut(index) {
+            if sent.sacked || sent.expired || sent.ever_retransmitted {
+                // Nothing is to be found out about its first transmission.
+            } else if sent.lost {
+                all_judged = false; // by a timeout, which may be taken back
+            } else if (sent.sent_us, sent.end()) >= latest {
+                break;
+            } else if expired(sent) {
+                sent.expired = true;
+                found.push(index);
+            } else {
+                all_judged = false;
             }
             if all_judged {
                 self.first_transmissions_from = sent.end();
@@ -271,6 +275,7 @@ mod tests {
                 sacked: false,
                 lost: false,
                 retransmitted: false,
+                expired: false,
                 ever_retransmitted: false,
                 sent_us: 1 + n,
                 at_sending: AtSending::default(),

@@ -21,6 +21,8 @@ const TRAIN_RTT_SHIFT: u32 = 9;
 const HOLD_BACK_DIVISOR: u64 = 3;
 /// ... but not where the latest train left more than this ago, nanoseconds.
 const HOLD_BACK_AFTER_NS: u64 = 1_000_000;
+/// ... nor where the next ACK is further ahead than this, microseconds (Linux 6.18).
+const HOLD_BACK_UNTIL_US: u64 = 1_000;
 /// Segments that always leave at once, unpaced.
 const UNPACED: u32 = 10;
 
@@ -116,6 +118,7 @@ impl Sender {
                 sacked: false,
                 lost: false,
                 retransmitted: false,
+                expired: false,
                 ever_retransmitted: false,
                 sent_us,
                 at_sending,
@@ -220,9 +223,10 @@ impl Sender {
         {
             return false;
         }
-        // The next ACK is due a round trip after the oldest segment left: not if that is long.
+        // The next ACK is due a round trip after the oldest segment left: not if that is far off.
         let Some(first) = self.board.first() else { return false };
-        if fields.tcp_mstamp.saturating_sub(first.sent_us) < self.srtt_us() / 2 {
+        let due_us = (first.sent_us + self.srtt_us()).saturating_sub(fields.tcp_mstamp);
+        if due_us > HOLD_BACK_UNTIL_US.min(self.srtt_us() / 2) {
             return false;
         }
         if window < room {

@@ -1,0 +1,42 @@
+//! What the tests read scenarios with.
+#![allow(dead_code, reason = "each test uses some of it")]
+
+use std::fs;
+
+use kirikae_lab::Error;
+use kirikae_lab::outcome::Outcome;
+use kirikae_lab::scenario::{Refusal, Scenario};
+use kirikae_lab::sim::{self, Options};
+
+/// Reads a scenario of this text, beside which there are files with these names and texts.
+pub fn load(text: &str, files: &[(&str, &str)]) -> Result<Vec<Scenario>, Refusal> {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        fs::write(directory.path().join(name), text).unwrap();
+    }
+    let file = directory.path().join("x.toml");
+    fs::write(&file, text).unwrap();
+    Scenario::load(&file).map_err(|refusal| {
+        assert_eq!(Error::from(refusal.clone()).exit_status(), 2);
+        // Without the directory, which is another each time.
+        let found = refusal.found.replace(&format!("{}/", directory.path().display()), "");
+        Refusal {
+            file: refusal.file.strip_prefix(&directory).unwrap().to_owned(),
+            found,
+            ..refusal
+        }
+    })
+}
+
+/// Why the text is refused in which `good`, which names one place, is replaced by `bad`.
+pub fn refusal(text: &str, good: &str, bad: &str, files: &[(&str, &str)]) -> String {
+    assert_eq!(text.matches(good).count(), 1, "{good:?} names one place");
+    load(&text.replace(good, bad), files).expect_err(bad).to_string()
+}
+
+/// What comes of a scenario of this text in virtual time.
+pub fn simulate(text: &str, files: &[(&str, &str)]) -> Outcome {
+    let scenarios = load(text, files).unwrap_or_else(|refusal| panic!("{refusal}"));
+    let algorithms = kirikae_algorithms::Algorithm::all().collect();
+    sim::run(&scenarios, &Options { output: None, algorithms }).unwrap()
+}
