@@ -77,6 +77,7 @@ impl Plot {
 
     /// The picture.
     pub fn svg(self, title: &str, outcome: &Outcome) -> String {
+        let of_several = if outcome.flows.len() > 1 { ", first flow" } else { "" };
         let flow = &outcome.flows[FLOW];
         let mut names = vec![self.algorithm.name()];
         let mut algorithm = Series::new();
@@ -102,7 +103,7 @@ impl Plot {
         let end = outcome.end.as_nanos();
         let thinned = |series: Series| series.thinned(end).into_iter().map(seconds).collect();
         let picture = Picture {
-            title,
+            title: format!("{title}{of_several}"),
             end_s: seconds((end, 0.0)).0,
             cwnd: thinned(self.cwnd),
             ssthresh: thinned(self.ssthresh),
@@ -153,8 +154,8 @@ fn seconds((at, value): Point) -> (f64, f64) {
 }
 
 /// What is drawn.
-struct Picture<'a> {
-    title: &'a str,
+struct Picture {
+    title: String,
     end_s: f64,
     cwnd: Curve,
     ssthresh: Curve,
@@ -167,7 +168,7 @@ struct Picture<'a> {
     names: Vec<&'static str>,
 }
 
-impl Picture<'_> {
+impl Picture {
     fn draw(&self, whole: &Area) -> Drawn {
         let (head, rest) = whole.split_vertically(HEAD);
         let (window, rest) = rest.split_vertically(PANELS[0]);
@@ -199,7 +200,7 @@ impl Picture<'_> {
     /// Title, and what the colours are.
     fn head(&self, head: &Area) -> Drawn {
         let style = TITLE.into_text_style(head);
-        head.draw(&Text::new(self.title, (LEFT, 14), style))?;
+        head.draw(&Text::new(&*self.title, (LEFT, 14), style))?;
         let mut free = LEFT;
         let mut next = |width| {
             let x = free;
