@@ -160,6 +160,17 @@ fn impossible_values() {
 }
 
 #[test]
+fn numbers_of_any_radix() {
+    for one in ["0x1", "0o1", "0b1", "1", "+1", "1.0", "1e0"] {
+        let message = format!(
+            "x.toml:9: path.forward[0].probability: found {one}; allowed: below 1, so that something \
+             is delivered"
+        );
+        assert_refused("0.01", one, &message);
+    }
+}
+
+#[test]
 fn unknown_elements_and_contenders() {
     assert_refused(
         r#""loss""#,

@@ -166,9 +166,7 @@ impl<'a> Section<'a> {
 
     /// `true` or `false`; the latter if left out.
     pub fn flag(&self, key: &str) -> Result<bool, Refusal> {
-        self.optional(key).map_or(Ok(false), |field| {
-            field.value.get_ref().as_bool().ok_or_else(|| field.refuse("true or false"))
-        })
+        self.optional(key).map_or(Ok(false), |field| field.boolean())
     }
 
     /// One of the listed words, as its place in the list; the first if left out.
@@ -251,12 +249,14 @@ impl<'a> Field<'a> {
     }
 
     pub fn number(&self, range: RangeInclusive<f64>, allowed: &str) -> Result<f64, Refusal> {
-        let written = match self.value.get_ref() {
-            DeValue::Float(float) => float.as_str(),
-            DeValue::Integer(integer) => integer.as_str(),
-            _ => return Err(self.refuse(allowed)),
+        let number = match self.value.get_ref() {
+            DeValue::Float(float) => float.as_str().replace('_', "").parse().ok(),
+            DeValue::Integer(integer) => {
+                let digits = integer.as_str().replace('_', "");
+                i64::from_str_radix(&digits, integer.radix()).ok().map(|whole| whole as f64)
+            }
+            _ => None,
         };
-        let number = written.replace('_', "").parse().ok();
         number.filter(|number| range.contains(number)).ok_or_else(|| self.refuse(allowed))
     }
 
