@@ -93,6 +93,9 @@ fn parameters_that_cannot_be_set() {
         ("kk_hyblo.rtt0_us=25000", "kk_hybla"),
         ("kk_hybla.rtt0=25000", "rtt0_us"),
         ("kk_hybla.rtt0_us=0", "1000 to 1000000"),
+        ("kk_hybla.rtt0_us=4294967296", "1000 to 1000000"),
+        ("kk_hybla.rtt0_us=99999999999999999999", "1000 to 1000000"),
+        ("kk_hybla.rtt0_us=", "ALGORITHM.PARAMETER=VALUE"),
         ("kk_scalable.rtt0_us=25000", "allowed: idle_keep"),
     ] {
         let output = kirikae().args(["run", "--set", setting]).output().unwrap();
