@@ -204,6 +204,49 @@ fn unknown_elements_and_contenders() {
     );
 }
 
+#[test]
+fn sweeps() {
+    let with = |sweep: &str| format!("seed = 1\n[sweep]\n{sweep}\n");
+    let swept = |sweep: &str, probability: &str| {
+        let text = GOOD.replace("seed = 1\n", &with(sweep)).replace("0.01", probability);
+        common::load(&text, &[]).unwrap_err().to_string()
+    };
+    assert_eq!(
+        swept("loss = [0, 0.1]\nrate = [1]", "\"$lss\""),
+        "x.toml:12: path.forward[0].probability: found \"$lss\"; allowed: a value, or a name of \
+         [sweep], which has no lss but loss, rate (did you mean loss?)"
+    );
+    assert_refused(
+        "0.01",
+        "\"$loss\"",
+        "x.toml:9: path.forward[0].probability: found \"$loss\"; allowed: a value, or a name of \
+         [sweep], which has no loss",
+    );
+    assert_eq!(
+        swept("loss = [0, 0.1]\nrate = [1]", "\"$loss\""),
+        "x.toml:5: sweep.rate: found [1]; allowed: names that stand for a value somewhere, as \
+         \"$rate\""
+    );
+    assert_eq!(
+        swept("loss = 0.1", "\"$loss\""),
+        "x.toml:4: sweep.loss: found 0.1; allowed: names, each with the list of its values, such as \
+         loss = [0, 0.01]"
+    );
+}
+
+#[test]
+fn the_longest_name_is_meant_in_titles() {
+    let text = GOOD
+        .replace("A path", "$loss, $loss-back, $5: $lossy")
+        .replace("seed = 1\n", "seed = 1\n[sweep]\nloss = [0.1]\nloss-back = [\"$loss ms\"]\n")
+        .replace("0.01", "\"$loss\"")
+        .replace("\"100 ms\"", "\"$loss-back\"");
+    let bad = common::load(&text, &[]).unwrap_err();
+    assert_eq!(bad.key.as_deref(), Some("sweep.loss-back[0]"), "a value is no name: {bad}");
+    let good = text.replace("$loss ms", "9 ms");
+    assert_eq!(common::load(&good, &[]).unwrap()[0].title, "0.1, 9 ms, $5: 0.1y");
+}
+
 /// The message for a scenario whose first element has these lines instead, the first of which is
 /// line 8, with what stands in the file `recording` beside it.
 fn element_refusal(element: &str, recording: &str) -> String {

@@ -292,6 +292,17 @@ impl<'a> Field<'a> {
         Ok(Section { source, bindings: self.bindings, name, span, table })
     }
 
+    /// Every text in it.
+    pub fn texts(self) -> Vec<Field<'a>> {
+        if let Ok(section) = self.section("") {
+            section.entries().flat_map(|(_, field)| field.texts()).collect()
+        } else if let Ok(list) = self.list("") {
+            list.into_iter().flat_map(Field::texts).collect()
+        } else {
+            Vec::from_iter(self.text("").is_ok().then_some(self))
+        }
+    }
+
     /// Whether it is a list, such as `[[workload]]`.
     pub fn is_list(&self) -> bool {
         self.value.get_ref().as_array().is_some()
@@ -320,7 +331,7 @@ impl<'a> Field<'a> {
 }
 
 /// The listed word that was probably meant, as an addition to a message.
-fn nearest(written: &str, words: &[&str]) -> String {
+pub(super) fn nearest(written: &str, words: &[&str]) -> String {
     words
         .iter()
         .map(|word| (strsim::damerau_levenshtein(written, word), word))
