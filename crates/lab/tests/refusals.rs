@@ -442,13 +442,38 @@ fn stacks() {
     );
     refused("sack = 1", "x.toml:4: stack.sack: found 1; allowed: true or false");
     refused(
-        "initial_window = 0",
-        "x.toml:4: stack.initial_window: found 0; allowed: a whole number from 1 to 1000",
+        "initial-window = 0",
+        "x.toml:4: stack.initial-window: found 0; allowed: a whole number from 1 to 1000",
     );
     refused(
-        "rto_min = \"200\"",
-        &format!("x.toml:4: stack.rto_min: found \"200\"; allowed: {TIMES}"),
+        "rto-min = \"200\"",
+        &format!("x.toml:4: stack.rto-min: found \"200\"; allowed: {TIMES}"),
     );
+    refused(
+        "rto-min = \"2 s\"\nrto-max = \"1 s\"",
+        "x.toml:4: stack.rto-min: found \"2 s\"; allowed: at most rto-max, 1.000000000 s",
+    );
+    refused(
+        "delayed-ack-max = \"30 ms\"",
+        "x.toml:4: stack.delayed-ack-max: found \"30 ms\"; allowed: at least delayed-ack-min, \
+         0.040000000 s",
+    );
+    for key in ["receive-buffer", "receive-window-max"] {
+        refused(
+            &format!("{key} = \"1499 B\""),
+            &format!("x.toml:4: stack.{key}: found \"1499 B\"; allowed: at least 1500 B: a full packet"),
+        );
+    }
+    let without_sack = |profile: &str, message: &str| {
+        let stack = format!("profile = \"{profile}\"\nsack = false");
+        refused(&stack, message);
+        let duplicates = with(&format!("{stack}\nloss-detection = \"duplicates\""));
+        assert!(common::load(&GOOD.replace("seed = 1", &duplicates), &[]).is_ok());
+    };
+    let allowed = "true where loss-detection is rack or fack; duplicates goes without";
+    let message = format!("x.toml:5: stack.sack: found false; allowed: {allowed}");
+    without_sack("linux-6", &message);
+    without_sack("linux-2.6.33", &message);
     assert!(
         refusal("seed = 1", &with("rack = true"))
             .starts_with("x.toml:4: stack.rack: unknown key; allowed: profile, sack, ")
