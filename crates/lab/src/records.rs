@@ -86,8 +86,8 @@ impl Records {
         let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
         let directory = parent.join(format!("{name}-{now}"));
         let making = || format!("making {}", directory.display());
-        fs::create_dir_all(parent).during(making)?;
-        fs::create_dir(&directory).during(making)?;
+        fs::create_dir_all(parent).of_directory(making)?;
+        fs::create_dir(&directory).of_directory(making)?;
         Ok(Records { directory })
     }
 

@@ -74,16 +74,19 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
         let Contest { scenario, contender, seed } = contests[index];
         trial::simulation(scenario, contender, seed, &options.algorithms)
     };
+    // What cannot be written is told before anything is simulated.
+    let plan = Plan::new(&options.files, scenarios)?;
+    let output = options.output.as_deref();
+    let records = output.map(|output| Records::create(output, scenarios)).transpose()?;
     let bar = progress(contests.len() as u64);
     let result = |index: usize, outcome: kirikae_sim::Outcome| {
         bar.inc(1);
-        Ok::<_, Error>(contests[index].result(&outcome, options.output.is_some()))
+        Ok::<_, Error>(contests[index].result(&outcome, records.is_some()))
     };
     let results = if options.files.is_none() {
         let done = |index, (), outcome| result(index, outcome);
         kirikae_sim::observe_all(contests.len(), simulation, |_, _| Ok(()), done)?
     } else {
-        let plan = Plan::new(&options.files, scenarios)?;
         let open = |index, simulation: &_| plan.open(index, simulation);
         let done = |index, watchers, outcome| {
             plan.close(index, watchers, &outcome)?;
@@ -100,13 +103,12 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
         let performances = performances.into_iter().flatten().collect();
         Comparison { scenario: scenario.clone(), performances, plays }
     });
-    let mut outcome =
-        Outcome { comparisons: comparisons.collect(), interrupted: false, records: None };
-    if let Some(output) = &options.output {
-        let records = Records::create(output, scenarios)?;
-        outcome.records = Some(records.directory().to_owned());
-        records.write(&outcome, &options.algorithms)?;
-    }
+    let outcome = Outcome {
+        comparisons: comparisons.collect(),
+        interrupted: false,
+        records: records.as_ref().map(|records| records.directory().to_owned()),
+    };
+    records.map_or(Ok(()), |records| records.write(&outcome, &options.algorithms))?;
     Ok(outcome)
 }
 
