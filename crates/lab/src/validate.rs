@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, While};
 use crate::outcome::{Burst, Outcome, Performance};
+use crate::records::Clock;
 use crate::scenario::Scenario;
 use crate::statistics::{Estimate, mean, quantile, ratio_of_means};
 
@@ -111,19 +112,21 @@ pub fn latencies(outcome: &Outcome) -> Side {
     side
 }
 
-/// The latencies that an earlier `kirikae bench` recorded in a directory.
+/// The latencies that an earlier `kirikae bench` recorded in a directory, of these scenarios and
+/// others.
 ///
 /// # Errors
-/// A directory without such records.
+/// A directory without such records, or with those of the simulator.
 pub fn recorded(directory: &Path) -> Result<Side, Error> {
     let mut side = recorded_paths(directory)?;
     let path = directory.join("bursts.jsonl");
     let reading = || format!("reading {}", path.display());
-    for (place, line) in BufReader::new(File::open(&path).during(reading)?).lines().enumerate() {
+    let lines = BufReader::new(File::open(&path).of_directory(reading)?).lines();
+    for (place, line) in (1..).zip(lines) {
         let line: RecordedBurst =
-            serde_json::from_str(&line.during(reading)?).map_err(|error| {
-                let (path, line) = (path.display(), place + 1);
-                Error::Failed(format!("{path}:{line}: no burst's record ({error})"))
+            serde_json::from_str(&line.of_directory(reading)?).map_err(|error| {
+                let path = path.display();
+                Error::Directory(format!("{path}:{place}: no burst's record ({error})"))
             })?;
         if let Some(delivery) = line.burst.delivery.filter(|_| !line.burst.warmup) {
             let latencies = side.entry((line.scenario, line.contender)).or_default();
@@ -141,30 +144,45 @@ struct RecordedBurst {
     burst: Burst,
 }
 
+/// `run.json`, as far as it matters here.
+#[derive(Deserialize)]
+struct RecordedRun {
+    /// Missing where only the bench wrote records.
+    #[serde(default)]
+    clock: Clock,
+    comparisons: Vec<RecordedComparison>,
+}
+
+#[derive(Deserialize)]
+struct RecordedComparison {
+    scenario: RecordedScenario,
+    paths: Vec<RecordedPath>,
+}
+
+#[derive(Deserialize)]
+struct RecordedScenario {
+    title: String,
+}
+
+#[derive(Deserialize)]
+struct RecordedPath {
+    contender: String,
+    held: bool,
+}
+
 /// Which paths a recorded run had, and whether they held; no latencies yet.
 fn recorded_paths(directory: &Path) -> Result<Side, Error> {
-    #[derive(Deserialize)]
-    struct Run {
-        comparisons: Vec<RecordedComparison>,
-    }
-    #[derive(Deserialize)]
-    struct RecordedComparison {
-        scenario: Title,
-        paths: Vec<RecordedPath>,
-    }
-    #[derive(Deserialize)]
-    struct Title {
-        title: String,
-    }
-    #[derive(Deserialize)]
-    struct RecordedPath {
-        contender: String,
-        held: bool,
-    }
     let path = directory.join("run.json");
-    let file = File::open(&path).during(|| format!("reading {}", path.display()))?;
-    let run: Run = serde_json::from_reader(BufReader::new(file))
-        .map_err(|error| Error::Failed(format!("{}: no run's record ({error})", path.display())))?;
+    let file = File::open(&path).of_directory(|| format!("reading {}", path.display()))?;
+    let run: RecordedRun = serde_json::from_reader(BufReader::new(file)).map_err(|error| {
+        Error::Directory(format!("{}: no run's record ({error})", path.display()))
+    })?;
+    if run.clock == Clock::Virtual {
+        return Err(Error::Directory(format!(
+            "{}: clock: found virtual; allowed: real, as in the records of kirikae bench",
+            path.display()
+        )));
+    }
     let paths = run.comparisons.into_iter().flat_map(|comparison| {
         let title = comparison.scenario.title;
         comparison.paths.into_iter().map(move |path| {

@@ -7,7 +7,7 @@ mod series;
 mod trace;
 mod trial;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use kirikae_algorithms::Algorithm;
@@ -15,7 +15,7 @@ use kirikae_algorithms::Algorithm;
 use crate::error::Error;
 use crate::outcome::{Comparison, Outcome, Performance};
 use crate::play::Play;
-use crate::records::Records;
+use crate::records::{Clock, Records};
 use crate::scenario::{Contender, Scenario};
 use files::Plan;
 
@@ -76,8 +76,8 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
     };
     // What cannot be written is told before anything is simulated.
     let plan = Plan::new(&options.files, scenarios)?;
-    let output = options.output.as_deref();
-    let records = output.map(|output| Records::create(output, scenarios)).transpose()?;
+    let create = |output: &Path| Records::create(output, scenarios, Clock::Virtual);
+    let records = options.output.as_deref().map(create).transpose()?;
     let bar = progress(contests.len() as u64);
     let result = |index: usize, outcome: kirikae_sim::Outcome| {
         bar.inc(1);
