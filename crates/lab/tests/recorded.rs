@@ -56,7 +56,7 @@ fn what_is_not_of_the_kernel_is_refused() {
     let directory = directory.path();
     let scenarios = common::load(SCENARIO, &[]).unwrap();
     let refused = |what: &str| {
-        let error = validate::recorded(directory).unwrap_err();
+        let error = validate::recorded(directory, &scenarios).unwrap_err();
         assert!(matches!(error, Error::Directory(_)) && error.exit_status() == 2, "{error}");
         assert!(error.to_string().contains(what), "{error}");
     };
@@ -68,10 +68,32 @@ fn what_is_not_of_the_kernel_is_refused() {
     // Without a clock: the bench's, from when the simulator wrote none.
     for clock in [Some("real"), None] {
         record(directory, &scenarios, clock);
-        let side = validate::recorded(directory).unwrap();
+        let side = validate::recorded(directory, &scenarios).unwrap();
         let seconds = side.values().map(|latencies| latencies.seconds.len());
         assert_eq!(seconds.collect::<Vec<_>>(), [5, 5]);
     }
     fs::write(directory.join("bursts.jsonl"), "{}\n").unwrap();
     refused("bursts.jsonl:1: no burst's record (");
+}
+
+#[test]
+fn records_of_another_scenario_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let scenarios = common::load(SCENARIO, &[]).unwrap();
+    record(directory, &scenarios, None);
+    for (good, bad, difference) in [
+        ("seed = 1", "seed = 2", "seed was 1 and is 2"),
+        ("0.01", "0.03", "links[0].path.forward[0].probability was 0.01 and is 0.03"),
+        ("count = 5", "count = 6", "flows[0].activities[0].bursts.count was 5 and is 6"),
+    ] {
+        let asked = common::load(&SCENARIO.replace(good, bad), &[]).unwrap();
+        let error = validate::recorded(directory, &asked).unwrap_err();
+        assert_eq!(error.exit_status(), 2);
+        let message = format!("\"A path\" was recorded of another scenario: {difference}");
+        assert!(error.to_string().ends_with(&message), "{error}");
+    }
+    // What is asked of another does not matter.
+    let asked = common::load(&SCENARIO.replace("A path", "Another path"), &[]).unwrap();
+    assert_eq!(validate::recorded(directory, &asked).unwrap().len(), 2);
 }
