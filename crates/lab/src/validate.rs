@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, While};
 use crate::outcome::{Burst, Outcome, Performance};
 use crate::records::Clock;
+use crate::report::estimate;
 use crate::scenario::Scenario;
 use crate::statistics::{Estimate, mean, quantile, ratio_of_means};
 
@@ -45,8 +46,20 @@ pub struct Cell {
     pub contender: String,
     /// Bursts that arrived on both sides.
     pub n: usize,
+    /// Bursts that should have arrived on the kernel and did not, or were not measured.
+    pub kernel_missing: usize,
+    /// The same of the simulator.
+    pub simulated_missing: usize,
     /// Whether the emulated path was the one described; otherwise the cell says nothing.
     pub held: bool,
+    /// None where no burst arrived on both sides.
+    #[serde(flatten)]
+    pub figures: Option<Figures>,
+}
+
+/// The latencies of bursts that arrived on both sides.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figures {
     /// Mean latency on the kernel, in seconds.
     pub kernel_mean_s: Estimate,
     /// Mean latency in the simulator, in seconds.
@@ -61,7 +74,27 @@ pub struct Cell {
     pub simulated_p95_s: f64,
 }
 
-impl Cell {
+impl Figures {
+    /// Of latencies in the simulator and on the kernel, by burst.
+    fn new(pairs: &[(f64, f64)]) -> Option<Figures> {
+        let (of_simulator, of_kernel): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+        let (simulated_mean_s, kernel_mean_s) = (mean(&of_simulator)?, mean(&of_kernel)?);
+        let quantiles = |mut latencies: Vec<f64>| {
+            latencies.sort_by(f64::total_cmp);
+            Some((quantile(&latencies, 0.50)?, quantile(&latencies, 0.95)?))
+        };
+        let (simulated_p50_s, simulated_p95_s) = quantiles(of_simulator)?;
+        let (kernel_p50_s, kernel_p95_s) = quantiles(of_kernel)?;
+        Some(Figures {
+            kernel_mean_s,
+            simulated_mean_s,
+            mean_ratio: ratio_of_means(pairs)?,
+            p50_ratio: simulated_p50_s / kernel_p50_s,
+            kernel_p95_s,
+            simulated_p95_s,
+        })
+    }
+
     /// Whether the mean is within [`MEAN_WITHIN`] of the kernel's.
     pub fn mean_agrees(&self) -> bool {
         (self.mean_ratio.value - 1.0).abs() <= MEAN_WITHIN
@@ -72,14 +105,39 @@ impl Cell {
         (self.p95_ratio() - 1.0).abs() <= P95_WITHIN
     }
 
-    /// Whether both are, and the kernel's side can be believed.
-    pub fn agrees(&self) -> bool {
-        self.held && self.mean_agrees() && self.p95_agrees()
-    }
-
     /// Simulated 95th percentile over the kernel's.
     pub fn p95_ratio(&self) -> f64 {
         self.simulated_p95_s / self.kernel_p95_s
+    }
+}
+
+/// Fewest bursts on both sides that say anything.
+const FEWEST: usize = 2;
+
+impl Cell {
+    /// Whether mean and 95th percentile do, and there is nothing else to say.
+    pub fn agrees(&self) -> bool {
+        self.reservations().is_empty()
+    }
+
+    /// Why it does not agree, in a few words each.
+    fn reservations(&self) -> Vec<String> {
+        let mut reservations = Vec::new();
+        let mut unless = |good: bool, what: &str| {
+            if !good {
+                reservations.push(what.to_owned());
+            }
+        };
+        if let Some(figures) = &self.figures {
+            unless(figures.mean_agrees(), "mean");
+            unless(figures.p95_agrees(), "p95");
+            unless(self.held, "path not held");
+        }
+        unless(self.n >= FEWEST, "too few");
+        for (missing, side) in [(self.kernel_missing, "kernel"), (self.simulated_missing, "simulator")] {
+            unless(missing == 0, &format!("{missing} missing from the {side}"));
+        }
+        reservations
     }
 }
 
@@ -239,37 +297,35 @@ fn recorded_paths(directory: &Path, scenarios: &[Scenario]) -> Result<Side, Erro
     Ok(paths.collect())
 }
 
-/// Every contender of every scenario that ran on both sides, in alphabetical order.
-pub fn cells(kernel: &Side, simulated: &Side) -> Vec<Cell> {
-    let cell = |((scenario, contender), measured): (&(String, String), &Latencies)| {
-        let other = simulated.get(&(scenario.clone(), contender.clone()))?;
-        let pairs: Vec<(f64, f64)> = measured
-            .seconds
-            .iter()
-            .filter_map(|(index, kernel_s)| Some((*other.seconds.get(index)?, *kernel_s)))
-            .collect();
-        let (of_simulator, of_kernel): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
-        let (simulated_mean_s, kernel_mean_s) = (mean(&of_simulator)?, mean(&of_kernel)?);
-        let quantiles = |mut latencies: Vec<f64>| {
-            latencies.sort_by(f64::total_cmp);
-            Some((quantile(&latencies, 0.50)?, quantile(&latencies, 0.95)?))
-        };
-        let (simulated_p50_s, simulated_p95_s) = quantiles(of_simulator)?;
-        let (kernel_p50_s, kernel_p95_s) = quantiles(of_kernel)?;
-        Some(Cell {
-            scenario: scenario.clone(),
-            contender: contender.clone(),
-            n: pairs.len(),
-            held: measured.held,
-            kernel_mean_s,
-            simulated_mean_s,
-            mean_ratio: ratio_of_means(&pairs)?,
-            p50_ratio: simulated_p50_s / kernel_p50_s,
-            kernel_p95_s,
-            simulated_p95_s,
-        })
-    };
-    kernel.iter().filter_map(cell).collect()
+/// Every contender of every scenario that was asked for, in that order.
+pub fn cells(scenarios: &[Scenario], kernel: &Side, simulated: &Side) -> Vec<Cell> {
+    let asked = scenarios.iter().flat_map(|scenario| {
+        scenario.contenders.iter().map(move |contender| (scenario, contender.name()))
+    });
+    asked.map(|(scenario, contender)| cell(scenario, contender, kernel, simulated)).collect()
+}
+
+fn cell(scenario: &Scenario, contender: &str, kernel: &Side, simulated: &Side) -> Cell {
+    let nothing = Latencies::default();
+    let key = (scenario.title.clone(), contender.to_owned());
+    let [kernel, simulated] = [kernel, simulated].map(|side| side.get(&key).unwrap_or(&nothing));
+    let pairs: Vec<(f64, f64)> = kernel
+        .seconds
+        .iter()
+        .filter_map(|(index, kernel_s)| Some((*simulated.seconds.get(index)?, *kernel_s)))
+        .collect();
+    let expected = scenario.timed().map_or(0, |(_, workload)| workload.count() as usize);
+    let missing = |side: &Latencies| expected.saturating_sub(side.seconds.len());
+    let (scenario, contender) = key;
+    Cell {
+        scenario,
+        contender,
+        n: pairs.len(),
+        kernel_missing: missing(kernel),
+        simulated_missing: missing(simulated),
+        held: kernel.held,
+        figures: Figures::new(&pairs),
+    }
 }
 
 /// Whether enough of the cells agree.
@@ -315,25 +371,20 @@ fn table(cells: &[Cell]) -> Table {
         "",
     ]);
     for cell in cells {
-        let marks = [
-            (cell.mean_agrees(), "mean"),
-            (cell.p95_agrees(), "p95"),
-            (cell.held, "path not held"),
-        ];
-        let marks = marks.iter().filter(|(agrees, _)| !agrees).map(|(_, what)| *what);
+        let figures = cell.figures.as_ref();
+        let seconds = |of: fn(&Figures) -> f64| {
+            figures.map_or("-".into(), |figures| format!("{:.3}", of(figures)))
+        };
         table.add_row([
             cell.contender.clone(),
             cell.n.to_string(),
-            format!("{:.3}", cell.kernel_mean_s.value),
-            format!("{:.3}", cell.simulated_mean_s.value),
-            match cell.mean_ratio.half_width {
-                Some(half) => format!("{:.3} ± {half:.3}", cell.mean_ratio.value),
-                None => format!("{:.3}", cell.mean_ratio.value),
-            },
-            format!("{:.3}", cell.kernel_p95_s),
-            format!("{:.3}", cell.simulated_p95_s),
-            format!("{:.3}", cell.p95_ratio()),
-            marks.collect::<Vec<_>>().join(", "),
+            seconds(|figures| figures.kernel_mean_s.value),
+            seconds(|figures| figures.simulated_mean_s.value),
+            estimate(figures.map(|figures| figures.mean_ratio), 3),
+            seconds(|figures| figures.kernel_p95_s),
+            seconds(|figures| figures.simulated_p95_s),
+            seconds(Figures::p95_ratio),
+            cell.reservations().join(", "),
         ]);
     }
     for column in table.column_iter_mut().skip(1) {
@@ -347,32 +398,66 @@ fn table(cells: &[Cell]) -> Table {
 mod tests {
     use super::*;
 
-    fn latencies(bursts: &[f64]) -> Side {
+    const SCENARIO: &str = r#"title = "a path"
+        seed = 1
+        workload = { burst = "64 KiB", interval = "2 s", count = 40 }
+        [path]
+        forward = [{ element = "delay", delay = "1 s" }]
+        backward = [{ element = "delay", delay = "1 s" }]
+        [bench]
+        contenders = ["cubic"]"#;
+
+    fn side(bursts: &[f64]) -> Side {
         let seconds = (1..).zip(bursts.iter().copied()).collect();
         Side::from([(("a path".into(), "cubic".into()), Latencies { held: true, seconds })])
     }
 
-    #[test]
-    fn cells_agree_or_do_not() {
-        let kernel = latencies(&[0.5; 40]);
-        let near = &cells(&kernel, &latencies(&[0.52; 40]))[0];
-        assert!((near.mean_ratio.value - 1.04).abs() < 1e-9 && near.agrees());
-        let far = &cells(&kernel, &latencies(&[0.53; 40]))[0];
-        assert!(!far.mean_agrees() && far.p95_agrees() && !far.agrees());
-        let mut tail = [0.5; 40];
-        tail[..4].fill(0.56);
-        let tailed = &cells(&kernel, &latencies(&tail))[0];
-        assert!(tailed.mean_agrees() && !tailed.p95_agrees());
-        assert!(enough_agree(std::slice::from_ref(near)));
-        assert!(!enough_agree(std::slice::from_ref(far)) && !enough_agree(&[]));
+    /// The only cell of the scenario, of which so many bursts are asked for.
+    fn only(count: usize, kernel: &Side, simulated: &Side) -> Cell {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("x.toml");
+        std::fs::write(&file, SCENARIO.replace("40", &count.to_string())).unwrap();
+        let [cell] = &cells(&Scenario::load(&file).unwrap(), kernel, simulated)[..] else {
+            panic!("one scenario with one contender")
+        };
+        cell.clone()
     }
 
     #[test]
-    fn bursts_are_paired_by_number() {
-        let kernel = latencies(&[0.1, 0.2, 0.3]);
-        let mut simulated = latencies(&[0.1, 0.2]);
+    fn cells_agree_or_do_not() {
+        let kernel = side(&[0.5; 40]);
+        let near = only(40, &kernel, &side(&[0.52; 40]));
+        let ratio = near.figures.as_ref().unwrap().mean_ratio;
+        assert!((ratio.value - 1.04).abs() < 1e-9 && near.agrees());
+        let far = only(40, &kernel, &side(&[0.53; 40]));
+        assert_eq!(far.reservations(), ["mean"]);
+        let mut tail = [0.5; 40];
+        tail[..4].fill(0.56);
+        assert_eq!(only(40, &kernel, &side(&tail)).reservations(), ["p95"]);
+        let mut unheld = kernel.clone();
+        unheld.values_mut().next().unwrap().held = false;
+        assert_eq!(only(40, &unheld, &kernel).reservations(), ["path not held"]);
+        assert!(enough_agree(std::slice::from_ref(&near)));
+        assert!(!enough_agree(&[far]) && !enough_agree(&[]));
+    }
+
+    #[test]
+    fn what_is_missing_is_told() {
+        // Number 3 on the kernel alone, number 9 in the simulator alone.
+        let kernel = side(&[0.1, 0.2, 0.3]);
+        let mut simulated = side(&[0.1, 0.2]);
         simulated.values_mut().next().unwrap().seconds.insert(9, 7.0);
-        let cell = &cells(&kernel, &simulated)[0];
-        assert_eq!((cell.n, cell.mean_ratio.value), (2, 1.0));
+        let cell = only(4, &kernel, &simulated);
+        assert_eq!((cell.n, cell.figures.as_ref().unwrap().mean_ratio.value), (2, 1.0));
+        let missing = ["1 missing from the kernel", "1 missing from the simulator"];
+        assert_eq!(cell.reservations(), missing);
+        assert!(render(&[cell]).contains(&missing.join(", ")));
+
+        let absent = only(3, &Side::new(), &kernel);
+        assert_eq!(absent.reservations(), ["too few", "3 missing from the kernel"]);
+        assert!(render(std::slice::from_ref(&absent)).contains("0 of 1 cells agree"));
+        let cell = serde_json::to_value(&absent).unwrap();
+        assert_eq!((&cell["n"], &cell["kernel_missing"]), (&0.into(), &3.into()));
+        assert_eq!(only(1, &side(&[0.1]), &side(&[0.1])).reservations(), ["too few"]);
     }
 }

@@ -54,7 +54,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let emulated: Vec<Scenario> = scenarios.iter().map(validate::as_emulated).collect();
     let options = sim::Options { output: None, files: sim::Files::default(), algorithms };
     let simulated = sim::run(&emulated, &options)?;
-    let cells = validate::cells(&kernel, &validate::latencies(&simulated));
+    let cells = validate::cells(&scenarios, &kernel, &validate::latencies(&simulated));
     let mut out = io::stdout().lock();
     if comparison.json {
         serde_json::to_writer_pretty(&mut out, &cells)?;

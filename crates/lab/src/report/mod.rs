@@ -175,7 +175,7 @@ fn cells(contender: &ContenderSummary) -> [String; COLUMNS.len()] {
     ]
 }
 
-fn estimate(estimate: Option<Estimate>, digits: usize) -> String {
+pub(crate) fn estimate(estimate: Option<Estimate>, digits: usize) -> String {
     match estimate {
         None => "-".into(),
         Some(Estimate { value, half_width: None }) => format!("{value:.digits$}"),
