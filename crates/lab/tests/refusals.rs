@@ -235,6 +235,32 @@ fn sweeps() {
 }
 
 #[test]
+fn titles_that_are_not_their_own() {
+    const OWN: &str = "a title that no other scenario has; that of a sweep names what tells its \
+                       scenarios apart, such as \"Loss $loss\"";
+    let swept = |title: &str| {
+        let text = GOOD.replace("A path", title).replace("0.01", "\"$loss\"");
+        common::load(&format!("{text}[sweep]\nloss = [0, 0.1]\n"), &[])
+    };
+    assert_eq!(
+        swept("A path").unwrap_err().to_string(),
+        format!("x.toml:1: title: found \"A path\"; allowed: {OWN}")
+    );
+    assert_eq!(swept("A path, loss $loss").unwrap().len(), 2);
+
+    let directory = tempfile::tempdir().unwrap();
+    let files = ["one.toml", "other.toml"].map(|name| directory.path().join(name));
+    let write = |place: usize, text: &str| fs::write(&files[place], text).unwrap();
+    write(0, GOOD);
+    write(1, &format!("# The same\n{GOOD}"));
+    let refusal = Scenario::load_all(&files).unwrap_err();
+    let place = (refusal.file.clone(), refusal.line, refusal.key.as_deref());
+    assert_eq!(place, (files[1].clone(), Some(2), Some("title")));
+    write(1, &GOOD.replace("A path", "Another path"));
+    assert_eq!(Scenario::load_all(&files).unwrap().len(), 2);
+}
+
+#[test]
 fn the_longest_name_is_meant_in_titles() {
     let text = GOOD
         .replace("A path", "$loss, $loss-back, $5: $lossy")

@@ -32,11 +32,7 @@ fn setting(text: &str) -> Result<Setting, String> {
 impl Comparison {
     /// The scenarios, read and validated.
     pub fn scenarios(&self) -> Result<Vec<Scenario>, kirikae_lab::Error> {
-        let mut scenarios = Vec::new();
-        for file in &self.scenarios {
-            scenarios.extend(Scenario::load(file)?);
-        }
-        Ok(scenarios)
+        Ok(Scenario::load_all(&self.scenarios)?)
     }
 
     /// Every algorithm, with what was set.

@@ -14,6 +14,7 @@ pub(crate) mod stack;
 mod sweep;
 mod workload;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -21,8 +22,6 @@ use kirikae_agent::Period;
 use kirikae_path::{PathSpec, Span};
 use kirikae_tcp::Profile;
 use serde::{Serialize, Serializer};
-use toml::Spanned;
-use toml::de::DeTable;
 
 pub use contender::Contender;
 pub use network::{FlowGroup, Link};
@@ -69,18 +68,36 @@ impl Scenario {
     /// # Errors
     /// The first thing wrong with it, with file, line, key and what is allowed.
     pub fn load(file: &Path) -> Result<Vec<Scenario>, Refusal> {
-        let source = Source::read(file)?;
-        let table = source.root()?;
-        let sweep = sweep::read(&Section::root(&source, &table, &[]))?;
-        sweep.iter().map(|bindings| Scenario::read(&source, &table, bindings)).collect()
+        Scenario::load_all([file])
     }
 
-    fn read(
-        source: &Source,
-        table: &Spanned<DeTable>,
-        bindings: &[Binding],
-    ) -> Result<Scenario, Refusal> {
-        let root = Section::root(source, table, bindings);
+    /// Reads and validates the scenarios of several files, each of which has a title of its own.
+    ///
+    /// # Errors
+    /// As of one file.
+    pub fn load_all(
+        files: impl IntoIterator<Item = impl AsRef<Path>>,
+    ) -> Result<Vec<Scenario>, Refusal> {
+        const OWN_TITLE: &str = "a title that no other scenario has; that of a sweep names what tells \
+                                 its scenarios apart, such as \"Loss $loss\"";
+        let mut scenarios = Vec::new();
+        let mut titles = BTreeSet::new();
+        for file in files {
+            let source = Source::read(file.as_ref())?;
+            let table = source.root()?;
+            for bindings in sweep::read(&Section::root(&source, &table, &[]))? {
+                let root = Section::root(&source, &table, &bindings);
+                let scenario = Scenario::read(&root, &source, &bindings)?;
+                if !titles.insert(scenario.title.clone()) {
+                    return Err(root.required("title", "")?.refuse(OWN_TITLE));
+                }
+                scenarios.push(scenario);
+            }
+        }
+        Ok(scenarios)
+    }
+
+    fn read(root: &Section, source: &Source, bindings: &[Binding]) -> Result<Scenario, Refusal> {
         root.allow(&[
             "title", "seed", "workload", "path", "link", "flow", "stack", "bench", "sim", "sweep",
         ])?;
@@ -92,10 +109,10 @@ impl Scenario {
             return Err(title.refuse(TITLE));
         }
         let seed = root.required("seed", "a whole number, such as 1")?.whole(0..=u64::MAX)?;
-        let (links, flows) = network::read(&root)?;
-        let stack = stack::read(&root)?;
-        let (contenders, period) = bench(&root)?;
-        let (duration, repetitions) = sim(&root, &flows)?;
+        let (links, flows) = network::read(root)?;
+        let stack = stack::read(root)?;
+        let (contenders, period) = bench(root)?;
+        let (duration, repetitions) = sim(root, &flows)?;
         Ok(Scenario {
             file: source.file.clone(),
             title: sweep::title(text, bindings, source),
@@ -107,7 +124,7 @@ impl Scenario {
             period,
             duration,
             repetitions,
-            only_simulated: only_simulated(&root),
+            only_simulated: only_simulated(root),
         })
     }
 

@@ -130,8 +130,8 @@ pub(super) fn create(path: &Path) -> Result<fs::File, Error> {
     fs::File::create_new(path).during(|| format!("creating {}", path.display()))
 }
 
-/// `<title>.<contender>`, with the seed where there are several; scenarios of the same title are
-/// numbered.
+/// `<title>.<contender>`, with the seed where there are several; titles that differ only in what file
+/// names have not are numbered.
 fn named(scenarios: &[Scenario]) -> Vec<Named> {
     let mut taken = BTreeSet::new();
     let mut contests = Vec::new();
