@@ -17,6 +17,10 @@ pub struct Chain<P> {
     due: Vec<Time>,
     /// How long a packet takes at least from leaving each element to the exit.
     behind: Vec<Span>,
+    /// What these two come to, see [`look`](Chain::look): the earliest of `due` with its element, the
+    /// one nearest the exit where several are; and when a packet may leave, or [`NEVER`].
+    first: (Time, usize),
+    leaves: Time,
     now: Time,
     offered: u64,
     inside: u64,
@@ -33,7 +37,11 @@ impl<P> Chain<P> {
         for index in (1..elements.len()).rev() {
             behind[index - 1] = behind[index] + elements[index].least_delay();
         }
-        Chain { elements, due, behind, now: Time::ZERO, offered: 0, inside: 0 }
+        let (first, leaves) = ((NEVER, 0), NEVER);
+        let now = Time::ZERO;
+        let mut chain = Chain { elements, due, behind, first, leaves, now, offered: 0, inside: 0 };
+        chain.look();
+        chain
     }
 
     /// A packet of `bytes` (IP length) with this ECN field enters at `now` and gets the next number.
@@ -54,6 +62,7 @@ impl<P> Chain<P> {
         self.offered += 1;
         self.inside += 1;
         self.hand_on(0, Packet { number, bytes, ecn, payload }, &mut sink);
+        self.look();
         number
     }
 
@@ -62,10 +71,7 @@ impl<P> Chain<P> {
     /// the sink then hears of packets dropped meanwhile later than they were. With cross traffic
     /// there is always something to do, even with nothing [`inside`](Chain::inside).
     pub fn next(&self) -> Option<Time> {
-        let leaves = self.due.iter().zip(&self.behind).map(|(due, behind)| {
-            Time::from_nanos(due.as_nanos().saturating_add(behind.as_nanos()))
-        });
-        leaves.min().filter(|leaves| *leaves != NEVER)
+        (self.leaves != NEVER).then_some(self.leaves)
     }
 
     /// Lets everything happen that is due until `now` inclusive.
@@ -91,7 +97,7 @@ impl<P> Chain<P> {
         mut sink: impl FnMut(Time, Result<Packet<P>, Dropped<P>>),
     ) -> Option<Time> {
         assert!(now >= self.now, "time went back from {} to {now}", self.now);
-        let (due, index) = self.earliest();
+        let (due, index) = self.first;
         if due > now || due == NEVER {
             self.now = now;
             return None;
@@ -102,6 +108,7 @@ impl<P> Chain<P> {
         let outcome = element.dequeue(due);
         self.due[index] = element.next().unwrap_or(NEVER);
         self.settle(index, outcome, &mut sink);
+        self.look();
         Some(due)
     }
 
@@ -121,15 +128,16 @@ impl<P> Chain<P> {
         waiting.fold(Waiting::default(), Add::add)
     }
 
-    /// The earliest time that an element asks for, and which of them is nearest the exit.
-    fn earliest(&self) -> (Time, usize) {
-        let mut earliest = (NEVER, 0);
-        for (index, due) in self.due.iter().enumerate() {
-            if *due <= earliest.0 {
-                earliest = (*due, index);
+    /// Looks over the times that the elements ask for, after any of them has changed.
+    fn look(&mut self) {
+        (self.first, self.leaves) = ((NEVER, 0), NEVER);
+        for (index, (&due, behind)) in self.due.iter().zip(&self.behind).enumerate() {
+            if due <= self.first.0 {
+                self.first = (due, index);
             }
+            let leaves = due.as_nanos().saturating_add(behind.as_nanos());
+            self.leaves = self.leaves.min(Time::from_nanos(leaves));
         }
-        earliest
     }
 
     /// Passes a packet to the element at `index` and on, until one keeps or drops it or it is out.

@@ -84,7 +84,8 @@ impl Connection {
         acted
     }
 
-    /// A segment reaches an end. Returns whether a write has arrived whole with it.
+    /// A segment reaches an end, which is the only one to send then. Returns whether a write has
+    /// arrived whole with it.
     pub fn receive(
         &mut self,
         now: Time,

@@ -124,8 +124,8 @@ impl<'a, O: Observer> Engine<'a, O> {
             self.counters.events += 1;
             for end in End::BOTH {
                 self.observer.acted(now, flow, end, self.connections[flow].end(end));
+                self.send(now, flow, end);
             }
-            self.send(now, flow);
             self.move_on(now);
         }
         self.connections[flow].due()
@@ -159,29 +159,27 @@ impl<'a, O: Observer> Engine<'a, O> {
         if whole && connection.is_done() {
             self.unfinished -= 1;
         }
-        self.send(now, flow);
+        self.send(now, flow, to);
         if let Some(due) = self.connections[flow].due() {
             self.queue.arm(self.ways.len() + flow, due);
         }
     }
 
-    /// Puts what the ends of a connection send on their way.
-    fn send(&mut self, now: Time, flow: usize) {
-        for from in End::BOTH {
-            if self.sent[from as usize].is_empty() {
-                continue;
-            }
-            let mut sent = mem::take(&mut self.sent[from as usize]);
-            let first = self.connections[flow].routes.from(from)[0];
-            for segment in sent.drain(..) {
-                let again = self.connections[flow].is_retransmission(from, &segment);
-                self.counters.retransmissions += u64::from(again);
-                let parcel = Parcel { segment, flow: flow as u32, from, hop: 0 };
-                let place = self.parcels.put(parcel);
-                self.enter(now, first, place);
-            }
-            self.sent[from as usize] = sent;
+    /// Puts what an end of a connection sends on its way.
+    fn send(&mut self, now: Time, flow: usize, from: End) {
+        if self.sent[from as usize].is_empty() {
+            return;
         }
+        let mut sent = mem::take(&mut self.sent[from as usize]);
+        let first = self.connections[flow].routes.from(from)[0];
+        for segment in sent.drain(..) {
+            let again = self.connections[flow].is_retransmission(from, &segment);
+            self.counters.retransmissions += u64::from(again);
+            let parcel = Parcel { segment, flow: flow as u32, from, hop: 0 };
+            let place = self.parcels.put(parcel);
+            self.enter(now, first, place);
+        }
+        self.sent[from as usize] = sent;
     }
 
     /// A parcel enters a direction of a link.

@@ -1,4 +1,4 @@
-//! Segments under way. The links carry their places, which are a sixth of their size: packets are
+//! Segments under way. The links carry their places, a sixteenth of their size, since packets are
 //! moved several times in each link.
 
 use kirikae_tcp::Segment;

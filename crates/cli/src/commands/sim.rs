@@ -10,8 +10,9 @@ use super::comparison::Comparison;
 /// Compare congestion controls in virtual time: seconds for what takes the real kernel hours
 ///
 /// Simulates every contender of every scenario with the same packets lost, on all cores, and
-/// prints the table that `kirikae bench` prints. Needs neither root nor BPF. The same files, seeds
-/// and version give the same figures on every machine.
+/// prints the table that `kirikae bench` prints; of scenarios with several flows, requests or bulk, a
+/// table of goodput, share and fairness. Needs neither root nor BPF. The same files, seeds and version
+/// give the same figures on every machine.
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]

@@ -13,7 +13,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use kirikae_algorithms::Algorithm;
 
 use crate::error::Error;
-use crate::outcome::{Comparison, Outcome};
+use crate::outcome::{Comparison, Measured, Outcome};
 use crate::play::Play;
 use crate::records::Records;
 use crate::scenario::{Contender, Scenario};
@@ -47,6 +47,13 @@ impl Contest<'_> {
             scenario.seeds().map(move |seed| Contest { scenario, contender, seed })
         })
     }
+
+    /// What is kept of its outcome: write by write where that is compared, and flow by flow.
+    fn result(&self, outcome: &kirikae_sim::Outcome) -> (Option<Measured>, Play) {
+        let timed = self.scenario.timed().is_some();
+        let measured = timed.then(|| trial::measured(self.contender, outcome));
+        (measured, Play::new(self.scenario, self.contender, self.seed, outcome))
+    }
 }
 
 /// Simulates every contender of every scenario and writes the records and files asked for.
@@ -54,53 +61,47 @@ impl Contest<'_> {
 /// # Errors
 /// Records or files that cannot be written; files that are there already.
 pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> {
-    let simulations: Vec<_> = scenarios
+    let contests: Vec<Contest> = scenarios.iter().flat_map(Contest::all).collect();
+    let simulations: Vec<_> = contests
         .iter()
-        .flat_map(Contest::all)
-        .map(|Contest { scenario, contender, seed }| {
+        .map(|&Contest { scenario, contender, seed }| {
             trial::simulation(scenario, contender, seed, &options.algorithms)
         })
         .collect();
     let bar = progress(simulations.len() as u64);
-    let simulated = if options.files.is_none() {
-        kirikae_sim::run_all(&simulations, |_| bar.inc(1))?
+    let result = |index: usize, outcome: kirikae_sim::Outcome| {
+        bar.inc(1);
+        Ok::<_, Error>(contests[index].result(&outcome))
+    };
+    let results = if options.files.is_none() {
+        let done = |index, (), outcome| result(index, outcome);
+        kirikae_sim::observe_all(&simulations, |_| Ok(()), done)?
     } else {
         let plan = Plan::new(&options.files, scenarios)?;
-        let done = |index: usize, watchers, outcome| {
-            plan.close(index, watchers, &outcome)?;
-            bar.inc(1);
-            Ok::<_, Error>(outcome)
-        };
         let open = |index: usize| plan.open(index, &simulations[index]);
+        let done = |index, watchers, outcome| {
+            plan.close(index, watchers, &outcome)?;
+            result(index, outcome)
+        };
         kirikae_sim::observe_all(&simulations, open, done)?
     };
-    let mut simulated = simulated.into_iter();
     bar.finish_and_clear();
 
-    let comparisons =
-        scenarios.iter().map(|scenario| comparison(scenario, &mut simulated)).collect();
-    let mut outcome = Outcome { comparisons, interrupted: false, records: None };
+    let mut results = results.into_iter();
+    let comparisons = scenarios.iter().map(|scenario| {
+        let own = results.by_ref().take(Contest::all(scenario).count());
+        let (measured, plays): (Vec<_>, Vec<_>) = own.unzip();
+        let mut measured = measured.into_iter().flatten();
+        Comparison { plays, ..Comparison::new(scenario, &mut measured, false) }
+    });
+    let mut outcome =
+        Outcome { comparisons: comparisons.collect(), interrupted: false, records: None };
     if let Some(output) = &options.output {
         let records = Records::create(output, scenarios)?;
         outcome.records = Some(records.directory().to_owned());
         records.write(&outcome, &options.algorithms)?;
     }
     Ok(outcome)
-}
-
-/// Takes the outcomes of a scenario's contests from `simulated`.
-fn comparison(
-    scenario: &Scenario,
-    simulated: &mut impl Iterator<Item = kirikae_sim::Outcome>,
-) -> Comparison {
-    let (mut measured, mut plays) = (Vec::new(), Vec::new());
-    for (Contest { contender, seed, .. }, outcome) in Contest::all(scenario).zip(simulated) {
-        if scenario.timed().is_some() {
-            measured.push(trial::measured(contender, &outcome));
-        }
-        plays.push(Play::new(scenario, contender, seed, &outcome));
-    }
-    Comparison { plays, ..Comparison::new(scenario, &mut measured.into_iter(), false) }
 }
 
 /// How many are done, and the time left; only on a terminal.

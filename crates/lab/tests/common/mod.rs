@@ -6,7 +6,7 @@ use std::fs;
 use kirikae_lab::Error;
 use kirikae_lab::outcome::Outcome;
 use kirikae_lab::scenario::{Refusal, Scenario};
-use kirikae_lab::sim::{self, Options};
+use kirikae_lab::sim::{self, Files, Options};
 
 /// Reads a scenario of this text, beside which there are files with these names and texts.
 pub fn load(text: &str, files: &[(&str, &str)]) -> Result<Vec<Scenario>, Refusal> {
@@ -38,5 +38,5 @@ pub fn refusal(text: &str, good: &str, bad: &str, files: &[(&str, &str)]) -> Str
 pub fn simulate(text: &str, files: &[(&str, &str)]) -> Outcome {
     let scenarios = load(text, files).unwrap_or_else(|refusal| panic!("{refusal}"));
     let algorithms = kirikae_algorithms::Algorithm::all().collect();
-    sim::run(&scenarios, &Options { output: None, algorithms }).unwrap()
+    sim::run(&scenarios, &Options { output: None, files: Files::default(), algorithms }).unwrap()
 }

@@ -111,7 +111,7 @@ impl Sender {
             if ack.una_advanced {
                 self.timeouts = 0;
             }
-            self.update_window(segment, &mut ack);
+            self.update_window(now, segment, &mut ack);
         }
         if let Some(blocks) = &segment.sack
             && self.profile.sack
@@ -168,7 +168,7 @@ impl Sender {
     }
 
     /// A window that may have changed (RFC 9293: not by an older segment).
-    fn update_window(&mut self, segment: &Segment, ack: &mut Ack) {
+    fn update_window(&mut self, now: Time, segment: &Segment, ack: &mut Ack) {
         if segment.ack > self.window_from
             || (segment.ack == self.window_from && segment.window > self.window)
             || segment.len > 0
@@ -176,6 +176,9 @@ impl Sender {
             ack.window_update = segment.window != self.window;
             self.window = segment.window;
             self.window_from = segment.ack;
+            if ack.window_update && self.nxt < self.written && self.packets_out() == 0 {
+                self.idle_restart(now); // the time in which the window was closed counts as idle
+            }
         }
         self.una = self.una.max(segment.ack);
         self.socket.fields.snd_una = self.una as u32;
@@ -186,8 +189,12 @@ impl Sender {
         if ack.dsack {
             self.alert(prior_una, ack);
         }
-        if self.nxt < self.written && self.window_end() > self.nxt {
-            self.window_opened();
+        if self.nxt < self.written {
+            if self.window_end() > self.nxt {
+                self.window_opened();
+            } else {
+                self.await_window(); // the receiver is there: the wait begins anew
+            }
         }
         self.probe_acked(segment.ack, ack);
     }

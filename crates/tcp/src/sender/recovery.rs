@@ -368,6 +368,6 @@ impl Sender {
         self.high_seq = self.nxt;
         self.probe.end_seq = None;
         self.owe_cwr();
-        self.frto = self.profile.frto && self.profile.sack && (new || self.timeouts > 0);
+        self.frto = self.profile.frto && (new || self.timeouts > 0);
     }
 }
