@@ -81,12 +81,12 @@ fn an_observer_sees_each_ack_with_the_window_after_it() {
 fn a_queue_is_told_of_with_the_time_of_each_change() {
     let simulation = common::one(link(10, 100, 100), bursts(1), 10);
     let queue = watch(&simulation).queue;
-    // Ten segments after the handshake. One is sent at once; 1500 bytes take 1.2 ms.
-    let filled = queue.iter().position(|(_, packets)| *packets == 9).unwrap();
-    let drains: Vec<_> = queue[filled..].iter().take(10).copied().collect();
-    let (full_at, _) = drains[0];
-    let expected = (0..10).map(|sent| (full_at + Span::from_nanos(1_200_000) * sent, 9 - sent));
-    assert_eq!(drains, expected.collect::<Vec<_>>());
+    // Ten segments behind the handshake's last, whose 52 bytes take 41.6 us; 1500 take 1.2 ms.
+    let full = queue.iter().position(|(_, packets)| *packets == 10).unwrap();
+    let (full_at, _) = queue[full];
+    let left = |sent| full_at + Span::from_nanos(41_600) + Span::from_nanos(1_200_000) * sent;
+    let expected: Vec<_> = (0..10).map(|sent| (left(sent), 9 - sent)).collect();
+    assert_eq!(queue[full + 1..][..10], expected);
 }
 
 /// Later than any simulation.

@@ -218,9 +218,9 @@ impl Picture {
         head.draw(&Circle::new((at.0 + KEY_WIDTH / 2, y), DOT, BLUE.filled()))?;
         head.draw(&key_text(at, "latency of a burst, at its write", &INK))?;
         if !self.missing.is_empty() {
-            let at = (next(250), y);
+            let at = (next(300), y);
             head.draw(&Cross::new((at.0 + KEY_WIDTH / 2, y), CROSS, PINK.stroke_width(CURVE)))?;
-            head.draw(&key_text(at, "never arrived", &INK))?;
+            head.draw(&key_text(at, "not there at the end", &INK))?;
         }
         if self.names.len() > 1 {
             let x = next(0);
