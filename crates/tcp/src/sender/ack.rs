@@ -260,7 +260,8 @@ impl Sender {
             self.rack.dsack_seen = true;
         }
         let in_flight = self.board.get(self.board.position(block.start));
-        let sent_again = block.end <= self.una || in_flight.is_some_and(|sent| sent.ever_retransmitted);
+        let sent_again =
+            block.end <= self.una || in_flight.is_some_and(|sent| sent.ever_retransmitted);
         if sent_again && self.undo.marker.is_some_and(|marker| block.end > marker) {
             self.undo_retransmission(segments);
         }

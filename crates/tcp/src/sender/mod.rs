@@ -103,7 +103,7 @@ impl Sender {
             nxt: 1,
             written: 1,
             window: 0,
-            window_seq: 0,
+            window_seq: 1,
             board: Scoreboard::default(),
             round_trip: RoundTrip::new(&profile),
             timers: Timers::default(),

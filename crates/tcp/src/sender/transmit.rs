@@ -203,9 +203,7 @@ impl Sender {
     /// Whether to wait for the next ACK because a larger train could then go. `limited` is set
     /// where it is the congestion window that is waited for.
     fn holds_back(&self, unit: u64, room: u64, train: u32, limited: &mut bool) -> bool {
-        if !self.profile.segmentation_offload
-            || self.state() >= CaState::Recovery
-        {
+        if !self.profile.segmentation_offload || self.state() >= CaState::Recovery {
             return false;
         }
         let fields = &self.socket.fields;
