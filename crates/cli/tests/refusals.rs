@@ -79,6 +79,39 @@ fn scenario_file_that_is_not_there() {
 }
 
 #[test]
+fn output_that_is_no_directory() {
+    let directory = temporary("output");
+    let (file, output) = (directory.join("scenario.toml"), directory.join("file"));
+    fs::write(&file, SCENARIO).unwrap();
+    fs::write(&output, "").unwrap();
+    for option in ["--output", "--pcapng", "--trace", "--plot"] {
+        let done = kirikae().arg("sim").arg(&file).arg(option).arg(&output).output().unwrap();
+        assert_eq!(done.status.code(), Some(2), "{option}: {}", error(&done));
+        let message = error(&done);
+        assert!(message.starts_with("kirikae: making ") && message.lines().count() == 1, "{message}");
+        assert_eq!(message.matches("os error").count(), 1, "{message}");
+        assert!(done.stdout.is_empty());
+    }
+    fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn nobody_who_reads_on() {
+    let directory = temporary("pipe");
+    let file = directory.join("scenario.toml");
+    fs::write(&file, SCENARIO).unwrap();
+    for json in [None, Some("--json")] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = kirikae();
+        command.args(["sim"]).args(json).arg(&file).stdout(writer);
+        let done = command.output().unwrap();
+        assert_eq!((done.status.code(), error(&done)), (Some(128 + 13), String::new()));
+    }
+    fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
 fn period_out_of_range() {
     let output = kirikae().args(["run", "--period", "0ms"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
@@ -93,6 +126,9 @@ fn parameters_that_cannot_be_set() {
         ("kk_hyblo.rtt0_us=25000", "kk_hybla"),
         ("kk_hybla.rtt0=25000", "rtt0_us"),
         ("kk_hybla.rtt0_us=0", "1000 to 1000000"),
+        ("kk_hybla.rtt0_us=4294967296", "1000 to 1000000"),
+        ("kk_hybla.rtt0_us=99999999999999999999", "1000 to 1000000"),
+        ("kk_hybla.rtt0_us=", "ALGORITHM.PARAMETER=VALUE"),
         ("kk_scalable.rtt0_us=25000", "allowed: idle_keep"),
     ] {
         let output = kirikae().args(["run", "--set", setting]).output().unwrap();

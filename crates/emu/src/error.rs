@@ -29,18 +29,18 @@ pub enum Error {
         mtu: u32,
     },
     /// Something that should have worked did not.
-    #[error("{doing}: {source}")]
+    #[error("{doing}: {cause}")]
     Failed {
         /// What was being done.
         doing: String,
         /// What the system answered.
-        source: io::Error,
+        cause: io::Error,
     },
 }
 
 impl Error {
     /// An [`Error::Failed`] with its context.
-    pub(crate) fn failed(doing: impl Into<String>, source: impl Into<io::Error>) -> Error {
-        Error::Failed { doing: doing.into(), source: source.into() }
+    pub(crate) fn failed(doing: impl Into<String>, cause: impl Into<io::Error>) -> Error {
+        Error::Failed { doing: doing.into(), cause: cause.into() }
     }
 }

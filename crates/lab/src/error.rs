@@ -17,6 +17,9 @@ pub enum Error {
     /// Scenarios that are right one by one cannot run in one call.
     #[error("{0}")]
     Incompatible(String),
+    /// A directory that the caller named is of no use.
+    #[error("{0}")]
+    Directory(String),
     /// The host lacks something: says what, and what to do.
     #[error("{0}")]
     Missing(String),
@@ -30,12 +33,12 @@ pub enum Error {
     #[error("a scenario that cannot be simulated: {0}")]
     Simulation(#[from] kirikae_sim::SimulationError),
     /// The operating system refused a step.
-    #[error("{step}: {source}")]
+    #[error("{step}: {cause}")]
     Io {
         /// What was being done.
         step: String,
         /// What the operating system said.
-        source: std::io::Error,
+        cause: std::io::Error,
     },
     /// A byte arrived that was not the one written: a bug below, never a measurement.
     #[error("byte {offset} of the stream arrived changed")]
@@ -53,7 +56,10 @@ impl Error {
     /// the host, 1 anything else.
     pub fn exit_status(&self) -> u8 {
         match self {
-            Error::Scenario(_) | Error::Incompatible(_) | Error::Exists(_) => 2,
+            Error::Scenario(_)
+            | Error::Incompatible(_)
+            | Error::Exists(_)
+            | Error::Directory(_) => 2,
             Error::Missing(_)
             | Error::Agent(kirikae_agent::Error::Missing(_))
             | Error::Emulator(
@@ -67,10 +73,17 @@ impl Error {
 /// Says what was being done when the operating system refused.
 pub(crate) trait While<T> {
     fn during(self, step: impl FnOnce() -> String) -> Result<T, Error>;
+
+    /// The same where the caller named what was refused.
+    fn of_directory(self, step: impl FnOnce() -> String) -> Result<T, Error>;
 }
 
 impl<T, E: Into<std::io::Error>> While<T> for Result<T, E> {
     fn during(self, step: impl FnOnce() -> String) -> Result<T, Error> {
-        self.map_err(|error| Error::Io { step: step(), source: error.into() })
+        self.map_err(|error| Error::Io { step: step(), cause: error.into() })
+    }
+
+    fn of_directory(self, step: impl FnOnce() -> String) -> Result<T, Error> {
+        self.during(step).map_err(|error| Error::Directory(error.to_string()))
     }
 }

@@ -1,5 +1,6 @@
 //! What came out of a run: every burst in relation to what its path did.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use kirikae_agent::Switch;
@@ -77,9 +78,9 @@ pub struct Burst {
     /// Start of its write, CLOCK_MONOTONIC in nanoseconds, see [`Sent::start_ns`].
     pub start_ns: u64,
     /// TCP_CONGESTION just before the write.
-    pub algorithm_before: String,
+    pub algorithm_before: Cow<'static, str>,
     /// TCP_CONGESTION when the write had returned.
-    pub algorithm_after: String,
+    pub algorithm_after: Cow<'static, str>,
     /// Switches of the connection until the burst had arrived.
     pub switches: usize,
     /// Its arrival, if it did arrive.
@@ -120,7 +121,7 @@ impl Comparison {
 }
 
 impl Performance {
-    fn new(
+    pub(crate) fn new(
         scenario: &Scenario,
         contender: Contender,
         seed: u64,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use kirikae_algorithms::Algorithm;
 use kirikae_emu::DirectionReport;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, While};
 use crate::outcome::{Comparison, Outcome, Performance};
@@ -18,6 +18,18 @@ use crate::scenario::{Contender, Scenario};
 /// The directory of a run's records.
 pub struct Records {
     directory: PathBuf,
+    clock: Clock,
+}
+
+/// The time in which a run measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Clock {
+    /// The real kernel's.
+    #[default]
+    Real,
+    /// The simulator's.
+    Virtual,
 }
 
 /// A line of one of the JSON-lines files: whose it is, and what.
@@ -34,7 +46,10 @@ struct Line<'a, T> {
 #[derive(Serialize)]
 struct Run<'a> {
     kirikae: &'static str,
-    kernel: String,
+    clock: Clock,
+    /// Its release, where one ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernel: Option<String>,
     interrupted: bool,
     /// Of algorithms that contended, where they were not as preset.
     parameters: BTreeMap<String, u32>,
@@ -78,7 +93,7 @@ fn changed(algorithm: &Algorithm) -> impl Iterator<Item = (String, u32)> {
 
 impl Records {
     /// Makes a directory for the run in `parent`: `<scenario>-<UTC time>`.
-    pub fn create(parent: &Path, scenarios: &[Scenario]) -> Result<Records, Error> {
+    pub fn create(parent: &Path, scenarios: &[Scenario], clock: Clock) -> Result<Records, Error> {
         let name = match scenarios {
             [one] => one.file.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
             several => format!("{}-scenarios", several.len()),
@@ -86,9 +101,9 @@ impl Records {
         let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
         let directory = parent.join(format!("{name}-{now}"));
         let making = || format!("making {}", directory.display());
-        fs::create_dir_all(parent).during(making)?;
-        fs::create_dir(&directory).during(making)?;
-        Ok(Records { directory })
+        fs::create_dir_all(parent).of_directory(making)?;
+        fs::create_dir(&directory).of_directory(making)?;
+        Ok(Records { directory, clock })
     }
 
     /// Where the files are.
@@ -98,8 +113,9 @@ impl Records {
 
     /// Writes all files.
     pub fn write(&self, outcome: &Outcome, algorithms: &[Algorithm]) -> Result<(), Error> {
-        let kernel = fs::read_to_string("/proc/sys/kernel/osrelease")
-            .during(|| "reading the kernel's release".into())?;
+        let release = || fs::read_to_string("/proc/sys/kernel/osrelease");
+        let kernel = (self.clock == Clock::Real).then(release).transpose();
+        let kernel = kernel.during(|| "reading the kernel's release".into())?;
         let comparisons = outcome.comparisons.iter().map(|comparison| RunComparison {
             scenario: &comparison.scenario,
             paths: comparison.performances.iter().map(run_path).collect(),
@@ -107,7 +123,8 @@ impl Records {
         });
         let run = Run {
             kirikae: env!("CARGO_PKG_VERSION"),
-            kernel: kernel.trim().into(),
+            clock: self.clock,
+            kernel: kernel.map(|release| release.trim().into()),
             interrupted: outcome.interrupted,
             parameters: algorithms.iter().flat_map(changed).collect(),
             comparisons: comparisons.collect(),

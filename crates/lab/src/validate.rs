@@ -9,9 +9,11 @@ use std::path::Path;
 use comfy_table::{CellAlignment, LineStyle, Table, presets};
 use kirikae_path::{ElementSpec, Order, Span};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::error::{Error, While};
 use crate::outcome::{Burst, Outcome, Performance};
+use crate::records::Clock;
 use crate::scenario::Scenario;
 use crate::statistics::{Estimate, mean, quantile, ratio_of_means};
 
@@ -111,19 +113,22 @@ pub fn latencies(outcome: &Outcome) -> Side {
     side
 }
 
-/// The latencies that an earlier `kirikae bench` recorded in a directory.
+/// The latencies that an earlier `kirikae bench` recorded in a directory, of these scenarios and
+/// others.
 ///
 /// # Errors
-/// A directory without such records.
-pub fn recorded(directory: &Path) -> Result<Side, Error> {
-    let mut side = recorded_paths(directory)?;
+/// A directory without such records, with those of the simulator, or with those of a scenario that has
+/// the title of one of these and is another.
+pub fn recorded(directory: &Path, scenarios: &[Scenario]) -> Result<Side, Error> {
+    let mut side = recorded_paths(directory, scenarios)?;
     let path = directory.join("bursts.jsonl");
     let reading = || format!("reading {}", path.display());
-    for (place, line) in BufReader::new(File::open(&path).during(reading)?).lines().enumerate() {
+    let lines = BufReader::new(File::open(&path).of_directory(reading)?).lines();
+    for (place, line) in (1..).zip(lines) {
         let line: RecordedBurst =
-            serde_json::from_str(&line.during(reading)?).map_err(|error| {
-                let (path, line) = (path.display(), place + 1);
-                Error::Failed(format!("{path}:{line}: no burst's record ({error})"))
+            serde_json::from_str(&line.of_directory(reading)?).map_err(|error| {
+                let path = path.display();
+                Error::Directory(format!("{path}:{place}: no burst's record ({error})"))
             })?;
         if let Some(delivery) = line.burst.delivery.filter(|_| !line.burst.warmup) {
             let latencies = side.entry((line.scenario, line.contender)).or_default();
@@ -141,30 +146,89 @@ struct RecordedBurst {
     burst: Burst,
 }
 
+/// `run.json`, as far as it matters here.
+#[derive(Deserialize)]
+struct RecordedRun {
+    /// Missing where only the bench wrote records.
+    #[serde(default)]
+    clock: Clock,
+    comparisons: Vec<RecordedComparison>,
+}
+
+#[derive(Deserialize)]
+struct RecordedComparison {
+    scenario: RecordedScenario,
+    paths: Vec<RecordedPath>,
+}
+
+#[derive(Deserialize)]
+struct RecordedScenario {
+    title: String,
+    /// Whatever else is known of it.
+    #[serde(flatten)]
+    parts: Map<String, Value>,
+}
+
+impl RecordedScenario {
+    /// What of it is not as in `asked`, as far as it makes another measurement and was recorded.
+    fn difference(&self, asked: &Scenario) -> Option<String> {
+        // Written and read again as the recorded one was, numbers are the same if they were.
+        let text = serde_json::to_string(asked).expect("a scenario can be written");
+        let asked: Map<String, Value> = serde_json::from_str(&text).expect("and read again");
+        let parts = ["seed", "links", "flows"].into_iter();
+        parts
+            .filter_map(|part| Some((part, self.parts.get(part)?, asked.get(part)?)))
+            .find_map(|(part, recorded, asked)| difference(part.into(), recorded, asked))
+    }
+}
+
+/// The first place at which `recorded` is not as `asked`; what only the latter has does not count.
+fn difference(place: String, recorded: &Value, asked: &Value) -> Option<String> {
+    match (recorded, asked) {
+        (Value::Object(recorded), Value::Object(asked)) => {
+            let missing = Value::Null;
+            recorded.iter().find_map(|(key, value)| {
+                difference(format!("{place}.{key}"), value, asked.get(key).unwrap_or(&missing))
+            })
+        }
+        (Value::Array(recorded), Value::Array(asked)) if recorded.len() == asked.len() => {
+            let pairs = (0..).zip(recorded.iter().zip(asked));
+            let differences = pairs
+                .map(|(index, (recorded, asked))| difference(format!("{place}[{index}]"), recorded, asked));
+            differences.flatten().next()
+        }
+        _ => (recorded != asked).then(|| format!("{place} was {recorded} and is {asked}")),
+    }
+}
+
+#[derive(Deserialize)]
+struct RecordedPath {
+    contender: String,
+    held: bool,
+}
+
 /// Which paths a recorded run had, and whether they held; no latencies yet.
-fn recorded_paths(directory: &Path) -> Result<Side, Error> {
-    #[derive(Deserialize)]
-    struct Run {
-        comparisons: Vec<RecordedComparison>,
-    }
-    #[derive(Deserialize)]
-    struct RecordedComparison {
-        scenario: Title,
-        paths: Vec<RecordedPath>,
-    }
-    #[derive(Deserialize)]
-    struct Title {
-        title: String,
-    }
-    #[derive(Deserialize)]
-    struct RecordedPath {
-        contender: String,
-        held: bool,
-    }
+fn recorded_paths(directory: &Path, scenarios: &[Scenario]) -> Result<Side, Error> {
     let path = directory.join("run.json");
-    let file = File::open(&path).during(|| format!("reading {}", path.display()))?;
-    let run: Run = serde_json::from_reader(BufReader::new(file))
-        .map_err(|error| Error::Failed(format!("{}: no run's record ({error})", path.display())))?;
+    let file = File::open(&path).of_directory(|| format!("reading {}", path.display()))?;
+    let run: RecordedRun = serde_json::from_reader(BufReader::new(file)).map_err(|error| {
+        Error::Directory(format!("{}: no run's record ({error})", path.display()))
+    })?;
+    if run.clock == Clock::Virtual {
+        return Err(Error::Directory(format!(
+            "{}: clock: found virtual; allowed: real, as in the records of kirikae bench",
+            path.display()
+        )));
+    }
+    for RecordedComparison { scenario: recorded, .. } in &run.comparisons {
+        let asked = scenarios.iter().find(|scenario| scenario.title == recorded.title);
+        if let Some(difference) = asked.and_then(|asked| recorded.difference(asked)) {
+            let (path, title) = (path.display(), &recorded.title);
+            return Err(Error::Directory(format!(
+                "{path}: {title:?} was recorded of another scenario: {difference}"
+            )));
+        }
+    }
     let paths = run.comparisons.into_iter().flat_map(|comparison| {
         let title = comparison.scenario.title;
         comparison.paths.into_iter().map(move |path| {

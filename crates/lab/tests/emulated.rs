@@ -98,5 +98,6 @@ fn check_records(records: &Path) {
     let flow = &run["comparisons"][0]["scenario"]["flows"][0];
     assert_eq!(flow["activities"][0]["bursts"]["burst"], 65_536);
     assert_eq!(run["comparisons"][0]["paths"][0]["contender"], "cubic");
+    assert_eq!(run["clock"], "real");
     assert_eq!(run["kernel"], fs::read_to_string("/proc/sys/kernel/osrelease").unwrap().trim());
 }

@@ -19,6 +19,8 @@ delay = "10 ms"
 "#;
 
 const TIMES: &str = r#"a time from "1 ns" to "60 min" in ns, us, ms, s or min, such as "200 ms""#;
+const LONG_TIMES: &str =
+    r#"a time from "1 ns" to "10000 min" in ns, us, ms, s or min, such as "60 s""#;
 const SIZES: &str = r#"a size from "1 B" to "1024 MiB" in B, kB, MB, KiB or MiB, such as "64 KiB""#;
 
 /// The message for this workload, the first line of which is line 12.
@@ -105,8 +107,13 @@ fn recorded_writes_that_are_none() {
         let message = workload("kind = \"writes\"\nfile = \"list\"\n", &[("list", recording)]);
         assert_eq!(message, format!("list:{line}: found {found}; allowed: {ALLOWED}"));
     }
+    let writes = "kind = \"writes\"\nfile = \"list\"\n";
+    assert_eq!(
+        workload(writes, &[("list", &"0 1073741824\n".repeat(5))]),
+        "list:4: found 0 1073741824; allowed: writes that have less than 4 GiB together"
+    );
     assert!(
-        workload("kind = \"writes\"\nfile = \"list\"\n", &[])
+        workload(writes, &[])
             .starts_with("x.toml:13: workload.file: cannot read list (No such file")
     );
 }
@@ -119,14 +126,18 @@ fn runs_without_an_end() {
         common::refusal(&text, good, sim, &[])
     };
     let allowed = format!(
-        "missing required key; allowed: {TIMES}, at which what may go on for ever ends; only bursts \
-         and writes go without"
+        "missing required key; allowed: {LONG_TIMES}, at which what may go on for ever ends; only \
+         bursts and writes go without"
     );
     assert_eq!(endless(""), format!("x.toml:1: sim.duration: {allowed}"));
     assert_eq!(endless("[sim]\nrepetitions = 2\n"), format!("x.toml:3: sim.duration: {allowed}"));
     assert_eq!(
         endless("[sim]\nrepetitions = 0\n"),
         "x.toml:4: sim.repetitions: found 0; allowed: a whole number from 1 to 10000"
+    );
+    assert_eq!(
+        endless("[sim]\nduration = \"10001 min\"\n"),
+        format!("x.toml:4: sim.duration: found \"10001 min\"; allowed: {LONG_TIMES}")
     );
     assert_eq!(
         endless("[sim]\nrepetition = 2\n"),
@@ -275,6 +286,32 @@ fn flows() {
         common::load(&fixed, &[]).unwrap_err().to_string(),
         "x.toml:17: flow[0].contender: found \"cubic\"; allowed: \"contender\" for one of the flows, \
          as what is compared"
+    );
+}
+
+#[test]
+fn what_begins_when_all_is_over() {
+    const ALLOWED: &str = "so early that it begins before sim.duration, when all ends";
+    assert_refused(
+        "name = \"other\"",
+        "name = \"other\"\nstart = \"60 s\"",
+        &format!("x.toml:21: flow[1].start: found \"60 s\"; allowed: {ALLOWED}"),
+    );
+    // Together a minute.
+    let late = NETWORK
+        .replace("[workload]", "[[workload]]\nafter = \"30 s\"")
+        .replace("name = \"other\"", "name = \"other\"\nstart = \"30 s\"");
+    assert_eq!(
+        common::load(&late, &[]).unwrap_err().to_string(),
+        format!("x.toml:4: workload[0].after: found \"30 s\"; allowed: {ALLOWED}")
+    );
+    let longer = late.replace("duration = \"60 s\"", "duration = \"10000 min\"");
+    assert!(common::load(&longer, &[]).is_ok());
+    let own = "workload = [{ kind = \"bulk\", bytes = \"1 B\", after = \"2 min\" }]";
+    assert_refused(
+        "name = \"other\"",
+        &format!("name = \"other\"\n{own}"),
+        &format!("x.toml:21: flow[1].workload[0].after: found \"2 min\"; allowed: {ALLOWED}"),
     );
 }
 

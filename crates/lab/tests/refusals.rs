@@ -160,6 +160,17 @@ fn impossible_values() {
 }
 
 #[test]
+fn numbers_of_any_radix() {
+    for one in ["0x1", "0o1", "0b1", "1", "+1", "1.0", "1e0"] {
+        let message = format!(
+            "x.toml:9: path.forward[0].probability: found {one}; allowed: below 1, so that something \
+             is delivered"
+        );
+        assert_refused("0.01", one, &message);
+    }
+}
+
+#[test]
 fn unknown_elements_and_contenders() {
     assert_refused(
         r#""loss""#,
@@ -191,6 +202,49 @@ fn unknown_elements_and_contenders() {
         "[\"cubic\"]\nperiod = \"200\"",
         &format!(r#"x.toml:19: bench.period: found "200"; allowed: "round-trip" or {TIMES}"#),
     );
+}
+
+#[test]
+fn sweeps() {
+    let with = |sweep: &str| format!("seed = 1\n[sweep]\n{sweep}\n");
+    let swept = |sweep: &str, probability: &str| {
+        let text = GOOD.replace("seed = 1\n", &with(sweep)).replace("0.01", probability);
+        common::load(&text, &[]).unwrap_err().to_string()
+    };
+    assert_eq!(
+        swept("loss = [0, 0.1]\nrate = [1]", "\"$lss\""),
+        "x.toml:12: path.forward[0].probability: found \"$lss\"; allowed: a value, or a name of \
+         [sweep], which has no lss but loss, rate (did you mean loss?)"
+    );
+    assert_refused(
+        "0.01",
+        "\"$loss\"",
+        "x.toml:9: path.forward[0].probability: found \"$loss\"; allowed: a value, or a name of \
+         [sweep], which has no loss",
+    );
+    assert_eq!(
+        swept("loss = [0, 0.1]\nrate = [1]", "\"$loss\""),
+        "x.toml:5: sweep.rate: found [1]; allowed: names that stand for a value somewhere, as \
+         \"$rate\""
+    );
+    assert_eq!(
+        swept("loss = 0.1", "\"$loss\""),
+        "x.toml:4: sweep.loss: found 0.1; allowed: names, each with the list of its values, such as \
+         loss = [0, 0.01]"
+    );
+}
+
+#[test]
+fn the_longest_name_is_meant_in_titles() {
+    let text = GOOD
+        .replace("A path", "$loss, $loss-back, $5: $lossy")
+        .replace("seed = 1\n", "seed = 1\n[sweep]\nloss = [0.1]\nloss-back = [\"$loss ms\"]\n")
+        .replace("0.01", "\"$loss\"")
+        .replace("\"100 ms\"", "\"$loss-back\"");
+    let bad = common::load(&text, &[]).unwrap_err();
+    assert_eq!(bad.key.as_deref(), Some("sweep.loss-back[0]"), "a value is no name: {bad}");
+    let good = text.replace("$loss ms", "9 ms");
+    assert_eq!(common::load(&good, &[]).unwrap()[0].title, "0.1, 9 ms, $5: 0.1y");
 }
 
 /// The message for a scenario whose first element has these lines instead, the first of which is
@@ -388,13 +442,38 @@ fn stacks() {
     );
     refused("sack = 1", "x.toml:4: stack.sack: found 1; allowed: true or false");
     refused(
-        "initial_window = 0",
-        "x.toml:4: stack.initial_window: found 0; allowed: a whole number from 1 to 1000",
+        "initial-window = 0",
+        "x.toml:4: stack.initial-window: found 0; allowed: a whole number from 1 to 1000",
     );
     refused(
-        "rto_min = \"200\"",
-        &format!("x.toml:4: stack.rto_min: found \"200\"; allowed: {TIMES}"),
+        "rto-min = \"200\"",
+        &format!("x.toml:4: stack.rto-min: found \"200\"; allowed: {TIMES}"),
     );
+    refused(
+        "rto-min = \"2 s\"\nrto-max = \"1 s\"",
+        "x.toml:4: stack.rto-min: found \"2 s\"; allowed: at most rto-max, 1.000000000 s",
+    );
+    refused(
+        "delayed-ack-max = \"30 ms\"",
+        "x.toml:4: stack.delayed-ack-max: found \"30 ms\"; allowed: at least delayed-ack-min, \
+         0.040000000 s",
+    );
+    for key in ["receive-buffer", "receive-window-max"] {
+        refused(
+            &format!("{key} = \"1499 B\""),
+            &format!("x.toml:4: stack.{key}: found \"1499 B\"; allowed: at least 1500 B: a full packet"),
+        );
+    }
+    let without_sack = |profile: &str, message: &str| {
+        let stack = format!("profile = \"{profile}\"\nsack = false");
+        refused(&stack, message);
+        let duplicates = with(&format!("{stack}\nloss-detection = \"duplicates\""));
+        assert!(common::load(&GOOD.replace("seed = 1", &duplicates), &[]).is_ok());
+    };
+    let allowed = "true where loss-detection is rack or fack; duplicates goes without";
+    let message = format!("x.toml:5: stack.sack: found false; allowed: {allowed}");
+    without_sack("linux-6", &message);
+    without_sack("linux-2.6.33", &message);
     assert!(
         refusal("seed = 1", &with("rack = true"))
             .starts_with("x.toml:4: stack.rack: unknown key; allowed: profile, sack, ")

@@ -225,6 +225,16 @@ fn repetitions_have_seeds_of_their_own_and_give_intervals() {
 }
 
 #[test]
+fn one_sentence_tells_what_was_chosen_in_all_repetitions() {
+    let bursts = "[workload]\nburst = \"64 KiB\"\ninterval = \"2 s\"\ncount = 10\n\
+                  [sim]\nrepetitions = 3";
+    let text = one(bursts).replace("[\"cubic\"]", "[\"cubic\", \"kirikae\"]");
+    let text = report::render(&simulate(&text, &[]), false);
+    assert_eq!(text.matches("kirikae began").count(), 1, "{text}");
+    assert!(text.contains(" of 30 bursts with "), "{text}");
+}
+
+#[test]
 fn what_does_not_end_says_what_was_left() {
     let text = one("[workload]\nkind = \"bulk\"\nbytes = \"100 MB\"\n[sim]\nduration = \"5 s\"");
     let outcome = simulate(&text, &[]);

@@ -3,8 +3,7 @@
 //! A [`Simulation`] is plain data: links, flows over them, what their applications do, and a
 //! duration. [`Simulation::run`] plays it and says what came of it, an [`Outcome`]; [`run_all`]
 //! plays many on all cores. [`Simulation::observe`] and [`observe_all`] do so before an [`Observer`].
-//! The same simulation gives the same outcome, byte for byte, wherever
-//! and beside whatever it runs.
+//! The same simulation gives the same outcome, byte for byte, wherever and beside whatever it runs.
 
 mod application;
 mod connection;

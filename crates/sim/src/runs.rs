@@ -15,34 +15,35 @@ pub fn run_all(
     simulations: &[Simulation],
     done: impl Fn(usize) + Sync,
 ) -> Result<Vec<Outcome>, SimulationError> {
-    let done = |index, (), outcome| {
-        done(index);
-        Ok(outcome)
-    };
-    observe_all(simulations, |_| Ok(()), done)
+    simulations.iter().try_for_each(Simulation::validate)?;
+    in_parallel(simulations.len(), |index| simulations[index].run().inspect(|_| done(index)))
 }
 
-/// Plays all of them as [`run_all`] does, each before an observer of its own, made when it begins.
-/// `done` is given the observer back as each ends, with what came of it, and says what is kept.
+/// Plays so many simulations, on as many threads as [`run_all`], each before an observer of its
+/// own; gives what is kept of each in their order. Each is made when it begins, and `done` says as it
+/// ends what is kept: no more of them are in memory than threads.
 ///
 /// # Errors
-/// A simulation that is refused, none is played then; or an error of `observer` or `done`.
+/// A simulation that is refused, see [`Simulation::validate`]; or an error of `observer` or `done`.
+/// Others may have been played then.
 pub fn observe_all<O: Observer, T: Send, E: From<SimulationError> + Send>(
-    simulations: &[Simulation],
-    observer: impl Fn(usize) -> Result<O, E> + Sync,
+    simulations: usize,
+    simulation: impl Fn(usize) -> Simulation + Sync,
+    observer: impl Fn(usize, &Simulation) -> Result<O, E> + Sync,
     done: impl Fn(usize, O, Outcome) -> Result<T, E> + Sync,
 ) -> Result<Vec<T>, E> {
-    simulations.iter().try_for_each(Simulation::validate)?;
-    let play = |(index, simulation): (usize, &Simulation)| {
-        let mut observer = observer(index)?;
+    in_parallel(simulations, |index| {
+        let simulation = simulation(index);
+        let mut observer = observer(index, &simulation)?;
         let outcome = simulation.observe(&mut observer)?;
         done(index, observer, outcome)
-    };
-    simulations
-        .par_iter()
-        .enumerate()
-        // One at a time: they differ in length.
-        .with_max_len(1)
-        .map(play)
-        .collect()
+    })
+}
+
+fn in_parallel<T: Send, E: Send>(
+    simulations: usize,
+    play: impl Fn(usize) -> Result<T, E> + Sync + Send,
+) -> Result<Vec<T>, E> {
+    // One at a time: they differ in length.
+    (0..simulations).into_par_iter().with_max_len(1).map(play).collect()
 }

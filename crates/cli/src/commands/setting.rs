@@ -18,7 +18,9 @@ impl Setting {
     ) -> Result<Setting, String> {
         let parts = text.split_once('=').and_then(|(name, value)| {
             let (algorithm, parameter) = name.split_once('.')?;
-            Some((algorithm, parameter, value.parse::<u32>().ok()?))
+            let whole = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+            // What is larger is out of the range of every parameter, as this is.
+            whole.then(|| (algorithm, parameter, value.parse().unwrap_or(u32::MAX)))
         });
         let Some((algorithm, parameter, value)) = parts else {
             return Err("allowed: ALGORITHM.PARAMETER=VALUE, the value a whole number".into());

@@ -38,7 +38,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let algorithms = comparison.algorithms()?;
     let mut kernel = Side::new();
     for directory in &arguments.recorded {
-        kernel.extend(validate::recorded(directory)?);
+        kernel.extend(validate::recorded(directory, &scenarios)?);
     }
     if arguments.recorded.is_empty() {
         let output = arguments.output.clone();

@@ -18,7 +18,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::error::{Error, While};
 use crate::outcome::{Comparison, Measured, Outcome};
-use crate::records::Records;
+use crate::records::{Clock, Records};
 use crate::scenario::{Contender, Scenario, stack};
 use crate::workload::clock::now_ns;
 use progress::Progress;
@@ -66,7 +66,7 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
         None => (None, Some(Algorithms::register(&algorithms)?)),
     };
 
-    let records = Records::create(&options.output, scenarios)?;
+    let records = Records::create(&options.output, scenarios, Clock::Real)?;
     let cgroup = switcher.as_ref().map(|switcher| switcher.cgroup().to_owned());
     let mut measured = run_all(trials, &cgroup.unwrap_or_default(), &interruption.0)?;
     let switches = switcher.map_or(Ok(Vec::new()), Switcher::finish)?;

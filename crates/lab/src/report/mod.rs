@@ -2,6 +2,7 @@
 
 mod flows;
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::IsTerminal;
 
@@ -62,9 +63,10 @@ pub fn render(outcome: &Outcome, colour: bool) -> String {
             text += &path_notes(comparison);
         }
         text += &unfinished_notes(&summary);
-        for performance in &comparison.performances {
-            if performance.contender == Contender::Kirikae {
-                text += &choice(performance);
+        let by_contender = comparison.performances.chunk_by(|a, b| a.contender == b.contender);
+        for repetitions in by_contender {
+            if repetitions[0].contender == Contender::Kirikae {
+                text += &choice(repetitions);
             }
         }
         text.push('\n');
@@ -223,27 +225,25 @@ fn unfinished_notes(summary: &ScenarioSummary) -> String {
     text
 }
 
-/// One sentence on what the switcher chose, and why.
-fn choice(performance: &Performance) -> String {
-    let counted: Vec<&str> = performance
-        .bursts
-        .iter()
-        .filter(|burst| !burst.warmup)
-        .map(|burst| burst.algorithm_before.as_str())
-        .collect();
-    let share = |name: &str| counted.iter().filter(|used| **used == name).count();
-    let Some(favourite) = counted.iter().copied().max_by_key(|name| share(name)) else {
+/// One sentence on what the switcher chose in all repetitions, and why.
+fn choice(repetitions: &[Performance]) -> String {
+    let bursts = repetitions.iter().flat_map(|repetition| &repetition.bursts);
+    let counted = bursts.filter(|burst| !burst.warmup);
+    let mut used: BTreeMap<&str, usize> = BTreeMap::new();
+    for burst in counted {
+        *used.entry(&burst.algorithm_before).or_default() += 1;
+    }
+    let Some((favourite, often)) = used.iter().max_by_key(|(_, often)| **often) else {
         return "kirikae wrote no burst that counts.\n".into();
     };
-    let (used, of) = (share(favourite), counted.len());
-    let switches = match performance.switches.as_slice() {
+    let of: usize = used.values().sum();
+    let switches: Vec<&Switch> = repetitions.iter().flat_map(|it| &it.switches).collect();
+    let switches = match &switches[..] {
         [] => "it never switched".into(),
         [only] => format!("it switched once: {}", because(only)),
-        [.., last] => {
-            format!("{} switches, the last: {}", performance.switches.len(), because(last))
-        }
+        [.., last] => format!("{} switches, the last: {}", switches.len(), because(last)),
     };
-    format!("kirikae began {used} of {of} bursts with {favourite}; {switches}.\n")
+    format!("kirikae began {often} of {of} bursts with {favourite}; {switches}.\n")
 }
 
 fn because(switch: &Switch) -> String {

@@ -31,7 +31,7 @@ pub use refusal::Refusal;
 pub use workload::{Activity, Workload};
 
 use crate::workload::Bursts;
-use quantity::Quantity;
+use quantity::{Long, Quantity};
 use section::{Binding, Field, Section, Source};
 
 /// A scenario file, validated.
@@ -163,7 +163,7 @@ fn sim(root: &Section, flows: &[FlowGroup]) -> Result<(Option<Span>, u32), Refus
     let (mut duration, mut repetitions) = (None, 1);
     if let Some(section) = section {
         section.allow(&["duration", "repetitions"])?;
-        duration = section.optional_quantity("duration")?;
+        duration = section.optional_quantity("duration")?.map(|Long(duration)| duration);
         if let Some(field) = section.optional("repetitions") {
             repetitions = field.whole(1..=10_000)? as u32;
         }
@@ -172,11 +172,30 @@ fn sim(root: &Section, flows: &[FlowGroup]) -> Result<(Option<Span>, u32), Refus
     if duration.is_none() && !activities.all(|activity| activity.workload.is_timed()) {
         let allowed = format!(
             "{}, at which what may go on for ever ends; only bursts and writes go without",
-            Span::ALLOWED
+            Long::ALLOWED
         );
         return Err(root.refuse_at("sim.duration", "missing required key", &allowed));
     }
+    duration.map_or(Ok(()), |duration| begin_before(root, flows, duration))?;
     Ok((duration, repetitions))
+}
+
+/// Refuses flows and workloads that would begin when the simulation is over.
+fn begin_before(root: &Section, flows: &[FlowGroup], duration: Span) -> Result<(), Refusal> {
+    const ALLOWED: &str = "so early that it begins before sim.duration, when all ends";
+    let sections = root.optional("flow").map_or(Ok(Vec::new()), |field| field.tables(""))?;
+    for (place, group) in flows.iter().enumerate() {
+        let section = sections.get(place).unwrap_or(root);
+        if group.start >= duration {
+            return Err(section.required("start", "")?.refuse(ALLOWED));
+        }
+        let late = |activity: &Activity| group.start + activity.after >= duration;
+        if let Some(place) = group.activities.iter().position(late) {
+            let own = section.optional("workload").map_or_else(|| root.required("workload", ""), Ok);
+            return Err(own?.tables("")?[place].required("after", "")?.refuse(ALLOWED));
+        }
+    }
+    Ok(())
 }
 
 fn bench(root: &Section) -> Result<(Vec<Contender>, Period), Refusal> {

@@ -52,6 +52,18 @@ impl Quantity for Span {
     }
 }
 
+/// A time that may be as long as a [`Time`] is late.
+pub(super) struct Long(pub Span);
+
+impl Quantity for Long {
+    const ALLOWED: &str =
+        r#"a time from "1 ns" to "10000 min" in ns, us, ms, s or min, such as "60 s""#;
+
+    fn parse(text: &str) -> Option<Self> {
+        Time::parse(text).filter(|time| *time > Time::ZERO).map(|time| Long(time - Time::ZERO))
+    }
+}
+
 impl Quantity for Time {
     const ALLOWED: &str =
         r#"a time from "0 s" to "10000 min" in ns, us, ms, s or min, such as "10 s""#;
@@ -143,6 +155,8 @@ mod tests {
         }
         assert_eq!(Time::parse("0 s"), Some(Time::ZERO));
         assert_eq!(Time::parse("10001 min"), None);
+        assert!(Long::parse("0 s").is_none() && Long::parse("10001 min").is_none());
+        assert_eq!(Long::parse("10000 min").map(|long| long.0), Some(Span::from_secs(600_000)));
         assert_eq!(Megahertz::parse("1800 MHz").map(|frequency| frequency.0), Some(1800.0));
         assert!(Metres::parse("30 km").is_none());
         assert_eq!(QueueLimit::parse("0 packets"), None);

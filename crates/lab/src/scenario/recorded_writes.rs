@@ -31,11 +31,19 @@ impl RecordedWrites {
     pub fn parse(name: &str, text: &str) -> Result<RecordedWrites, BadLine> {
         const ALLOWED: &str = "a time in ms, up to a day and not before that of the line above, \
                                and 1 to 1073741824 bytes";
+        const TOGETHER: &str = "writes that have less than 4 GiB together";
         let mut writes: Vec<Write> = Vec::new();
+        let mut bytes = 0;
         for (line, written) in lines(text) {
             let not_before = |write: &Write| writes.last().is_none_or(|last| write.at >= last.at);
-            let bad = || BadLine { line, found: written.into(), allowed: ALLOWED };
-            writes.push(write(written).filter(not_before).ok_or_else(bad)?);
+            let bad = |allowed| BadLine { line, found: written.into(), allowed };
+            let write = write(written).filter(not_before).ok_or_else(|| bad(ALLOWED))?;
+            bytes += write.bytes;
+            // As of bursts: TCP's sequence numbers would wrap.
+            if bytes > u64::from(u32::MAX) {
+                return Err(bad(TOGETHER));
+            }
+            writes.push(write);
         }
         if writes.is_empty() {
             return Err(BadLine { line: 1, found: "nothing".into(), allowed: ALLOWED });

@@ -166,9 +166,7 @@ impl<'a> Section<'a> {
 
     /// `true` or `false`; the latter if left out.
     pub fn flag(&self, key: &str) -> Result<bool, Refusal> {
-        self.optional(key).map_or(Ok(false), |field| {
-            field.value.get_ref().as_bool().ok_or_else(|| field.refuse("true or false"))
-        })
+        self.optional(key).map_or(Ok(false), |field| field.boolean())
     }
 
     /// One of the listed words, as its place in the list; the first if left out.
@@ -251,12 +249,14 @@ impl<'a> Field<'a> {
     }
 
     pub fn number(&self, range: RangeInclusive<f64>, allowed: &str) -> Result<f64, Refusal> {
-        let written = match self.value.get_ref() {
-            DeValue::Float(float) => float.as_str(),
-            DeValue::Integer(integer) => integer.as_str(),
-            _ => return Err(self.refuse(allowed)),
+        let number = match self.value.get_ref() {
+            DeValue::Float(float) => float.as_str().replace('_', "").parse().ok(),
+            DeValue::Integer(integer) => {
+                let digits = integer.as_str().replace('_', "");
+                i64::from_str_radix(&digits, integer.radix()).ok().map(|whole| whole as f64)
+            }
+            _ => None,
         };
-        let number = written.replace('_', "").parse().ok();
         number.filter(|number| range.contains(number)).ok_or_else(|| self.refuse(allowed))
     }
 
@@ -292,6 +292,17 @@ impl<'a> Field<'a> {
         Ok(Section { source, bindings: self.bindings, name, span, table })
     }
 
+    /// Every text in it.
+    pub fn texts(self) -> Vec<Field<'a>> {
+        if let Ok(section) = self.section("") {
+            section.entries().flat_map(|(_, field)| field.texts()).collect()
+        } else if let Ok(list) = self.list("") {
+            list.into_iter().flat_map(Field::texts).collect()
+        } else {
+            Vec::from_iter(self.text("").is_ok().then_some(self))
+        }
+    }
+
     /// Whether it is a list, such as `[[workload]]`.
     pub fn is_list(&self) -> bool {
         self.value.get_ref().as_array().is_some()
@@ -320,7 +331,7 @@ impl<'a> Field<'a> {
 }
 
 /// The listed word that was probably meant, as an addition to a message.
-fn nearest(written: &str, words: &[&str]) -> String {
+pub(super) fn nearest(written: &str, words: &[&str]) -> String {
     words
         .iter()
         .map(|word| (strsim::damerau_levenshtein(written, word), word))

@@ -15,6 +15,9 @@ pub const RECEIVE_BUFFER: u32 = 1 << 20;
 /// Likewise, at most.
 pub const RECEIVE_BUFFER_MAX: u32 = 3 << 20;
 
+/// Least receive buffer, bytes.
+const LEAST_BUFFER: u64 = 1500;
+
 /// A profile as a scenario has it where it says nothing else.
 fn with_buffers(profile: Profile) -> Profile {
     Profile { receive_buffer: RECEIVE_BUFFER, receive_window_max: RECEIVE_BUFFER_MAX, ..profile }
@@ -40,16 +43,16 @@ pub(super) fn read(root: &Section) -> Result<Profile, Refusal> {
     let switches: [(&'static str, &mut bool); 12] = [
         ("sack", &mut profile.sack),
         ("timestamps", &mut profile.timestamps),
-        ("window_scaling", &mut profile.window_scaling),
+        ("window-scaling", &mut profile.window_scaling),
         ("ecn", &mut profile.ecn),
-        ("idle_restart", &mut profile.idle_restart),
-        ("tail_loss_probe", &mut profile.tail_loss_probe),
+        ("idle-restart", &mut profile.idle_restart),
+        ("tail-loss-probe", &mut profile.tail_loss_probe),
         ("frto", &mut profile.frto),
         ("undo", &mut profile.undo),
-        ("count_segments", &mut profile.count_segments),
-        ("moderate_window", &mut profile.moderate_window),
-        ("ack_full_push", &mut profile.ack_full_push),
-        ("segmentation_offload", &mut profile.segmentation_offload),
+        ("count-segments", &mut profile.count_segments),
+        ("moderate-window", &mut profile.moderate_window),
+        ("ack-full-push", &mut profile.ack_full_push),
+        ("segmentation-offload", &mut profile.segmentation_offload),
     ];
     for (key, feature) in switches {
         keys.push(key);
@@ -58,11 +61,11 @@ pub(super) fn read(root: &Section) -> Result<Profile, Refusal> {
         }
     }
     let times: [(&'static str, &mut Span); 5] = [
-        ("rto_min", &mut profile.rto_min),
-        ("rto_max", &mut profile.rto_max),
-        ("rto_initial", &mut profile.rto_initial),
-        ("delayed_ack_min", &mut profile.delayed_ack_min),
-        ("delayed_ack_max", &mut profile.delayed_ack_max),
+        ("rto-min", &mut profile.rto_min),
+        ("rto-max", &mut profile.rto_max),
+        ("rto-initial", &mut profile.rto_initial),
+        ("delayed-ack-min", &mut profile.delayed_ack_min),
+        ("delayed-ack-max", &mut profile.delayed_ack_max),
     ];
     for (key, time) in times {
         keys.push(key);
@@ -71,7 +74,7 @@ pub(super) fn read(root: &Section) -> Result<Profile, Refusal> {
         }
     }
     for (key, segments) in
-        [("initial_window", &mut profile.initial_window), ("reordering", &mut profile.reordering)]
+        [("initial-window", &mut profile.initial_window), ("reordering", &mut profile.reordering)]
     {
         keys.push(key);
         if let Some(field) = section.optional(key) {
@@ -79,16 +82,20 @@ pub(super) fn read(root: &Section) -> Result<Profile, Refusal> {
         }
     }
     for (key, bytes) in [
-        ("receive_buffer", &mut profile.receive_buffer),
-        ("receive_window_max", &mut profile.receive_window_max),
+        ("receive-buffer", &mut profile.receive_buffer),
+        ("receive-window-max", &mut profile.receive_window_max),
     ] {
         keys.push(key);
         if let Some(field) = section.optional(key) {
-            *bytes = field.quantity::<Size>()?.0 as u32;
+            let Size(size) = field.quantity()?;
+            if size < LEAST_BUFFER {
+                return Err(field.refuse(format!("at least {LEAST_BUFFER} B: a full packet")));
+            }
+            *bytes = size as u32;
         }
     }
-    keys.extend(["loss_detection", "reduction"]);
-    if let Some(field) = section.optional("loss_detection") {
+    keys.extend(["loss-detection", "reduction"]);
+    if let Some(field) = section.optional("loss-detection") {
         let kinds = [LossDetection::Rack, LossDetection::Fack, LossDetection::Duplicates];
         profile.loss_detection = kinds[field.choice(&["rack", "fack", "duplicates"])?];
     }
@@ -97,5 +104,28 @@ pub(super) fn read(root: &Section) -> Result<Profile, Refusal> {
         profile.reduction = kinds[field.choice(&["proportional", "rate-halving"])?];
     }
     section.allow(&keys)?;
+    agree(&section, &profile)?;
     Ok(profile)
+}
+
+/// Refuses features that cannot be had together.
+fn agree(section: &Section, profile: &Profile) -> Result<(), Refusal> {
+    let ranges = [
+        (["rto-min", "rto-max"], profile.rto_min, profile.rto_max),
+        (["delayed-ack-min", "delayed-ack-max"], profile.delayed_ack_min, profile.delayed_ack_max),
+    ];
+    for ([least, most], shortest, longest) in ranges {
+        if shortest > longest {
+            let (field, other) = match section.optional(least) {
+                Some(field) => (field, format!("at most {most}, {longest}")),
+                None => (section.required(most, "")?, format!("at least {least}, {shortest}")),
+            };
+            return Err(field.refuse(other));
+        }
+    }
+    if !profile.sack && profile.loss_detection != LossDetection::Duplicates {
+        let sack = section.required("sack", "")?;
+        return Err(sack.refuse("true where loss-detection is rack or fack; duplicates goes without"));
+    }
+    Ok(())
 }

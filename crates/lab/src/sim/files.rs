@@ -63,7 +63,8 @@ impl<'a> Plan<'a> {
         let trace = files.trace.as_ref().map(|(directory, _)| directory);
         let directories = [files.packets.as_ref(), trace, files.plot.as_ref()];
         for directory in directories.into_iter().flatten() {
-            fs::create_dir_all(directory).during(|| format!("making {}", directory.display()))?;
+            let making = || format!("making {}", directory.display());
+            fs::create_dir_all(directory).of_directory(making)?;
         }
         for index in 0..plan.contests.len() {
             let trace = plan.trace(index).map(|(path, _)| path);

@@ -7,15 +7,15 @@ mod series;
 mod trace;
 mod trial;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use kirikae_algorithms::Algorithm;
 
 use crate::error::Error;
-use crate::outcome::{Comparison, Measured, Outcome};
+use crate::outcome::{Comparison, Outcome, Performance};
 use crate::play::Play;
-use crate::records::Records;
+use crate::records::{Clock, Records};
 use crate::scenario::{Contender, Scenario};
 use files::Plan;
 
@@ -48,11 +48,19 @@ impl Contest<'_> {
         })
     }
 
-    /// What is kept of its outcome: write by write where that is compared, and flow by flow.
-    fn result(&self, outcome: &kirikae_sim::Outcome) -> (Option<Measured>, Play) {
-        let timed = self.scenario.timed().is_some();
-        let measured = timed.then(|| trial::measured(self.contender, outcome));
-        (measured, Play::new(self.scenario, self.contender, self.seed, outcome))
+    /// What is kept of its outcome: write by write where that is compared, and flow by flow. Which
+    /// packets were dropped only the records tell.
+    fn result(&self, outcome: &kirikae_sim::Outcome, recorded: bool) -> (Option<Performance>, Play) {
+        let &Contest { scenario, contender, seed } = self;
+        let performance = scenario.timed().map(|_| {
+            let measured = trial::measured(contender, outcome);
+            let mut performance = Performance::new(scenario, contender, seed, measured, false);
+            if !recorded {
+                performance.report.drops = Vec::new();
+            }
+            performance
+        });
+        (performance, Play::new(scenario, contender, seed, outcome))
     }
 }
 
@@ -62,45 +70,45 @@ impl Contest<'_> {
 /// Records or files that cannot be written; files that are there already.
 pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> {
     let contests: Vec<Contest> = scenarios.iter().flat_map(Contest::all).collect();
-    let simulations: Vec<_> = contests
-        .iter()
-        .map(|&Contest { scenario, contender, seed }| {
-            trial::simulation(scenario, contender, seed, &options.algorithms)
-        })
-        .collect();
-    let bar = progress(simulations.len() as u64);
+    let simulation = |index: usize| {
+        let Contest { scenario, contender, seed } = contests[index];
+        trial::simulation(scenario, contender, seed, &options.algorithms)
+    };
+    // What cannot be written is told before anything is simulated.
+    let plan = Plan::new(&options.files, scenarios)?;
+    let create = |output: &Path| Records::create(output, scenarios, Clock::Virtual);
+    let records = options.output.as_deref().map(create).transpose()?;
+    let bar = progress(contests.len() as u64);
     let result = |index: usize, outcome: kirikae_sim::Outcome| {
         bar.inc(1);
-        Ok::<_, Error>(contests[index].result(&outcome))
+        Ok::<_, Error>(contests[index].result(&outcome, records.is_some()))
     };
     let results = if options.files.is_none() {
         let done = |index, (), outcome| result(index, outcome);
-        kirikae_sim::observe_all(&simulations, |_| Ok(()), done)?
+        kirikae_sim::observe_all(contests.len(), simulation, |_, _| Ok(()), done)?
     } else {
-        let plan = Plan::new(&options.files, scenarios)?;
-        let open = |index: usize| plan.open(index, &simulations[index]);
+        let open = |index, simulation: &_| plan.open(index, simulation);
         let done = |index, watchers, outcome| {
             plan.close(index, watchers, &outcome)?;
             result(index, outcome)
         };
-        kirikae_sim::observe_all(&simulations, open, done)?
+        kirikae_sim::observe_all(contests.len(), simulation, open, done)?
     };
     bar.finish_and_clear();
 
     let mut results = results.into_iter();
     let comparisons = scenarios.iter().map(|scenario| {
         let own = results.by_ref().take(Contest::all(scenario).count());
-        let (measured, plays): (Vec<_>, Vec<_>) = own.unzip();
-        let mut measured = measured.into_iter().flatten();
-        Comparison { plays, ..Comparison::new(scenario, &mut measured, false) }
+        let (performances, plays): (Vec<_>, Vec<_>) = own.unzip();
+        let performances = performances.into_iter().flatten().collect();
+        Comparison { scenario: scenario.clone(), performances, plays }
     });
-    let mut outcome =
-        Outcome { comparisons: comparisons.collect(), interrupted: false, records: None };
-    if let Some(output) = &options.output {
-        let records = Records::create(output, scenarios)?;
-        outcome.records = Some(records.directory().to_owned());
-        records.write(&outcome, &options.algorithms)?;
-    }
+    let outcome = Outcome {
+        comparisons: comparisons.collect(),
+        interrupted: false,
+        records: records.as_ref().map(|records| records.directory().to_owned()),
+    };
+    records.map_or(Ok(()), |records| records.write(&outcome, &options.algorithms))?;
     Ok(outcome)
 }
 

@@ -3,6 +3,7 @@
 //!
 //! It is `kirikae burst-sender ASSIGNMENT` and prints one [`Sent`] as a JSON line per burst.
 
+use std::borrow::Cow;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddrV4, TcpStream};
 use std::path::PathBuf;
@@ -59,9 +60,9 @@ pub struct Sent {
     /// Bytes in it.
     pub bytes: u64,
     /// TCP_CONGESTION just before the write.
-    pub algorithm_before: String,
+    pub algorithm_before: Cow<'static, str>,
     /// TCP_CONGESTION when the write had returned.
-    pub algorithm_after: String,
+    pub algorithm_after: Cow<'static, str>,
 }
 
 /// Does what the assignment (JSON) says; returns when the receiver has closed the connection,
@@ -127,13 +128,13 @@ fn write_bursts(assignment: &Assignment, socket: Socket) -> Result<(), Error> {
         let due_ns = assignment.start_ns + due.as_nanos() as u64;
         sleep_until(due_ns);
 
-        let algorithm_before = algorithm(&stream)?;
+        let algorithm_before = algorithm(&stream)?.into();
         let start_ns = if free_ns > due_ns { due_ns } else { now_ns() };
         if !write_all(&mut stream, &data, assignment.deadline_ns)? {
             return Ok(());
         }
         free_ns = now_ns();
-        let algorithm_after = algorithm(&stream)?;
+        let algorithm_after = algorithm(&stream)?.into();
         let (offset, bytes) = (range.start, data.len() as u64);
         print(&Sent { index, due_ns, start_ns, offset, bytes, algorithm_before, algorithm_after })?;
     }
