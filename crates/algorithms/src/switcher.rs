@@ -110,8 +110,8 @@ impl Switcher {
         }
     }
 
-    /// An ACK brought an RTT sample: to be called when the socket's fields know of it, and before
-    /// `pkts_acked`, as in the kernel. Switches where that is the choice.
+    /// An ACK brought an RTT sample, the first of a round trip: to be called before the socket's srtt
+    /// takes it up and before `pkts_acked`, as in the kernel. Switches where that is the choice.
     pub fn rtt_sample(&self, socket: &mut Socket) -> Option<Switch> {
         let Shared { table, columns, fixed_period_us } = &*self.shared;
         let from = socket.algorithm();

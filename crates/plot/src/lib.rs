@@ -71,11 +71,17 @@ where
     mesh.disable_mesh()
         .x_labels(labels)
         .y_labels(labels)
-        .x_label_formatter(&|x| format!("{}", (x * 100.0).round() / 100.0))
+        .x_label_formatter(&number)
+        .y_label_formatter(&number)
         .label_style(text(&INK))
         .axis_desc_style(text(&INK))
         .axis_style(INK.stroke_width(MARK));
     mesh
+}
+
+/// A number on an axis, without what rounding leaves far behind the point.
+fn number(value: &f64) -> String {
+    format!("{}", (value * 1e6).round() / 1e6)
 }
 
 /// The line of a curve in a key.

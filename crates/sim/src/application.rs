@@ -1,6 +1,6 @@
 //! What applications do, as it happens.
 
-use kirikae_path::{RandomStream, Span, Time, stream_seed};
+use kirikae_path::{OnTime, RandomStream, Span, Time, stream_seed};
 
 use crate::simulation::End;
 use crate::workload::{Activity, Interval, Workload, Write};
@@ -19,7 +19,9 @@ struct Running {
     /// Writes or requests made so far.
     made: u32,
     /// Until when it writes, where it writes on and off.
-    on_until: Time,
+    on_time: OnTime,
+    /// Of on and off: what rounding left over, in bits times 10^9.
+    carry: u64,
     random: RandomStream,
 }
 
@@ -72,12 +74,15 @@ impl Running {
             begin,
             next: Some(begin),
             made: 0,
-            on_until: begin,
+            on_time: OnTime::until(begin),
+            carry: 0,
             random: RandomStream::new(seed),
         };
         match &activity.workload {
             Workload::Writes(writes) => running.next = writes.first().map(|write| begin + write.at),
-            Workload::OnOff { on, .. } => running.on_until = begin + running.draw(*on),
+            Workload::OnOff { on, .. } => {
+                running.on_time = OnTime::until(begin + running.draw(*on));
+            }
             Workload::Bulk { .. } | Workload::Requests { .. } => {}
         }
         running
@@ -101,13 +106,13 @@ impl Running {
                 *request
             }
             &Workload::OnOff { bytes, bits_per_second, on, off } => {
-                let bits = u128::from(bytes) * 8 * 1_000_000_000;
-                let mut next = due + Span::from_nanos((bits / u128::from(bits_per_second)) as u64);
-                if next >= self.on_until {
-                    next = self.on_until + self.draw(off);
-                    self.on_until = next + self.draw(on);
-                }
-                self.next = Some(next);
+                let nanobits = u128::from(bytes) * 8 * 1_000_000_000 + u128::from(self.carry);
+                let rate = u128::from(bits_per_second);
+                self.carry = (nanobits % rate) as u64;
+                let next = due + Span::from_nanos((nanobits / rate) as u64);
+                let mut on_time = self.on_time;
+                self.next = Some(on_time.after_pauses(next, || (self.draw(off), self.draw(on))));
+                self.on_time = on_time;
                 bytes
             }
         }
@@ -162,7 +167,8 @@ mod tests {
 
     #[test]
     fn on_and_off_alternate() {
-        // 1000 bytes at 400 kbit/s every 20 ms, for 50 ms of every 350 ms.
+        // 1000 bytes at 400 kbit/s every 20 ms, for 50 ms of every 350 ms: what is left of a gap when
+        // a turn ends comes at the beginning of the next.
         let (on, off) = (Span::from_millis(50), Span::from_millis(300));
         let made = writes(Workload::OnOff {
             bytes: 1000,
@@ -171,7 +177,7 @@ mod tests {
             off: Interval::Fixed(off),
         });
         let times: Vec<u64> = made.iter().map(|(at, _)| *at).collect();
-        assert_eq!(times, [5, 25, 45, 355, 375, 395, 705, 725, 745]);
+        assert_eq!(times, [5, 25, 45, 365, 385, 705, 725, 745]);
     }
 
     #[test]

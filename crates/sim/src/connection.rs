@@ -11,7 +11,7 @@ use crate::stream::Stream;
 /// Label of what the applications draw, under the simulation's seed.
 const APPLICATIONS: u64 = 4;
 /// Label of what their congestion controls draw, likewise.
-const CONTROLS: u64 = 5;
+const CONTROLS: u64 = 6;
 
 /// A connection with both its ends and what uses it.
 pub(crate) struct Connection {

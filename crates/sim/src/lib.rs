@@ -24,4 +24,4 @@ pub use runs::{observe_all, run_all};
 pub use simulation::{End, Flow, Hop, Host, Routes, Simulation, SimulationError};
 pub use stream::Written;
 pub use topology::{dumbbell, parking_lot, staggered};
-pub use workload::{Activity, Interval, Workload, Write};
+pub use workload::{Activity, Interval, MOST_WRITES, Workload, Write};

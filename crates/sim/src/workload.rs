@@ -69,6 +69,9 @@ pub enum Interval {
     Exponential(Span),
 }
 
+/// Most writes a second of an application that goes on and off.
+pub const MOST_WRITES: u64 = 1_000_000;
+
 impl Workload {
     /// Bursts of `bytes` at these times from the beginning of the activity, in order.
     pub fn bursts(bytes: u64, due: impl IntoIterator<Item = Span>) -> Workload {
@@ -90,6 +93,11 @@ impl Workload {
             Workload::Requests { count: 0, .. } => Some("no requests"),
             Workload::Requests { request, response, .. } => whole(&[*request, *response]),
             Workload::OnOff { bits_per_second: 0, .. } => Some("a rate of 0 bit/s"),
+            Workload::OnOff { bytes, bits_per_second, .. }
+                if *bits_per_second / 8 / MOST_WRITES > *bytes =>
+            {
+                Some("more than a million writes a second")
+            }
             Workload::OnOff { on, .. } if on.mean() == Span::ZERO => Some("no time to write in"),
             Workload::OnOff { bytes, .. } => whole(&[*bytes]),
         }

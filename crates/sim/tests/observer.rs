@@ -3,10 +3,12 @@
 mod common;
 
 use common::{bursts, flow, link, lossy};
-use kirikae_path::{Span, Time};
-use kirikae_sim::{End, Observer, Passage, Routes, Simulation, Step, Workload};
+use kirikae_path::{Direction, Span, Time};
+use kirikae_sim::{End, Hop, LinkState, Observer, Passage, Routes, Simulation, Step, Workload};
 use kirikae_tcp::Endpoint;
 use proptest::prelude::*;
+
+const FIRST: Hop = Hop { link: 0, direction: Direction::Forward };
 
 /// Counts packets at each link.
 #[derive(Default)]
@@ -17,6 +19,8 @@ struct Count {
     latest: Time,
     received: [u64; 2],
     windows: Vec<u32>,
+    /// When how many packets waited at the first link forward, at each change.
+    queue: Vec<(Time, u64)>,
 }
 
 impl Observer for Count {
@@ -30,6 +34,14 @@ impl Observer for Count {
         self.steps[place][kind] += 1;
         assert!(passage.at >= self.latest, "{} after {}", passage.at, self.latest);
         self.latest = passage.at;
+    }
+
+    fn link(&mut self, state: LinkState<'_>) {
+        let (waiting, before) = (state.waiting(), self.queue.last());
+        assert!(waiting.bytes >= waiting.packets * 40);
+        if state.hop == FIRST && before.is_none_or(|(_, packets)| *packets != waiting.packets) {
+            self.queue.push((state.at, waiting.packets));
+        }
     }
 
     fn received(&mut self, now: Time, _flow: usize, end: End, endpoint: &Endpoint) {
@@ -62,6 +74,19 @@ fn an_observer_sees_each_ack_with_the_window_after_it() {
     assert!(count.received[End::Server as usize] > 92);
     // Slow start: 10, and one more for each of a burst's 46 segments.
     assert_eq!(count.windows.iter().max(), Some(&56));
+}
+
+/// Whenever the engine looks: a packet leaves the queue while others are still in the delay behind.
+#[test]
+fn a_queue_is_told_of_with_the_time_of_each_change() {
+    let simulation = common::one(link(10, 100, 100), bursts(1), 10);
+    let queue = watch(&simulation).queue;
+    // Ten segments behind the handshake's last, whose 52 bytes take 41.6 us; 1500 take 1.2 ms.
+    let full = queue.iter().position(|(_, packets)| *packets == 10).unwrap();
+    let (full_at, _) = queue[full];
+    let left = |sent| full_at + Span::from_nanos(41_600) + Span::from_nanos(1_200_000) * sent;
+    let expected: Vec<_> = (0..10).map(|sent| (left(sent), 9 - sent)).collect();
+    assert_eq!(queue[full + 1..][..10], expected);
 }
 
 /// Later than any simulation.

@@ -10,9 +10,9 @@ use kirikae_tcp::{Control, Endpoint, Profile};
 
 const RTT_S: f64 = 0.1;
 /// Losses that are looked at after as many that are not: until then slow start is forgotten.
-const LOSSES: u64 = 6;
+const LOSSES: u64 = 4;
 /// Three decades. At 1 % recovery itself, which the formulas leave out, takes a share of the time.
-const LOSS_RATES: [f64; 4] = [2e-3, 2e-4, 2e-5, 2e-6];
+const LOSS_RATES: [f64; 4] = [1e-3, 1e-4, 1e-5, 1e-6];
 
 /// When and how much was ACKed first and last after the connection has come into its stride.
 #[derive(Default)]

@@ -159,7 +159,11 @@ fn requests(section: &Section) -> Result<kirikae_sim::Workload, Refusal> {
 
 fn on_off(section: &Section) -> Result<kirikae_sim::Workload, Refusal> {
     let Size(bytes) = section.quantity("write")?;
-    let Rate(bits_per_second) = section.quantity("rate")?;
+    let rate = section.required("rate", Rate::ALLOWED)?;
+    let Rate(bits_per_second) = rate.quantity()?;
+    if bits_per_second / 8 / kirikae_sim::MOST_WRITES > bytes {
+        return Err(rate.refuse("a rate that makes at most a million writes a second"));
+    }
     let turns = spacing(section, "turns")?;
     let on = interval(turns, section.quantity("on")?);
     let off = interval(turns, section.quantity("off")?);

@@ -179,16 +179,16 @@ impl Picture {
         // Windows of some algorithms are a hundred times as large in slow start as later.
         let highest = above(self.cwnd.iter().chain(&self.ssthresh)).end;
         let range = (1.0..1.5 * highest).log_scale();
-        let mut chart = self.panel(&window, range, "segments, log scale", &number)?;
+        let mut chart = self.panel(&window, range, "segments, log scale", None)?;
         chart.draw_series(self.steps(&self.ssthresh, ORANGE.stroke_width(FINE)))?;
         chart.draw_series(self.steps(&self.cwnd, BLUE.stroke_width(FINE)))?;
 
-        let mut chart = self.panel(&queue, above(&self.queue), "queue, packets", &number)?;
+        let mut chart = self.panel(&queue, above(&self.queue), "queue, packets", None)?;
         chart.draw_series(self.steps(&self.queue, BLUE.stroke_width(FINE)))?;
 
         let range = above(&self.latencies);
         let top = range.end;
-        let mut chart = self.panel(&latency, range, "latency, s", &number)?;
+        let mut chart = self.panel(&latency, range, "latency, s", None)?;
         let dot = |at: &(f64, f64)| Circle::new(*at, DOT, BLUE.filled());
         chart.draw_series(self.latencies.iter().map(dot))?;
         let cross = |(at, _): &(f64, f64)| Cross::new((*at, top), CROSS, PINK.stroke_width(CURVE));
@@ -218,9 +218,9 @@ impl Picture {
         head.draw(&Circle::new((at.0 + KEY_WIDTH / 2, y), DOT, BLUE.filled()))?;
         head.draw(&key_text(at, "latency of a burst, at its write", &INK))?;
         if !self.missing.is_empty() {
-            let at = (next(250), y);
+            let at = (next(300), y);
             head.draw(&Cross::new((at.0 + KEY_WIDTH / 2, y), CROSS, PINK.stroke_width(CURVE)))?;
-            head.draw(&key_text(at, "never arrived", &INK))?;
+            head.draw(&key_text(at, "not there at the end", &INK))?;
         }
         if self.names.len() > 1 {
             let x = next(0);
@@ -237,7 +237,7 @@ impl Picture {
         let places = -0.5..last as f64 + 0.5;
         let rows = Rows { places: places.clone().into(), count: self.names.len() };
         let name = |row: &f64| self.names[last - *row as usize].to_owned();
-        let mut chart = self.panel(cell, rows, "", &name)?;
+        let mut chart = self.panel(cell, rows, "", Some(&name))?;
         let from_top = |(at, row): &(f64, f64)| (*at, last as f64 - row);
         let line: Curve = self.algorithm.iter().map(from_top).collect();
         chart.draw_series(self.steps(&line, BLUE.stroke_width(CURVE)))?;
@@ -255,7 +255,7 @@ impl Picture {
         cell: &Area<'a>,
         y: Y,
         what: &str,
-        label: &dyn Fn(&f64) -> String,
+        label: Option<&dyn Fn(&f64) -> String>,
     ) -> Result<Chart<'a, Y::CoordDescType>, Box<dyn Error>>
     where
         Y: AsRangedCoord<Value = f64>,
@@ -270,7 +270,10 @@ impl Picture {
             .y_label_area_size(LABELS)
             .build_cartesian_2d(0.0..self.end_s, y)?;
         let mut axes = axes(&mut chart, 6);
-        axes.y_desc(what).y_label_formatter(label);
+        axes.y_desc(what);
+        if let Some(label) = label {
+            axes.y_label_formatter(label);
+        }
         if last {
             axes.x_labels(12).x_desc("time, s").draw()?;
         } else {
@@ -331,9 +334,4 @@ fn above<'a>(values: impl IntoIterator<Item = &'a (f64, f64)>) -> Range<f64> {
     let finite = values.into_iter().map(|(_, value)| *value).filter(|value| value.is_finite());
     let highest = finite.fold(0.0, f64::max);
     0.0..if highest > 0.0 { 1.1 * highest } else { 1.0 }
-}
-
-/// Without what rounding leaves behind the point.
-fn number(value: &f64) -> String {
-    format!("{}", (value * 1e6).round() / 1e6)
 }

@@ -53,8 +53,9 @@ impl Series {
         }
         let mut points: Vec<Point> = Vec::new();
         for Column { first, lowest, highest, last } in self.columns {
-            let (earlier, later) =
-                if lowest.0 <= highest.0 { (lowest, highest) } else { (highest, lowest) };
+            // At the same time, whichever was not the first came later.
+            let up = (lowest.0, lowest != first) <= (highest.0, highest != first);
+            let (earlier, later) = if up { (lowest, highest) } else { (highest, lowest) };
             points.extend([first, earlier, later, last]);
         }
         points.dedup();

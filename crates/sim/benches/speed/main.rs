@@ -17,7 +17,7 @@ use nix::unistd::Pid;
 
 use ns3::Ns3;
 
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 5;
 /// Simulations of the comparison of one and two cores.
 const PARALLEL: usize = 32;
 
@@ -85,7 +85,7 @@ fn cases() -> [Case; 3] {
         name: "bulk",
         simulation: cases::bulk(60),
         bursts: None,
-        ns3: "bulk 10",
+        ns3: "bulk 60",
         ns3_bursts: 0.0,
     };
     [bursts("bursts", 1, "burst 1000 1"), bursts("bursts, 3 hops", 3, "burst 1000 3"), bulk]

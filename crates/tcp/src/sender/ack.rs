@@ -5,14 +5,17 @@ use std::ops::Range;
 use kirikae_algorithms::CaState;
 use kirikae_path::Time;
 
-use super::Sender;
 use super::delivery_rate::Sampling;
-use crate::Segment;
+use super::scoreboard::Sent;
+use super::{BOOT_NS, Sender};
+use crate::{SackBlocks, Segment};
 
 /// What is found out about an ACK while it is worked through.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ack {
     pub una_advanced: bool,
+    /// It was overtaken by a later one.
+    pub old: bool,
     /// It carries data, opens the window or ACKs something.
     pub carries_data: bool,
     pub window_update: bool,
@@ -99,15 +102,15 @@ impl Sender {
         let mut ack = Ack {
             una_advanced: segment.ack > prior_una,
             carries_data: segment.len > 0,
-            ece: segment.ece && self.ecn.capable,
+            ece: segment.ece && self.ecn.capable && segment.ack >= prior_una,
+            old: segment.ack < prior_una,
             ..Ack::default()
         };
         let mut delivery = Delivery::default();
         delivery.sampling.prior_in_flight = self.packets_in_flight();
         delivery.highest_before = self.board.highest_sacked();
         self.undo.echo = segment.timestamp.map(|timestamp| timestamp.echo);
-        let old = segment.ack < prior_una;
-        if !old {
+        if !ack.old {
             if ack.una_advanced {
                 self.timeouts = 0;
             }
@@ -118,7 +121,7 @@ impl Sender {
         {
             self.on_sack(segment.ack, blocks.as_slice(), &mut ack, &mut delivery);
         }
-        let retransmit = if old {
+        let retransmit = if ack.old {
             // It is late, but what it SACKs is news all the same.
             if !(ack.data_sacked || ack.dsack) {
                 return;
@@ -146,7 +149,7 @@ impl Sender {
         let fields = &self.socket.fields;
         let delivered = fields.delivered.wrapping_sub(delivered);
         let lost = fields.lost.wrapping_sub(lost);
-        if !old {
+        if !ack.old {
             let sample = self.rate_sample(&delivery.sampling, delivered, lost);
             if self.socket.algorithm().controls_alone() {
                 self.socket.cong_control(&sample);
@@ -167,16 +170,18 @@ impl Sender {
         }
     }
 
-    /// A window that may have changed (RFC 9293: not by an older segment).
+    /// A window that may have changed, but not by an older segment (RFC 9293, section 3.10.7.4).
     fn update_window(&mut self, now: Time, segment: &Segment, ack: &mut Ack) {
-        if segment.ack > self.window_from
-            || (segment.ack == self.window_from && segment.window > self.window)
-            || segment.len > 0
+        let same = segment.seq == self.window_seq;
+        if ack.una_advanced
+            || segment.seq > self.window_seq
+            || (same && (segment.window > self.window || segment.window == 0))
         {
-            ack.window_update = segment.window != self.window;
+            ack.window_update = true;
+            let changes = segment.window != self.window;
             self.window = segment.window;
-            self.window_from = segment.ack;
-            if ack.window_update && self.nxt < self.written && self.packets_out() == 0 {
+            self.window_seq = segment.seq;
+            if changes && self.nxt < self.written && self.packets_out() == 0 {
                 self.idle_restart(now); // the time in which the window was closed counts as idle
             }
         }
@@ -190,7 +195,8 @@ impl Sender {
             self.alert(prior_una, ack);
         }
         if self.nxt < self.written {
-            if self.window_end() > self.nxt {
+            let unit = (self.written - self.nxt).min(self.mss.into());
+            if self.window_end() >= self.nxt + unit {
                 self.window_opened();
             } else {
                 self.await_window(); // the receiver is there: the wait begins anew
@@ -211,7 +217,12 @@ impl Sender {
             self.on_dsack(first, ack);
             blocks = rest;
         }
-        for block in blocks {
+        // The newest block comes first, which says nothing of the order in which segments arrived.
+        let mut sorted: [Range<u64>; SackBlocks::MOST] = Default::default();
+        let sorted = &mut sorted[..blocks.len()];
+        sorted.clone_from_slice(blocks);
+        sorted.sort_unstable_by_key(|block| block.start);
+        for block in &*sorted {
             if block.start >= block.end || block.end > self.nxt || block.end <= acked {
                 continue;
             }
@@ -229,11 +240,14 @@ impl Sender {
     }
 
     fn on_dsack(&mut self, block: &Range<u64>, ack: &mut Ack) {
-        let segments = self.segments(block.end.saturating_sub(block.start)).max(1);
+        if block.start >= block.end || block.end > self.nxt {
+            return;
+        }
+        let segments = self.segments(block.end - block.start);
         let of_probe = self.probe.retransmission
             && self.probe.end_seq.is_some_and(|end_seq| block.end == end_seq);
         let fields = &mut self.socket.fields;
-        fields.dsack_dups += segments;
+        fields.dsack_dups = fields.dsack_dups.wrapping_add(segments);
         if fields.dsack_dups > self.retransmissions {
             return; // the network made the duplicate
         }
@@ -245,7 +259,10 @@ impl Sender {
         } else if self.reordering_seen {
             self.rack.dsack_seen = true;
         }
-        if self.undo.marker.is_some_and(|marker| block.end > marker) {
+        let in_flight = self.board.get(self.board.position(block.start));
+        let sent_again =
+            block.end <= self.una || in_flight.is_some_and(|sent| sent.ever_retransmitted);
+        if sent_again && self.undo.marker.is_some_and(|marker| block.end > marker) {
             self.undo_retransmission(segments);
         }
     }
@@ -321,7 +338,7 @@ impl Sender {
                 fields.lost_out -= u32::from(sent.lost);
                 fields.retrans_out -= u32::from(sent.retransmitted);
                 self.sample_delivered(&mut news.sampling, &sent);
-                if self.uses_rack() {
+                if self.uses_rack() && !self.was_delivered_before(&sent) {
                     self.rack_delivered(&sent);
                 }
             }
@@ -366,6 +383,13 @@ impl Sender {
         self.socket.pkts_acked(news.segments, news.sampling.rtt_us, delivered);
     }
 
+    /// Whether the ACK is older than what was sent again, and so for the original.
+    fn was_delivered_before(&self, sent: &Sent) -> bool {
+        let sent_ms = (sent.sent_us / 1000 - BOOT_NS / 1_000_000) as u32;
+        let older = |echo: u32| echo.wrapping_sub(sent_ms).cast_signed() < 0;
+        sent.ever_retransmitted && self.undo.echo.is_some_and(older)
+    }
+
     /// RTT samples, from segments sent once, or else from the timestamp's echo (RFC 7323).
     fn sample_rtt(&mut self, segment: &Segment, prior_una: u64, ack: &Ack, news: &mut Delivery) {
         let now_us = self.now_us();
@@ -382,8 +406,9 @@ impl Sender {
             && ack.data_acked
             && let Some(timestamp) = segment.timestamp
         {
-            let ms = self.timestamp_ms().wrapping_sub(timestamp.echo);
-            first = Some(ms.max(1) * 1000);
+            // No sample from an echo that lies ahead.
+            let ms = self.timestamp_ms().wrapping_sub(timestamp.echo).max(1);
+            first = i32::try_from(u64::from(ms) * 1000).ok().map(i32::cast_unsigned);
             last = first;
         }
         news.sampling.rtt_us = last;
@@ -435,6 +460,6 @@ impl Sender {
 
     /// This end's timestamp clock, milliseconds.
     pub(crate) fn timestamp_ms(&self) -> u32 {
-        (self.now_us() / 1000 - super::BOOT_NS / 1_000_000) as u32
+        (self.now_us() / 1000 - BOOT_NS / 1_000_000) as u32
     }
 }

@@ -82,7 +82,8 @@ impl Sender {
     /// Without SACK a duplicate ACK stands for a segment that has arrived.
     pub(super) fn add_duplicate(&mut self) {
         let fields = &mut self.socket.fields;
-        if fields.sacked_out + fields.lost_out < fields.packets_out {
+        // At least one segment is missing.
+        if fields.sacked_out + fields.lost_out.max(1) < fields.packets_out {
             fields.sacked_out += 1;
             fields.delivered = fields.delivered.wrapping_add(1);
         }
@@ -97,7 +98,8 @@ impl Sender {
                 fields.delivered.wrapping_add((acked.saturating_sub(fields.sacked_out)).max(1));
             fields.sacked_out = fields.sacked_out.saturating_sub(acked - 1);
         }
-        fields.sacked_out = fields.sacked_out.min(fields.packets_out - fields.lost_out);
+        let room = fields.packets_out.saturating_sub(fields.lost_out.max(1));
+        fields.sacked_out = fields.sacked_out.min(room);
     }
 
     /// Without SACK, in recovery: the first segment in flight is the hole (RFC 6582).

@@ -33,7 +33,7 @@ impl Sender {
             0 => self.profile.rto_initial.as_nanos() / 1000,
             srtt_8 => {
                 // One segment alone may wait for the receiver's delayed ACK.
-                let alone = self.packets_in_flight() == 1;
+                let alone = self.packets_out() == 1;
                 u64::from(srtt_8 >> 2)
                     + if alone { self.round_trip.rto_min_us() } else { TIMEOUT_MIN_US }
             }
@@ -52,14 +52,14 @@ impl Sender {
         if self.probe.end_seq.is_none() {
             self.probe.retransmission = false;
             let before = self.packets_out();
-            if self.nxt < self.written {
+            let unit = (self.written - self.nxt).min(self.mss.into());
+            let sent = if unit > 0 && self.window_end() >= self.nxt + unit {
                 self.transmit_new_within(now, Limit::OneProbe, out);
-            }
-            let mut sent = self.packets_out() > before;
-            if !sent && self.nxt == self.written {
-                sent = self.retransmit_last(now, out);
-                self.probe.retransmission = sent;
-            }
+                self.packets_out() > before
+            } else {
+                self.probe.retransmission = self.retransmit_last(now, out);
+                self.probe.retransmission
+            };
             if sent {
                 self.probe.end_seq = Some(self.nxt);
                 self.clear_timer();

@@ -47,9 +47,10 @@ pub(crate) struct Sender {
     una: u64,
     nxt: u64,
     written: u64,
-    /// The receive window announced last, bytes, and the segment's ack that it came with.
+    /// The receive window announced last, bytes, and the sequence number of the segment that it came
+    /// with: SND.WND and SND.WL1.
     window: u32,
-    window_from: u64,
+    window_seq: u64,
     board: Scoreboard,
     round_trip: RoundTrip,
     timers: Timers,
@@ -102,7 +103,7 @@ impl Sender {
             nxt: 1,
             written: 1,
             window: 0,
-            window_from: 0,
+            window_seq: 1,
             board: Scoreboard::default(),
             round_trip: RoundTrip::new(&profile),
             timers: Timers::default(),
@@ -118,7 +119,7 @@ impl Sender {
             frto: false,
             retransmissions: 0,
             timeouts: 0,
-            last_sent: Time::ZERO,
+            last_sent: now,
             ecn: Ecn::default(),
             switching: None,
             profile,

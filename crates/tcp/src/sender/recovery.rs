@@ -110,7 +110,8 @@ impl Sender {
 
     /// One segment less for every second ACK, down to ssthresh; nothing else leaves than ACKs let.
     fn halve_rate(&mut self, ack: &Ack) {
-        if !(ack.is_not_duplicate() || ack.una_advanced || ack.data_sacked || ack.dsack) {
+        let progress = ack.una_advanced || ack.data_acked || ack.data_sacked || ack.dsack;
+        if !(progress || (!self.profile.sack && !ack.is_not_duplicate())) {
             return;
         }
         let ssthresh = self.socket.fields.snd_ssthresh;
@@ -188,7 +189,8 @@ impl Sender {
         } else if self.una >= self.high_seq && self.state_ends() {
             return Retransmit::Nothing;
         }
-        let duplicate = !(ack.una_advanced || ack.is_not_duplicate());
+        let news = ack.una_advanced || ack.is_not_duplicate() || ack.dsack;
+        let duplicate = !(news || ack.old);
         match self.state() {
             CaState::Recovery => {
                 if !ack.una_advanced {
@@ -250,6 +252,9 @@ impl Sender {
                 self.set_state(CaState::Open);
             }
             CaState::Recovery => {
+                if !self.profile.sack {
+                    self.socket.fields.sacked_out = 0;
+                }
                 if self.try_undo_recovery() {
                     return true;
                 }

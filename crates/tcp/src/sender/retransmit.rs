@@ -86,16 +86,32 @@ impl Sender {
         }
     }
 
-    /// The last segment in flight, for a probe; whether there was one.
+    /// The last segment in flight, for a probe; whether there was one. It is not held for lost, and
+    /// so the probe counts as no retransmission in flight.
     pub(super) fn retransmit_last(&mut self, now: Time, out: &mut Vec<Segment>) -> bool {
         match self.board.len() {
             0 => false,
-            segments => self.retransmit(now, segments - 1, out),
+            segments => self.send_again(now, segments - 1, out),
         }
     }
 
-    /// Sends the segment at `index` again; whether the receiver's window let it.
+    /// Sends the lost segment at `index` again; whether the receiver's window let it.
     pub(super) fn retransmit(&mut self, now: Time, index: usize, out: &mut Vec<Segment>) -> bool {
+        if !self.send_again(now, index, out) {
+            return false;
+        }
+        let sent = self.board.get_mut(index).expect("it was sent");
+        if !sent.retransmitted {
+            sent.retransmitted = true;
+            self.socket.fields.retrans_out += 1;
+        }
+        let now_ms = self.timestamp_ms();
+        self.undo.retransmitted_at.get_or_insert(now_ms);
+        *self.undo.outstanding.get_or_insert(0) += 1;
+        true
+    }
+
+    fn send_again(&mut self, now: Time, index: usize, out: &mut Vec<Segment>) -> bool {
         let Some(&Sent { seq, len, .. }) = self.board.get(index) else { return false };
         if seq + u64::from(len) > self.window_end() && seq != self.una {
             return false;
@@ -106,17 +122,10 @@ impl Sender {
         fields.bytes_retrans += u64::from(len);
         self.retransmissions += 1;
         let sent = self.board.get_mut(index).expect("it was there");
-        if !sent.retransmitted {
-            sent.retransmitted = true;
-            fields.retrans_out += 1;
-        }
         sent.ever_retransmitted = true;
         sent.sent_us = sent_us;
         sent.at_sending = at_sending;
         self.board.sent_again(index);
-        let now_ms = self.timestamp_ms();
-        self.undo.retransmitted_at.get_or_insert(now_ms);
-        *self.undo.outstanding.get_or_insert(0) += 1;
         self.tell_retransmission(seq, len);
         out.push(Segment { seq, len, ..Segment::default() });
         true

@@ -67,16 +67,17 @@ impl Sender {
         lowest_rtt(&mut self.socket, now_us, last_us.max(1));
         let (una, nxt) = (self.una, self.nxt);
         let trip = &mut self.round_trip;
-        let srtt = &mut self.socket.fields.srtt_us;
-        if *srtt == 0 {
-            *srtt = first_us << 3;
+        let mut srtt = self.socket.fields.srtt_us;
+        let round_over = srtt == 0 || una > trip.round_end;
+        if srtt == 0 {
+            srtt = first_us << 3;
             trip.mdev = first_us << 1;
             trip.rttvar = trip.mdev.max(trip.rto_min_us);
             trip.mdev_max = trip.rttvar;
             trip.round_end = nxt;
         } else {
-            let error = i64::from(first_us) - i64::from(*srtt >> 3);
-            *srtt = (i64::from(*srtt) + error) as u32;
+            let error = i64::from(first_us) - i64::from(srtt >> 3);
+            srtt = (i64::from(srtt) + error) as u32;
             let mut deviation = error.abs() - i64::from(trip.mdev >> 2);
             if error < 0 && deviation > 0 {
                 // A sudden fall of the RTT must not make the timeout rise.
@@ -85,7 +86,7 @@ impl Sender {
             trip.mdev = (i64::from(trip.mdev) + deviation) as u32;
             trip.mdev_max = trip.mdev_max.max(trip.mdev);
             trip.rttvar = trip.rttvar.max(trip.mdev_max);
-            if una > trip.round_end {
+            if round_over {
                 if trip.mdev_max < trip.rttvar {
                     trip.rttvar -= (trip.rttvar - trip.mdev_max) >> 2;
                 }
@@ -93,10 +94,14 @@ impl Sender {
                 trip.mdev_max = trip.rto_min_us;
             }
         }
-        *srtt = (*srtt).max(1);
-        trip.rto_us = (u64::from(*srtt >> 3) + u64::from(trip.rttvar)).min(trip.rto_max_us);
+        if round_over {
+            self.tell_rtt(); // once in a round trip, with the srtt before this sample
+        }
+        let srtt = srtt.max(1);
+        self.socket.fields.srtt_us = srtt;
+        let trip = &mut self.round_trip;
+        trip.rto_us = (u64::from(srtt >> 3) + u64::from(trip.rttvar)).min(trip.rto_max_us);
         trip.backoff = 0;
-        self.tell_rtt();
     }
 
     /// Smoothed round-trip time, microseconds; 0 before the first sample.
@@ -124,24 +129,22 @@ fn lowest_rtt(socket: &mut Socket, now_us: u64, rtt_us: u32) {
         *samples = [new; 3];
         return;
     }
-    if rtt_us <= samples[1].v {
-        samples[1] = new;
-        samples[2] = new;
-    } else if rtt_us <= samples[2].v {
-        samples[2] = new;
+    // What is not lower than the new one will never be needed.
+    if let Some(place) = (1..3).find(|place| rtt_us <= samples[*place].v) {
+        samples[place..].fill(new);
     }
     if age(samples[0].t) > MEMORY {
-        // The best has left the window; the second may have, too.
-        samples.rotate_left(1);
-        samples[2] = new;
-        if age(samples[0].t) > MEMORY {
+        while age(samples[0].t) > MEMORY {
             samples.rotate_left(1);
             samples[2] = new;
         }
-    } else if samples[1].t == samples[0].t && age(samples[0].t) > MEMORY / 4 {
-        samples[1] = new;
-        samples[2] = new;
-    } else if samples[2].t == samples[1].t && age(samples[1].t) > MEMORY / 2 {
-        samples[2] = new;
+        return;
+    }
+    // A sample that still stands for the one before it gives way after a quarter of the memory each.
+    let stands_in = |place: &usize| {
+        samples[*place].t == samples[*place - 1].t && age(samples[0].t) > *place as u32 * MEMORY / 4
+    };
+    if let Some(place) = (1..3).find(stands_in) {
+        samples[place..].fill(new);
     }
 }

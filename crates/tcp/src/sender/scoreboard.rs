@@ -241,7 +241,8 @@ impl Scoreboard {
         while let Some(&Retransmission { seq, sent_us }) = self.retransmissions.get(at) {
             let index = self.position(seq);
             let current = self.segments.get(index).filter(|sent| {
-                sent.seq <= seq && sent.retransmitted && !sent.sacked && sent.sent_us == sent_us
+                let out = sent.retransmitted || !sent.lost; // a probe's is not held for lost
+                sent.seq <= seq && out && !sent.sacked && sent.sent_us == sent_us
             });
             match current {
                 Some(sent) if (sent_us, sent.end()) >= latest => break,

@@ -1,6 +1,6 @@
 //! Sending what was written, in trains as the kernel makes them, and pacing.
 
-use kirikae_algorithms::CaEvent;
+use kirikae_algorithms::{CaEvent, CaState};
 use kirikae_path::Time;
 
 use super::BOOT_NS;
@@ -104,7 +104,7 @@ impl Sender {
     }
 
     /// One train of new data; how many segments it had.
-    fn send(&mut self, now: Time, bytes: u64, out: &mut Vec<Segment>) -> u32 {
+    pub(super) fn send(&mut self, now: Time, bytes: u64, out: &mut Vec<Segment>) -> u32 {
         let before = self.packets_out();
         let sent_us = self.departs(now, bytes as u32);
         let end = self.nxt + bytes;
@@ -203,9 +203,7 @@ impl Sender {
     /// Whether to wait for the next ACK because a larger train could then go. `limited` is set
     /// where it is the congestion window that is waited for.
     fn holds_back(&self, unit: u64, room: u64, train: u32, limited: &mut bool) -> bool {
-        if !self.profile.segmentation_offload
-            || self.state() >= kirikae_algorithms::CaState::Recovery
-        {
+        if !self.profile.segmentation_offload || self.state() >= CaState::Recovery {
             return false;
         }
         let fields = &self.socket.fields;
@@ -229,11 +227,7 @@ impl Sender {
         if due_us > HOLD_BACK_UNTIL_US.min(self.srtt_us() / 2) {
             return false;
         }
-        if window < room {
-            *limited |= window <= unit;
-            window <= unit
-        } else {
-            room <= unit
-        }
+        *limited |= window < room && window <= unit;
+        true
     }
 }

@@ -39,7 +39,8 @@ impl Sender {
     fn original_was_delayed(&self) -> bool {
         match (self.undo.retransmitted_at, self.undo.echo) {
             (Some(again), Some(echo)) => echo.wrapping_sub(again).cast_signed() < 0,
-            (None, _) => true,
+            // Without SACK it is forgotten when all of the episode is ACKed.
+            (None, _) => self.profile.sack || self.una < self.high_seq,
             (Some(_), None) => false,
         }
     }
@@ -97,21 +98,21 @@ impl Sender {
         all
     }
 
-    /// In recovery a hole was filled by a delayed original.
+    /// In recovery a hole was filled by a delayed original; whether what was sent again is still out.
     pub(super) fn try_undo_partial(&mut self, prior_una: u64) -> bool {
         if !(self.profile.undo && self.undo.marker.is_some() && self.original_was_delayed()) {
             return false;
         }
         self.check_reordering(prior_una);
         if self.socket.fields.retrans_out > 0 {
-            return true; // what was sent again is still out
+            return true;
         }
         if !self.any_retransmission() {
             self.undo.retransmitted_at = None;
         }
         self.undo_reduction(true);
         self.try_keep_open();
-        true
+        false
     }
 
     /// A timeout was none.

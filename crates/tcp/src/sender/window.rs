@@ -73,8 +73,8 @@ impl Sender {
                 self.socket.fields.snd_ssthresh = self.current_ssthresh();
                 self.set_cwnd((self.cwnd() + used) >> 1);
             }
+            self.usage.used = 0;
         }
-        self.usage.used = 0;
         self.usage.stamp_us = self.now_us();
     }
 

@@ -29,7 +29,15 @@ impl Sender {
             return;
         }
         self.transmit_new(now, out);
-        if self.packets_out() == 0 {
+        if self.packets_out() > 0 {
+            return;
+        }
+        // What fits is sent when the timer goes off, however little it is.
+        let room = self.window_end().saturating_sub(self.nxt);
+        let fits = room.min(self.mss.into()).min(self.written - self.nxt);
+        if fits > 0 {
+            self.send(now, fits, out);
+        } else {
             out.push(Segment { seq: self.una - 1, ..Segment::default() });
             self.round_trip.back_off();
             self.await_window();
