@@ -51,6 +51,7 @@ fn simulator_and_kernel_agree_on_the_median() {
     let error = String::from_utf8_lossy(&output.stderr);
     // 1: less than 90 % of the cells agree in mean and tail, which a busy machine alone can cause.
     assert!(matches!(output.status.code(), Some(0 | 1)), "{error}");
+    assert!(error.contains("Records: "), "{error}");
     let cells: Value = serde_json::from_slice(&output.stdout).unwrap();
     let cells = cells.as_array().unwrap();
     assert_eq!(cells.len(), 2 * 4);

@@ -96,6 +96,32 @@ fn output_that_is_no_directory() {
 }
 
 #[test]
+fn validations_that_cannot_be() {
+    let directory = temporary("validate");
+    let (file, records) = (directory.join("scenario.toml"), directory.join("records"));
+    fs::write(&file, SCENARIO).unwrap();
+    let refused = |arguments: &[&str], allowed: &str| {
+        let output = kirikae().arg("validate").arg(&file).args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", error(&output));
+        assert!(error(&output).contains(allowed), "{arguments:?}: {}", error(&output));
+        assert!(output.stdout.is_empty());
+    };
+    let records = records.to_str().unwrap();
+    refused(&["--at-once", "0"], "--at-once");
+    refused(&["--recorded", records, "--output", records], "--output");
+    refused(&["--recorded", records], "run.json: No such file");
+    let sim = kirikae().arg("sim").arg(&file).args(["--output", records]).output().unwrap();
+    assert_eq!(sim.status.code(), Some(0), "{}", error(&sim));
+    let run = fs::read_dir(records).unwrap().next().unwrap().unwrap().path();
+    refused(&["--recorded", run.to_str().unwrap()], "clock: found virtual; allowed: real");
+    refused(&[file.to_str().unwrap()], "title: found ");
+    let simulated = format!("{SCENARIO}\n[sim]\nrepetitions = 2\n");
+    fs::write(&file, simulated).unwrap();
+    refused(&["--recorded", records], "sim: found [sim]; allowed: one [path] and no [sim]");
+    fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
 fn nobody_who_reads_on() {
     let directory = temporary("pipe");
     let file = directory.join("scenario.toml");

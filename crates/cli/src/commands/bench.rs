@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use kirikae_lab::bench::{self, Options};
 
-use super::comparison::Comparison;
+use super::comparison::{self, Comparison};
 
 /// Compare congestion controls on the real kernel over emulated paths
 ///
@@ -16,6 +16,9 @@ use super::comparison::Comparison;
 pub struct Arguments {
     #[command(flatten)]
     comparison: Comparison,
+    /// Print the summary as JSON
+    #[arg(long)]
+    json: bool,
     /// Directory in which the run makes a directory of its own for its records
     #[arg(long, value_name = "DIRECTORY", default_value = "results")]
     output: PathBuf,
@@ -23,11 +26,10 @@ pub struct Arguments {
 
 /// Runs the comparison.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let comparison = &arguments.comparison;
-    let scenarios = comparison.scenarios()?;
-    let algorithms = comparison.algorithms()?;
+    let scenarios = arguments.comparison.scenarios()?;
+    let algorithms = arguments.comparison.algorithms()?;
     let outcome =
         bench::run(&scenarios, &Options { output: arguments.output.clone(), algorithms })?;
-    comparison.print(&outcome)?;
+    comparison::print_outcome(&outcome, arguments.json)?;
     Ok(if outcome.interrupted { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

@@ -7,6 +7,7 @@ use kirikae_algorithms::Algorithm;
 use kirikae_lab::outcome::Outcome;
 use kirikae_lab::scenario::Scenario;
 use kirikae_lab::{report, summary::Summary};
+use serde::Serialize;
 
 use super::setting::{self, Setting};
 
@@ -20,9 +21,6 @@ pub struct Comparison {
     /// algorithms` lists them with their ranges. May be given several times
     #[arg(long, value_name = "ALGORITHM.PARAMETER=VALUE", value_parser = setting)]
     set: Vec<Setting>,
-    /// Print the summary as JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 fn setting(text: &str) -> Result<Setting, String> {
@@ -40,15 +38,22 @@ impl Comparison {
         Ok(setting::apply(&self.set, Algorithm::all())?)
     }
 
-    /// Prints the table, or the summary as JSON.
-    pub fn print(&self, outcome: &Outcome) -> anyhow::Result<()> {
-        let mut out = io::stdout().lock();
-        if self.json {
-            serde_json::to_writer_pretty(&mut out, &Summary::of(outcome))?;
-            writeln!(out)?;
-        } else {
-            write!(out, "{}", report::render(outcome, report::colour_wanted()))?;
-        }
-        Ok(())
+}
+
+/// Prints the tables, or the summary as JSON.
+pub fn print_outcome(outcome: &Outcome, json: bool) -> anyhow::Result<()> {
+    let text = || report::render(outcome, report::colour_wanted());
+    print(&Summary::of(outcome), text, json)
+}
+
+/// Prints what there is to tell, as text or as JSON.
+pub fn print(told: &impl Serialize, text: impl FnOnce() -> String, json: bool) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    if json {
+        serde_json::to_writer_pretty(&mut out, told)?;
+        writeln!(out)?;
+    } else {
+        write!(out, "{}", text())?;
     }
+    Ok(())
 }

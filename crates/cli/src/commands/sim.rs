@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use kirikae_lab::sim::{self, Files, Format, Options};
 
-use super::comparison::Comparison;
+use super::comparison::{self, Comparison};
 
 /// Compare congestion controls in virtual time: seconds for what takes the real kernel hours
 ///
@@ -17,6 +17,9 @@ use super::comparison::Comparison;
 pub struct Arguments {
     #[command(flatten)]
     comparison: Comparison,
+    /// Print the summary as JSON
+    #[arg(long)]
+    json: bool,
     /// Directory in which the run makes a directory of its own for its records; without it none are
     /// written
     #[arg(long, value_name = "DIRECTORY")]
@@ -60,11 +63,10 @@ impl Arguments {
 
 /// Runs the comparison.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let comparison = &arguments.comparison;
-    let scenarios = comparison.scenarios()?;
-    let algorithms = comparison.algorithms()?;
+    let scenarios = arguments.comparison.scenarios()?;
+    let algorithms = arguments.comparison.algorithms()?;
     let (output, files) = (arguments.output.clone(), arguments.files());
     let outcome = sim::run(&scenarios, &Options { output, files, algorithms })?;
-    comparison.print(&outcome)?;
+    comparison::print_outcome(&outcome, arguments.json)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,6 @@
 //! `kirikae validate`
 
-use std::io::{self, Write};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -8,7 +8,7 @@ use kirikae_lab::scenario::Scenario;
 use kirikae_lab::validate::{self, Side};
 use kirikae_lab::{bench, sim};
 
-use super::comparison::Comparison;
+use super::comparison::{self, Comparison};
 
 /// Hold the simulator against this kernel: the same scenarios through both, side by side
 ///
@@ -20,13 +20,16 @@ use super::comparison::Comparison;
 pub struct Arguments {
     #[command(flatten)]
     comparison: Comparison,
+    /// Print the cells as JSON
+    #[arg(long)]
+    json: bool,
     /// Take the kernel's side from the records of earlier runs instead of measuring anew. May be
-    /// given several times
-    #[arg(long, value_name = "DIRECTORY")]
+    /// given several times; of what several have, the last counts
+    #[arg(long, value_name = "DIRECTORY", conflicts_with = "output")]
     recorded: Vec<PathBuf>,
     /// Most paths emulated at the same time; the scenarios are measured in so many runs as it takes
-    #[arg(long, value_name = "PATHS", default_value_t = 56)]
-    at_once: usize,
+    #[arg(long, value_name = "PATHS", default_value = "56")]
+    at_once: NonZeroUsize,
     /// Directory in which each run makes a directory of its own for its records
     #[arg(long, value_name = "DIRECTORY", default_value = "results")]
     output: PathBuf,
@@ -34,9 +37,11 @@ pub struct Arguments {
 
 /// Runs both sides.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let comparison = &arguments.comparison;
-    let scenarios = comparison.scenarios()?;
-    let algorithms = comparison.algorithms()?;
+    let scenarios = arguments.comparison.scenarios()?;
+    let algorithms = arguments.comparison.algorithms()?;
+    for scenario in &scenarios {
+        scenario.bursts().map_err(kirikae_lab::Error::from)?;
+    }
     let mut kernel = Side::new();
     for directory in &arguments.recorded {
         kernel.extend(validate::recorded(directory, &scenarios)?);
@@ -44,25 +49,23 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if arguments.recorded.is_empty() {
         let output = arguments.output.clone();
         let options = bench::Options { output, algorithms: algorithms.clone() };
-        for batch in batches(&scenarios, arguments.at_once) {
+        for batch in batches(&scenarios, arguments.at_once.get()) {
             let outcome = bench::run(batch, &options)?;
-            kernel.extend(validate::latencies(&outcome));
+            if let Some(records) = &outcome.records {
+                eprintln!("Records: {}", records.display());
+            }
             if outcome.interrupted {
+                eprintln!("INTERRUPTED: nothing is compared; the records have what had arrived.");
                 return Ok(ExitCode::FAILURE);
             }
+            kernel.extend(validate::latencies(&outcome));
         }
     }
     let emulated: Vec<Scenario> = scenarios.iter().map(validate::as_emulated).collect();
     let options = sim::Options { output: None, files: sim::Files::default(), algorithms };
     let simulated = sim::run(&emulated, &options)?;
     let cells = validate::cells(&scenarios, &kernel, &validate::latencies(&simulated));
-    let mut out = io::stdout().lock();
-    if comparison.json {
-        serde_json::to_writer_pretty(&mut out, &cells)?;
-        writeln!(out)?;
-    } else {
-        write!(out, "{}", validate::render(&cells))?;
-    }
+    comparison::print(&cells, || validate::render(&cells), arguments.json)?;
     Ok(if validate::enough_agree(&cells) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
