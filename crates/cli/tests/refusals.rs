@@ -88,7 +88,10 @@ fn output_that_is_no_directory() {
         let done = kirikae().arg("sim").arg(&file).arg(option).arg(&output).output().unwrap();
         assert_eq!(done.status.code(), Some(2), "{option}: {}", error(&done));
         let message = error(&done);
-        assert!(message.starts_with("kirikae: making ") && message.lines().count() == 1, "{message}");
+        assert!(
+            message.starts_with("kirikae: making ") && message.lines().count() == 1,
+            "{message}"
+        );
         assert_eq!(message.matches("os error").count(), 1, "{message}");
         assert!(done.stdout.is_empty());
     }

@@ -134,7 +134,9 @@ impl Cell {
             unless(self.held, "path not held");
         }
         unless(self.n >= FEWEST, "too few");
-        for (missing, side) in [(self.kernel_missing, "kernel"), (self.simulated_missing, "simulator")] {
+        for (missing, side) in
+            [(self.kernel_missing, "kernel"), (self.simulated_missing, "simulator")]
+        {
             unless(missing == 0, &format!("{missing} missing from the {side}"));
         }
         reservations
@@ -251,8 +253,9 @@ fn difference(place: String, recorded: &Value, asked: &Value) -> Option<String> 
         }
         (Value::Array(recorded), Value::Array(asked)) if recorded.len() == asked.len() => {
             let pairs = (0..).zip(recorded.iter().zip(asked));
-            let differences = pairs
-                .map(|(index, (recorded, asked))| difference(format!("{place}[{index}]"), recorded, asked));
+            let differences = pairs.map(|(index, (recorded, asked))| {
+                difference(format!("{place}[{index}]"), recorded, asked)
+            });
             differences.flatten().next()
         }
         _ => (recorded != asked).then(|| format!("{place} was {recorded} and is {asked}")),

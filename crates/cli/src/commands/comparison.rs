@@ -37,7 +37,6 @@ impl Comparison {
     pub fn algorithms(&self) -> anyhow::Result<Vec<Algorithm>> {
         Ok(setting::apply(&self.set, Algorithm::all())?)
     }
-
 }
 
 /// Prints the tables, or the summary as JSON.
@@ -47,7 +46,11 @@ pub fn print_outcome(outcome: &Outcome, json: bool) -> anyhow::Result<()> {
 }
 
 /// Prints what there is to tell, as text or as JSON.
-pub fn print(told: &impl Serialize, text: impl FnOnce() -> String, json: bool) -> anyhow::Result<()> {
+pub fn print(
+    told: &impl Serialize,
+    text: impl FnOnce() -> String,
+    json: bool,
+) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     if json {
         serde_json::to_writer_pretty(&mut out, told)?;

@@ -208,7 +208,8 @@ fn begin_before(root: &Section, flows: &[FlowGroup], duration: Span) -> Result<(
         }
         let late = |activity: &Activity| group.start + activity.after >= duration;
         if let Some(place) = group.activities.iter().position(late) {
-            let own = section.optional("workload").map_or_else(|| root.required("workload", ""), Ok);
+            let own =
+                section.optional("workload").map_or_else(|| root.required("workload", ""), Ok);
             return Err(own?.tables("")?[place].required("after", "")?.refuse(ALLOWED));
         }
     }

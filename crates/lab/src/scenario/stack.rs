@@ -125,7 +125,9 @@ fn agree(section: &Section, profile: &Profile) -> Result<(), Refusal> {
     }
     if !profile.sack && profile.loss_detection != LossDetection::Duplicates {
         let sack = section.required("sack", "")?;
-        return Err(sack.refuse("true where loss-detection is rack or fack; duplicates goes without"));
+        return Err(
+            sack.refuse("true where loss-detection is rack or fack; duplicates goes without")
+        );
     }
     Ok(())
 }

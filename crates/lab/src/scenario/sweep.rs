@@ -14,8 +14,7 @@ const MOST: usize = 10_000;
 pub(super) fn read<'a>(root: &Section<'a>) -> Result<Vec<Vec<Binding<'a>>>, Refusal> {
     const ALLOWED: &str = "names, each with the list of its values, such as loss = [0, 0.01]";
     let section = root.optional("sweep").map(|field| field.section(ALLOWED)).transpose()?;
-    let names: Vec<(&str, Field)> =
-        section.iter().flat_map(|section| section.entries()).collect();
+    let names: Vec<(&str, Field)> = section.iter().flat_map(|section| section.entries()).collect();
     check_uses(root, &names)?;
     let mut scenarios = vec![Vec::new()];
     for (name, field) in names {

@@ -50,7 +50,11 @@ impl Contest<'_> {
 
     /// What is kept of its outcome: write by write where that is compared, and flow by flow. Which
     /// packets were dropped only the records tell.
-    fn result(&self, outcome: &kirikae_sim::Outcome, recorded: bool) -> (Option<Performance>, Play) {
+    fn result(
+        &self,
+        outcome: &kirikae_sim::Outcome,
+        recorded: bool,
+    ) -> (Option<Performance>, Play) {
         let &Contest { scenario, contender, seed } = self;
         let performance = scenario.timed().map(|_| {
             let measured = trial::measured(contender, outcome);
@@ -64,7 +68,8 @@ impl Contest<'_> {
     }
 }
 
-/// Simulates every contender of every scenario and writes the records and files asked for.
+/// Simulates every contender of every scenario and writes the records and files asked for. Without
+/// records, dropped packets are counted and not listed.
 ///
 /// # Errors
 /// Records or files that cannot be written; files that are there already.
