@@ -56,8 +56,8 @@ static __always_inline void measuring_begin(struct connection *c, const struct t
 	c->runs.dsack_dups = tp->dsack_dups;
 }
 
-/* An ACK brought an RTT sample, the first of a round trip. Whether there is a choice to be made, and it
- * may be made now. */
+/* An ACK brought an RTT sample, the first of a round trip. Whether there is a choice to be made,
+ * and it may be made now. */
 static __always_inline bool choice_is_due(struct connection *c, const struct tcp_sock *tp,
 					  u32 fixed_period_us)
 {
