@@ -87,3 +87,19 @@ impl<T, E: Into<std::io::Error>> While<T> for Result<T, E> {
         self.during(step).map_err(|error| Error::Directory(error.to_string()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_said_is_told_once() {
+        let refused = || Err::<(), _>(std::io::Error::other("no"));
+        let error = refused().during(|| "writing".into()).unwrap_err();
+        assert_eq!((error.to_string().as_str(), error.exit_status()), ("writing: no", 1));
+        // Otherwise what prints an error with its sources would say it again.
+        assert!(std::error::Error::source(&error).is_none());
+        let error = refused().of_directory(|| "making x".into()).unwrap_err();
+        assert_eq!((error.to_string().as_str(), error.exit_status()), ("making x: no", 2));
+    }
+}

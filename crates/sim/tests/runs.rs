@@ -2,10 +2,13 @@
 
 mod common;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use common::{bursts, flow, link, lossy, one};
 use kirikae_path::{ElementSpec, PathSpec, Span, Time};
 use kirikae_sim::{
-    Flow, Interval, Routes, Simulation, SimulationError, Workload, Write, run_all, staggered,
+    Flow, Interval, Outcome, Routes, Simulation, SimulationError, Workload, Write, observe_all,
+    run_all, staggered,
 };
 
 /// Simulations of different length, with losses and shared queues.
@@ -41,6 +44,27 @@ fn each_run_is_told_once_it_is_done() {
     let done = std::sync::Mutex::new(vec![0; simulations.len()]);
     run_all(&simulations, |index| done.lock().unwrap()[index] += 1).unwrap();
     assert_eq!(done.into_inner().unwrap(), vec![1; simulations.len()]);
+}
+
+#[test]
+fn a_simulation_is_made_when_it_begins() {
+    let simulations = simulations();
+    let (live, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let simulation = |index: usize| {
+        most.fetch_max(live.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        simulations[index].clone()
+    };
+    let done = |index, (), outcome: Outcome| {
+        live.fetch_sub(1, Ordering::SeqCst);
+        Ok::<_, SimulationError>((index, outcome))
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let play = || observe_all(simulations.len(), simulation, |_, _| Ok(()), done);
+    let kept = pool.install(play).unwrap();
+    assert!(most.into_inner() <= 2);
+    let (places, outcomes): (Vec<usize>, Vec<Outcome>) = kept.into_iter().unzip();
+    assert!(places.into_iter().eq(0..simulations.len()));
+    assert_eq!(outcomes, run_all(&simulations, |_| ()).unwrap());
 }
 
 #[test]
