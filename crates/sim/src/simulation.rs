@@ -50,7 +50,7 @@ pub struct Host {
     /// How it behaves beside its congestion control.
     pub profile: Arc<Profile>,
     /// Its congestion control.
-    pub control: Control,
+    pub control: Arc<Control>,
 }
 
 /// The links that a flow's packets take, either way.

@@ -53,6 +53,9 @@ impl Stream {
     pub fn write(&mut self, now: Time, activity: usize, bytes: u64) {
         let offset = self.bytes();
         let written = Written { activity, start: now, offset, bytes, first: None, last: None };
+        if self.writes.is_empty() {
+            self.writes.reserve_exact(1); // of many flows most write once
+        }
         self.writes.push(written);
     }
 

@@ -45,9 +45,10 @@ fn window(algorithm: &str, loss_rate: f64, theory: f64) -> f64 {
         forward: vec![ElementSpec::ListedLoss { packets: lost }, delay(RTT_S / 2.0)],
         backward: vec![delay(RTT_S / 2.0)],
     };
+    let algorithm = Algorithm::named(algorithm).unwrap();
     let host = Host {
         profile: Arc::new(Profile { receive_window_max: 1 << 30, ..Profile::linux_6() }),
-        control: Control { algorithm: Algorithm::named(algorithm).unwrap(), switcher: None },
+        control: Arc::new(Control { algorithm, switcher: None }),
     };
     let packets = 2 * LOSSES * apart;
     let bulk = Workload::Bulk { bytes: Some(packets * 1448) };

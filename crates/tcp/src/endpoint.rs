@@ -45,7 +45,7 @@ enum Phase {
 /// One end of a connection. Both ends have the same profile.
 pub struct Endpoint {
     profile: Arc<Profile>,
-    control: Control,
+    control: Arc<Control>,
     seed: u64,
     /// Most bytes of data in a segment.
     mss: u32,
@@ -70,7 +70,7 @@ impl Endpoint {
     ///
     /// # Panics
     /// If `mtu` leaves no room for data.
-    pub fn new(profile: Arc<Profile>, control: Control, mtu: u32, seed: u64) -> Endpoint {
+    pub fn new(profile: Arc<Profile>, control: Arc<Control>, mtu: u32, seed: u64) -> Endpoint {
         let headers = HEADERS + if profile.timestamps { TIMESTAMP_OPTION } else { 0 };
         assert!(mtu > headers, "an MTU of {mtu} bytes leaves no room for data");
         let mss = mtu - headers;

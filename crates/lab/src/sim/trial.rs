@@ -107,7 +107,7 @@ fn host(scenario: &Scenario, contender: Contender, algorithms: &[Algorithm]) -> 
     if contender == Contender::CubicWithoutIdleRestart {
         profile.idle_restart = false;
     }
-    Host { profile: Arc::new(profile), control: control(scenario, contender, algorithms) }
+    Host { profile: Arc::new(profile), control: control(scenario, contender, algorithms).into() }
 }
 
 fn control(scenario: &Scenario, contender: Contender, algorithms: &[Algorithm]) -> Control {

@@ -37,15 +37,15 @@ pub fn bulk(seconds: u64) -> Simulation {
 
 /// So many flows that share 10 Gb/s. Each opens its connection within 10 s; `bursts` of them come 2 s
 /// apart after that, and if there are none the connection is idle until the end.
-pub fn many(flows: usize, bursts: u64) -> Simulation {
+pub fn many(flows: usize, bursts: u64, within: Span) -> Simulation {
     let links = vec![link(10_000_000_000, QueueLimit::Packets(20_000), Span::from_millis(50))];
     // Idle ones would write when all is over.
-    let first = if bursts > 0 { INTERVAL } else { Span::from_secs(1000) };
+    let first = if bursts > 0 { INTERVAL } else { Span::from_secs(1_000_000) };
     let due: Vec<Span> = (0..bursts.max(1)).map(|burst| first + INTERVAL * burst).collect();
     let flow = flow(&links, Workload::bursts(BURST, due));
-    let starts = staggered(flows, Span::from_secs(10), 1);
+    let starts = staggered(flows, within, 1);
     let flows = starts.into_iter().map(|start| Flow { start, ..flow.clone() }).collect();
-    let duration = Span::from_secs(20) + INTERVAL * bursts;
+    let duration = within + Span::from_secs(10) + INTERVAL * bursts;
     Simulation { seed: 1, links, flows, duration }
 }
 
@@ -62,7 +62,7 @@ fn flow(links: &[PathSpec], workload: Workload) -> Flow {
     let algorithm = Algorithm::stock("cubic").expect("the kernel has it");
     let host = Host {
         profile: Arc::new(Profile::linux_6()),
-        control: Control { algorithm, switcher: None },
+        control: Arc::new(Control { algorithm, switcher: None }),
     };
     Flow {
         start: Time::ZERO,

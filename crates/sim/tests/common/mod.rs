@@ -33,7 +33,7 @@ pub fn flow(routes: Routes, workload: Workload) -> Flow {
     let algorithm = Algorithm::stock("cubic").expect("the kernel has it");
     let host = Host {
         profile: Arc::new(Profile::linux_6()),
-        control: Control { algorithm, switcher: None },
+        control: Arc::new(Control { algorithm, switcher: None }),
     };
     Flow {
         start: Time::ZERO,

@@ -9,8 +9,8 @@ use super::scoreboard::Sent;
 use super::timer::Purpose;
 use crate::{Ecn, Segment};
 
-/// Bytes that one write is cut into at most: what a GSO packet holds.
-const WRITE_UNIT: u64 = 65_160;
+/// Bytes that one write is cut into at most, in whole segments: what a GSO packet holds.
+const WRITE_UNIT_MAX: u64 = 65_535;
 /// Most bytes of a train.
 const TRAIN_BYTES_MAX: u64 = 65_536;
 /// Fewest segments of a train that is cut by the pacing rate (sysctl tcp_min_tso_segs).
@@ -51,6 +51,7 @@ impl Sender {
     pub(super) fn transmit_new_within(&mut self, now: Time, limit: Limit, out: &mut Vec<Segment>) {
         let train = self.train_segments();
         let mss = u64::from(self.mss);
+        let write_unit = (WRITE_UNIT_MAX / mss).max(1) * mss;
         let mut held_back = false;
         let mut sent = 0;
         while self.nxt < self.written && !self.pacing_holds() {
@@ -65,7 +66,7 @@ impl Sender {
             if quota == 0 {
                 break;
             }
-            let unit = (self.written - self.nxt).min(WRITE_UNIT);
+            let unit = (self.written - self.nxt).min(write_unit);
             let room = self.window_end().saturating_sub(self.nxt);
             if room < unit.min(mss) {
                 break;

@@ -49,7 +49,7 @@ impl Script {
 
 impl<'a> Play<'a> {
     fn new(setup: &'a Setup) -> Result<Play<'a>, String> {
-        let control = Control { algorithm: setup.algorithm, switcher: None };
+        let control = Arc::new(Control { algorithm: setup.algorithm, switcher: None });
         let mut play = Play {
             setup,
             endpoint: Endpoint::new(Arc::new(setup.profile.clone()), control, setup.mtu, 1),
