@@ -57,6 +57,13 @@ unsafe impl Send for Socket {}
 impl Socket {
     /// A new connection: window of 10 segments, ssthresh infinite, no RTT sample.
     pub fn new(algorithm: Algorithm, mss: u32) -> Socket {
+        let mut socket = Socket::connecting(algorithm, mss);
+        socket.establish();
+        socket
+    }
+
+    /// The same before the handshake is over: the algorithm does not know of it yet.
+    pub fn connecting(algorithm: Algorithm, mss: u32) -> Socket {
         let mut fields = c::tcp_sock {
             mss_cache: mss,
             snd_cwnd: 10,
@@ -68,9 +75,7 @@ impl Socket {
         let sock = &mut fields.inet_conn.icsk_inet.sk;
         sock.sk_max_pacing_rate = std::ffi::c_ulong::MAX;
         sock.sk_pacing_shift = 10;
-        let mut socket = Socket { fields, connection: None, large_state: None, algorithm };
-        socket.init();
-        socket
+        Socket { fields, connection: None, large_state: None, algorithm }
     }
 
     /// The algorithm in use.
@@ -85,10 +90,11 @@ impl Socket {
         }
         self.algorithm = algorithm;
         self.fields.inet_conn.icsk_ca_priv = Default::default();
-        self.init();
+        self.establish();
     }
 
-    fn init(&mut self) {
+    /// `init`: the algorithm takes the connection up.
+    pub fn establish(&mut self) {
         self.large_state = self.algorithm.has_large_state().then(|| Box::new([0; _]));
         if let Some(init) = self.algorithm.ops().init {
             self.call(|sk| unsafe { init(sk) });
@@ -108,7 +114,7 @@ impl Socket {
         }
     }
 
-    /// `set_state`, after the socket's own state.
+    /// `set_state`, and then the socket's own state.
     pub fn set_state(&mut self, state: CaState) {
         if let Some(set_state) = self.algorithm.ops().set_state {
             self.call(|sk| unsafe { set_state(sk, state as u8) });

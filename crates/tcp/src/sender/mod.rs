@@ -95,7 +95,7 @@ impl Sender {
         rtt_us: Option<u32>,
         seed: u64,
     ) -> Sender {
-        let socket = Socket::new(control.algorithm, mss);
+        let socket = Socket::connecting(control.algorithm, mss);
         let mut sender = Sender {
             socket,
             mss,
@@ -132,12 +132,12 @@ impl Sender {
         if let Some(rtt_us) = rtt_us {
             sender.rtt_sample(rtt_us, rtt_us);
         }
-        // The algorithm begins when the connection is established, and sees this.
-        sender.socket.switch_to(control.algorithm);
+        // The switcher meets the connection before its algorithm does.
         sender.switching = control.switcher.clone().map(|switcher| {
             switcher.met(&mut sender.socket);
             Box::new(Switching { switcher, switches: Vec::new() })
         });
+        sender.socket.establish();
         sender
     }
 
@@ -215,6 +215,10 @@ impl Sender {
         // Without SACK it is not known which segments have arrived out of order.
         let arrived = if self.profile.sack { 0 } else { self.socket.fields.sacked_out };
         self.board.bytes_in_flight().saturating_sub(u64::from(arrived) * u64::from(self.mss))
+    }
+
+    fn now(&self) -> Time {
+        Time::from_nanos(self.socket.fields.tcp_clock_cache - BOOT_NS)
     }
 
     fn now_us(&self) -> u64 {
