@@ -39,11 +39,11 @@ pub struct Profile {
     pub count_segments: bool,
     /// The window is cut to what is in flight and 3 more when recovery ends, so that no train leaves.
     pub moderate_window: bool,
-    /// Lowest and highest retransmission timeout, and the one before any sample (RFC 6298).
+    /// What a retransmission timeout allows for the variation of the RTT at least (RFC 6298).
     pub rto_min: Span,
-    /// See `rto_min`.
+    /// Highest retransmission timeout, back-off included.
     pub rto_max: Span,
-    /// See `rto_min`.
+    /// Retransmission timeout before any RTT sample.
     pub rto_initial: Span,
     /// Shortest delay of an ACK.
     pub delayed_ack_min: Span,
@@ -61,7 +61,7 @@ pub struct Profile {
     pub receive_buffer: u32,
     /// Most bytes that the receive buffer may grow to.
     pub receive_window_max: u32,
-    /// Ticks of the timers a second; they go off at a tick, rounded up as in the timer wheel.
+    /// Ticks of the timers a second, at least 1; they go off at a tick, rounded up as in the timer wheel.
     pub hz: u32,
     /// Segments of one write leave in trains (TSO), which holds back a little of the window.
     pub segmentation_offload: bool,

@@ -8,7 +8,7 @@ use kirikae_path::Time;
 use super::delivery_rate::Sampling;
 use super::scoreboard::Sent;
 use super::{BOOT_NS, Sender};
-use crate::{SackBlocks, Segment};
+use crate::{SackBlocks, Segment, Timestamp};
 
 /// What is found out about an ACK while it is worked through.
 #[derive(Clone, Copy, Debug, Default)]
@@ -385,8 +385,8 @@ impl Sender {
 
     /// Whether the ACK is older than what was sent again, and so for the original.
     fn was_delivered_before(&self, sent: &Sent) -> bool {
-        let sent_ms = (sent.sent_us / 1000 - BOOT_NS / 1_000_000) as u32;
-        let older = |echo: u32| echo.wrapping_sub(sent_ms).cast_signed() < 0;
+        let sent_at = Timestamp::clock(Time::from_nanos(sent.sent_us * 1000 - BOOT_NS));
+        let older = |echo: u32| echo.wrapping_sub(sent_at).cast_signed() < 0;
         sent.ever_retransmitted && self.undo.echo.is_some_and(older)
     }
 
@@ -407,7 +407,7 @@ impl Sender {
             && let Some(timestamp) = segment.timestamp
         {
             // No sample from an echo that lies ahead.
-            let ms = self.timestamp_ms().wrapping_sub(timestamp.echo).max(1);
+            let ms = Timestamp::clock(self.now()).wrapping_sub(timestamp.echo).max(1);
             first = i32::try_from(u64::from(ms) * 1000).ok().map(i32::cast_unsigned);
             last = first;
         }
@@ -456,10 +456,5 @@ impl Sender {
         let rate = bytes_8 * (percent * 10_000) / u64::from(fields.srtt_us);
         let sock = &mut fields.inet_conn.icsk_inet.sk;
         sock.sk_pacing_rate = rate.min(sock.sk_max_pacing_rate);
-    }
-
-    /// This end's timestamp clock, milliseconds.
-    pub(crate) fn timestamp_ms(&self) -> u32 {
-        (self.now_us() / 1000 - BOOT_NS / 1_000_000) as u32
     }
 }

@@ -7,9 +7,6 @@ use super::Sender;
 use super::ack::{Ack, Retransmit};
 use crate::Reduction as Kind;
 
-/// No slow start threshold.
-pub(super) const SSTHRESH_INFINITE: u32 = 0x7fff_ffff;
-
 /// A reduction under way.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Reduction {
@@ -51,8 +48,7 @@ impl Sender {
         if self.socket.algorithm().controls_alone() {
             return;
         }
-        let ssthresh = self.socket.fields.snd_ssthresh;
-        if ssthresh < SSTHRESH_INFINITE
+        if let Some(ssthresh) = self.socket.finite_ssthresh()
             && (self.state() == CaState::Cwr || self.undo.marker.is_some())
         {
             // Rate halving may have gone below it, from where slow start follows.
@@ -103,7 +99,7 @@ impl Sender {
             let limit = all_delivered.saturating_sub(sent).max(delivered) + slow_start;
             limit.min(ssthresh - in_flight)
         };
-        // "Force a fast retransmit upon entering recovery"
+        // What is found lost first is sent again at once, however much is in flight.
         send = send.max(u32::from(sent == 0));
         self.set_cwnd(in_flight + send);
     }

@@ -5,7 +5,7 @@ use kirikae_path::Time;
 use super::Sender;
 use super::scoreboard::Sent;
 use super::timer::Purpose;
-use crate::Segment;
+use crate::{Segment, Timestamp};
 
 impl Sender {
     /// The segment at `index` of the scoreboard is held for lost; so may what was sent again of it.
@@ -105,8 +105,7 @@ impl Sender {
             sent.retransmitted = true;
             self.socket.fields.retrans_out += 1;
         }
-        let now_ms = self.timestamp_ms();
-        self.undo.retransmitted_at.get_or_insert(now_ms);
+        self.undo.retransmitted_at.get_or_insert(Timestamp::clock(now));
         *self.undo.outstanding.get_or_insert(0) += 1;
         true
     }

@@ -4,7 +4,7 @@
 use kirikae_algorithms::{Switch, Switcher};
 use kirikae_path::Time;
 
-use super::{BOOT_NS, Sender};
+use super::Sender;
 
 /// What switches a connection, and what it did.
 pub(super) struct Switching {
@@ -20,11 +20,11 @@ impl Sender {
 
     /// BPF_SOCK_OPS_RTT_CB
     pub(super) fn tell_rtt(&mut self) {
+        let now = self.now();
         if let Some(switching) = &mut self.switching
             && let Some(switch) = switching.switcher.rtt_sample(&mut self.socket)
         {
-            let now_ns = self.socket.fields.tcp_clock_cache - BOOT_NS;
-            switching.switches.push((Time::from_nanos(now_ns), switch));
+            switching.switches.push((now, switch));
         }
     }
 

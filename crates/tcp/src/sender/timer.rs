@@ -65,9 +65,8 @@ impl Sender {
         let fields = &self.socket.fields;
         // Counted from when pacing lets the latest segment go.
         let held_ns = fields.tcp_wstamp_ns.saturating_sub(fields.tcp_clock_cache);
-        let now = Time::from_nanos(fields.tcp_clock_cache - super::BOOT_NS);
         let delay = Span::from_nanos(delay_us * 1000 + held_ns);
-        self.timers.set = Some((purpose, timer_wheel::expiry(now, delay, self.profile.hz)));
+        self.timers.set = Some((purpose, timer_wheel::expiry(self.now(), delay, self.profile.hz)));
     }
 
     pub(super) fn clear_timer(&mut self) {

@@ -2,9 +2,10 @@
 //! that was not used for long is cut back (RFC 5681, section 4.1; RFC 2861).
 
 use kirikae_algorithms::{CaEvent, CaState};
-use kirikae_path::Time;
+use kirikae_path::{Span, Time};
 
 use super::Sender;
+use crate::timer_wheel::{in_ticks, ticks};
 
 /// How far the window was used.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,10 +19,6 @@ pub(super) struct Usage {
 }
 
 impl Sender {
-    fn tick_us(&self) -> u64 {
-        1_000_000 / u64::from(self.profile.hz)
-    }
-
     /// The slow start threshold to come back to: one that has not been reached, or 3/4 of the window.
     pub(super) fn current_ssthresh(&self) -> u32 {
         let fields = &self.socket.fields;
@@ -85,10 +82,9 @@ impl Sender {
             return;
         }
         // Counted in ticks, as the kernel does.
-        let tick_us = self.tick_us();
-        let ticks = |us: u64| us / tick_us;
-        let idle = ticks(now.as_nanos() / 1000) - ticks(self.last_sent.as_nanos() / 1000);
-        let rto = self.round_trip.rto_us().div_ceil(tick_us);
+        let hz = self.profile.hz;
+        let idle = ticks(now, hz) - ticks(self.last_sent, hz);
+        let rto = in_ticks(Span::from_nanos(self.round_trip.rto_us() * 1000), hz);
         if idle <= rto {
             return;
         }
