@@ -921,7 +921,10 @@ CALLBACK(void, bbr3_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct bbr3 *b;
 
-	if (event != CA_EVENT_TX_START || !tp->app_limited)
+	if (event != CA_EVENT_TX_START)
+		return;
+	burst_begins(sk, 0);
+	if (!tp->app_limited)
 		return;
 	b = bbr3_of(sk);
 	if (!b)

@@ -21,7 +21,15 @@ struct loss_runs {
 	u32 bytes_retrans;
 };
 
-/* Smoothed rates; see bpf/switcher/estimator.h. */
+/* What a measuring period brought. */
+struct period {
+	u32 sent;     /* segments */
+	s32 isolated; /* segments lost in runs of at most 2, and runs of at least 3; below 0 where
+		       */
+	s32 bursts;   /* earlier ones were not lost */
+};
+
+/* Counted since the connection was established, and smoothed; see bpf/switcher/estimator.h. */
 struct estimator {
 	u64 period_start_us; /* 0: no period yet */
 	u32 period_start_segs;
@@ -30,6 +38,37 @@ struct estimator {
 	u64 averaged_sent; /* moving averages behind the rates, << AVERAGE_SCALE */
 	u64 averaged_isolated;
 	u64 averaged_bursts;
+	u64 all_sent; /* since it was established */
+	s64 all_isolated;
+	s64 all_bursts;
+};
+
+#define TABLE_CONDITIONS 32
+
+/* How likely each of the table's conditions is; see bpf/switcher/belief.h. */
+struct belief {
+	s32 of[TABLE_CONDITIONS]; /* log2 of its weight over the largest, 1/256 */
+};
+
+/* What the application writes, and the path carries; see bursts.h. */
+struct bursts {
+	u64 start_us;  /* when the present one began; 0: none yet */
+	u32 start_seq; /* and where */
+	u32 bytes;     /* of the largest of the latest ones; 0: none is over yet */
+	u32 rate;      /* bytes per millisecond that the path was seen to carry; 0: not known */
+};
+
+/* Lowest RTT of the latest 10 to 20 s, microseconds. */
+struct lowest_rtt {
+	u64 start_us; /* of the present 10 s */
+	u32 present;  /* ~0: no sample in it */
+	u32 before;   /* in the 10 s before */
+};
+
+/* What keeps the choice from going to and fro; see bpf/switcher/choice.h. */
+struct patience {
+	u32 agreeing; /* choices in a row that would have switched */
+	u32 choices;  /* since the latest switch */
 };
 
 /* What is known of the path's delivery, and the window before an idle gap; see idle_keep.h. */
@@ -57,11 +96,14 @@ struct connection {
 	char original[TCP_CA_NAME_MAX]; /* the algorithm it had when first met */
 	char current[TCP_CA_NAME_MAX];	/* the one it was given last */
 	u32 flags;
-	u32 algorithm; /* column of the table that describes the one in use */
 	u32 switches;
 	u32 ssthresh_before_bbr; /* 0: not in bbr */
 	struct loss_runs runs;
 	struct estimator estimator;
+	struct belief belief;
+	struct bursts bursts;
+	struct lowest_rtt rtt;
+	struct patience patience;
 	struct idle_keep idle; /* as the latest algorithm that has idle keep left it */
 };
 

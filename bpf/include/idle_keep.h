@@ -35,6 +35,7 @@
 /* parameters.h reads the algorithm's list, this one included. */
 #define IDLE_KEEP_PARAMETER(P) \
 	P(idle_keep, 1, 0, 1, "0: the kernel's cut after idle time stays (RFC 5681, 4.1)")
+#include "bursts.h"
 #include "parameters.h"
 #include "switching.h"
 
@@ -160,8 +161,11 @@ static __always_inline void idle_keep_event(struct sock *sk, enum tcp_ca_event e
 {
 	struct idle_keep *keep = idle_keep(sk);
 
-	if (!parameter(sk, idle_keep))
+	if (!parameter(sk, idle_keep)) {
+		if (event == CA_EVENT_TX_START)
+			burst_begins(sk, 0);
 		return;
+	}
 	if (event == CA_EVENT_CWND_RESTART) {
 		/* Comes once per buffer written until something is sent: the first counts. */
 		if (!keep->cwnd)
@@ -169,6 +173,7 @@ static __always_inline void idle_keep_event(struct sock *sk, enum tcp_ca_event e
 	} else if (event == CA_EVENT_TX_START) {
 		idle_keep_start(sk, keep);
 		keep->cwnd = 0;
+		burst_begins(sk, keep->rate);
 	}
 }
 

@@ -12,6 +12,7 @@
 #ifndef KIRIKAE_PATH_MODEL_H
 #define KIRIKAE_PATH_MODEL_H
 
+#include "bursts.h"
 #include "switching.h"
 
 /* Bandwidths are segments per microsecond << BW_SCALE, from 60 segments in 1000 s on. */

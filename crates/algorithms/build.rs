@@ -57,13 +57,11 @@ fn main() {
     bindgen::Builder::default()
         .header_contents("all.h", &declarations)
         .clang_args([format!("-I{}", root.display()), format!("-I{}", include.display())])
-        .allowlist_item(
-            "kk_.*|tcp_ca_.*|TCP_.*|TABLE_.*|SK_PACING_.*|sk_pacing|tcp_sock|latency_table",
-        )
+        .allowlist_item("kk_.*|tcp_ca_.*|TCP_.*|TABLE_.*|RTCP_.*|SK_PACING_.*|sk_pacing|tcp_sock")
         .allowlist_item(
             "CA_EVENT_.*|ack_sample|rate_sample|connection|connection_flags|about|parameter",
         )
-        .allowlist_item("LARGE_STATE_.*|PARAMETERS_MAX|decision")
+        .allowlist_item("LARGE_STATE_.*|PARAMETERS_MAX|decision|period|.*latency_table|rtcp_table")
         .derive_default(true)
         .generate_comments(false)
         .layout_tests(false)

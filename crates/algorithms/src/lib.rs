@@ -11,5 +11,6 @@ mod switcher;
 pub use algorithm::{Algorithm, Parameter, ParameterError};
 pub use socket::{CaEvent, CaState, LargeState, RateSample, Socket};
 pub use switcher::{
-    Choice, Estimator, LossRuns, Measured, NoCandidate, Switch, Switcher, choose, period_us,
+    Belief, Estimator, LatencyTable, LossRuns, Losses, Measured, NoCandidate, Period, Predicted,
+    RtcpMeasured, Switch, Switcher, exp2_fixed, log2_fixed, period_us, rtcp_choose,
 };

@@ -174,6 +174,7 @@ impl Sender {
             self.idle_restart(now);
         }
         self.written += bytes;
+        self.socket.fields.write_seq = self.written as u32;
         self.transmit_new(now, out);
     }
 

@@ -95,7 +95,7 @@ impl Sender {
             }
         }
         if round_over {
-            self.tell_rtt(); // once in a round trip, with the srtt before this sample
+            self.tell_rtt(first_us); // once in a round trip, with the srtt before this sample
         }
         let srtt = srtt.max(1);
         self.socket.fields.srtt_us = srtt;

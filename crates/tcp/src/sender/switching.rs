@@ -19,10 +19,10 @@ impl Sender {
     }
 
     /// BPF_SOCK_OPS_RTT_CB
-    pub(super) fn tell_rtt(&mut self) {
+    pub(super) fn tell_rtt(&mut self, sample_us: u32) {
         let now = self.now();
         if let Some(switching) = &mut self.switching
-            && let Some(switch) = switching.switcher.rtt_sample(&mut self.socket)
+            && let Some(switch) = switching.switcher.rtt_sample(&mut self.socket, sample_us)
         {
             switching.switches.push((now, switch));
         }
