@@ -49,7 +49,7 @@ static __always_inline void belief_update(struct belief *belief, const struct la
 		expect(t, corners, i, algorithm, &expected);
 		news = likelihood(period->isolated, segments, expected.isolated) +
 		       likelihood(period->bursts, segments, expected.bursts);
-		belief->of[i] = i < t->conditions ? belief->of[i] + news / 2 : -(1 << 30);
+		belief->of[i] = i < t->conditions ? belief->of[i] + (news >> 1) : -(1 << 30);
 		most = max(most, belief->of[i]);
 	}
 	for (u32 i = 0; i < TABLE_CONDITIONS; i++)

@@ -1,6 +1,7 @@
 //! The agent: everything in the kernel, in the order in which it goes in and comes out.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use kirikae_algorithms::Algorithm;
@@ -25,7 +26,7 @@ pub struct Config {
     /// The algorithms to register, with their parameters: at least those that the table names.
     pub algorithms: Vec<Algorithm>,
     /// What to choose by.
-    pub table: Box<KernelTable>,
+    pub table: Arc<KernelTable>,
     /// Whether the kernel goes on without the agent.
     pub pinning: Pinning,
 }

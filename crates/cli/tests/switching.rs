@@ -109,11 +109,12 @@ fn number(text: &str, before: &str) -> Option<u64> {
 }
 
 fn config(cgroup: &Path, pinning: Pinning) -> Config {
+    let table = Arc::new(KernelTable::new(kirikae_table::shipped()));
     Config {
         cgroup: cgroup.to_owned(),
         period: Period::RoundTrip,
-        algorithms: candidates().collect(),
-        table: kirikae_table::shipped().unwrap(),
+        algorithms: candidates(&table).unwrap(),
+        table,
         pinning,
     }
 }

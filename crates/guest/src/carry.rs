@@ -10,6 +10,7 @@ use std::time::Duration;
 use anyhow::ensure;
 use kirikae_agent::{Agent, Algorithms, Config, Period, Pinning};
 use kirikae_algorithms::Algorithm;
+use kirikae_table::KernelTable;
 use socket2::{Domain, Socket, Type};
 
 use crate::guest::Guest;
@@ -80,7 +81,7 @@ pub fn inside() -> anyhow::Result<()> {
         cgroup: "/sys/fs/cgroup".into(),
         period: Period::RoundTrip,
         algorithms: Algorithm::all().collect(),
-        table: kirikae_table::shipped()?,
+        table: KernelTable::new(kirikae_table::shipped()).into(),
         pinning: Pinning::Unpinned,
     })?;
     let (used, received) = transfer(None, BYTES)?;

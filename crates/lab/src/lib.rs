@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod bound;
+mod controls;
 mod error;
 pub mod outcome;
 pub mod play;
@@ -14,4 +15,5 @@ pub mod summary;
 pub mod validate;
 pub mod workload;
 
+pub use controls::Controls;
 pub use error::Error;

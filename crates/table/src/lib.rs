@@ -7,9 +7,11 @@ mod grid;
 mod kernel_table;
 mod latency_table;
 pub mod rtcp;
+mod shipped;
 
 pub use grid::{BURST_LOSS_PACKETS, Condition, Expectation, Grid, Place};
 pub use kernel_table::{
     ALGORITHMS, BURSTS, CONDITIONS, KernelExpectation, KernelTable, NAME_BYTES, RATES, RTTS,
 };
 pub use latency_table::{LatencyTable, TableError};
+pub use shipped::{candidates, shipped};

@@ -2,14 +2,17 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use kirikae_algorithms::Algorithm;
 use kirikae_lab::outcome::Outcome;
 use kirikae_lab::scenario::Scenario;
-use kirikae_lab::{report, summary::Summary};
+use kirikae_lab::{Controls, report, summary::Summary};
+use kirikae_table::KernelTable;
 use serde::Serialize;
 
 use super::setting::{self, Setting};
+use super::table;
 
 /// What is compared, and how the result is told.
 #[derive(clap::Args)]
@@ -21,6 +24,9 @@ pub struct Comparison {
     /// algorithms` lists them with their ranges. May be given several times
     #[arg(long, value_name = "ALGORITHM.PARAMETER=VALUE", value_parser = setting)]
     set: Vec<Setting>,
+    /// The latency table that kirikae chooses by [default: the one that ships]
+    #[arg(long, value_name = "TABLE.csv", value_parser = table::parse)]
+    table: Option<Arc<KernelTable>>,
 }
 
 fn setting(text: &str) -> Result<Setting, String> {
@@ -33,9 +39,10 @@ impl Comparison {
         Ok(Scenario::load_all(&self.scenarios)?)
     }
 
-    /// Every algorithm, with what was set.
-    pub fn algorithms(&self) -> anyhow::Result<Vec<Algorithm>> {
-        Ok(setting::apply(&self.set, Algorithm::all())?)
+    /// Every algorithm, with what was set, and the table.
+    pub fn controls(&self) -> anyhow::Result<Controls> {
+        let algorithms = setting::apply(&self.set, Algorithm::all())?;
+        Ok(Controls { algorithms, table: table::or_shipped(self.table.as_ref()) })
     }
 }
 

@@ -7,5 +7,6 @@ mod comparison;
 pub mod run;
 mod setting;
 pub mod sim;
+mod table;
 pub mod undo;
 pub mod validate;

@@ -7,11 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use kirikae_agent::{Agent, Config, Period, Pinning, Switch, candidates};
+use kirikae_agent::{Agent, Config, Period, Pinning, Switch};
+use kirikae_algorithms::Algorithm;
+use kirikae_table::KernelTable;
 use nix::time::{ClockId, clock_gettime};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::setting::{self, Setting};
+use super::table;
 
 const POLL: Duration = Duration::from_millis(200);
 
@@ -36,6 +39,9 @@ pub struct Arguments {
     /// them with their ranges. May be given several times
     #[arg(long, value_name = "ALGORITHM.PARAMETER=VALUE", value_parser = setting)]
     set: Vec<Setting>,
+    /// The latency table to choose by [default: the one that ships]
+    #[arg(long, value_name = "TABLE.csv", value_parser = table::parse)]
+    table: Option<Arc<KernelTable>>,
     /// Print each switch as a line of JSON
     #[arg(long)]
     json: bool,
@@ -65,7 +71,7 @@ fn period(text: &str) -> Result<Period, String> {
 }
 
 fn setting(text: &str) -> Result<Setting, String> {
-    Setting::parse(text, candidates())
+    Setting::parse(text, Algorithm::all())
 }
 
 /// Runs until a signal.
@@ -80,11 +86,13 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Some(cgroup) => cgroup.clone(),
         None => kirikae_agent::cgroup_root()?,
     };
+    let table = table::or_shipped(arguments.table.as_ref());
+    let candidates = kirikae_agent::candidates(&table)?;
     let agent = Agent::start(&Config {
         cgroup: cgroup.clone(),
         period: arguments.period,
-        algorithms: setting::apply(&arguments.set, candidates())?,
-        table: kirikae_table::shipped()?,
+        algorithms: setting::apply(&arguments.set, candidates.into_iter())?,
+        table,
         pinning: Pinning::Pinned,
     })?;
     eprintln!("kirikae: switching new connections of cgroup {}; Ctrl-C ends it", cgroup.display());

@@ -12,10 +12,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use kirikae_agent::{Algorithms, Period, Switch, candidates};
+use kirikae_agent::{Algorithms, Period, Switch};
 use kirikae_algorithms::Algorithm;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use crate::controls::Controls;
 use crate::error::{Error, While};
 use crate::outcome::{Comparison, Measured, Outcome};
 use crate::records::{Clock, Records};
@@ -33,8 +34,8 @@ const RUN_UP: Duration = Duration::from_secs(2);
 pub struct Options {
     /// Directory in which the run makes a directory of its own for its records.
     pub output: PathBuf,
-    /// Every algorithm that may contend, with its parameters.
-    pub algorithms: Vec<Algorithm>,
+    /// What the contenders are made of.
+    pub controls: Controls,
 }
 
 /// Runs every contender of every scenario side by side and writes the records. Ends early on
@@ -59,9 +60,12 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
         }
     }
     // Registered until the end of the run, by the agent where there is one.
-    let algorithms = contending(scenarios, &options.algorithms);
+    let Controls { algorithms, table } = &options.controls;
+    let algorithms = contending(scenarios, algorithms, &table.names());
     let (switcher, _registered) = match period {
-        Some(period) => (Some(Switcher::start(period, algorithms.clone())?), None),
+        Some(period) => {
+            (Some(Switcher::start(period, algorithms.clone(), Arc::clone(table))?), None)
+        }
         None if algorithms.is_empty() => (None, None),
         None => (None, Some(Algorithms::register(&algorithms)?)),
     };
@@ -100,14 +104,18 @@ fn refuse_stacks(scenarios: &[Scenario]) -> Result<(), Error> {
 }
 
 /// Every algorithm that a contender is or may be switched to.
-fn contending(scenarios: &[Scenario], algorithms: &[Algorithm]) -> Vec<Algorithm> {
+fn contending(
+    scenarios: &[Scenario],
+    algorithms: &[Algorithm],
+    candidates: &[String],
+) -> Vec<Algorithm> {
     let contends = |contender| scenarios.iter().any(|s| s.contenders.contains(&contender));
     let switched = contends(Contender::Kirikae);
     algorithms
         .iter()
         .copied()
         .filter(|algorithm| {
-            let candidate = candidates().any(|candidate| candidate.name() == algorithm.name());
+            let candidate = candidates.iter().any(|candidate| candidate == algorithm.name());
             contends(Contender::Fixed(algorithm.name())) || (switched && candidate)
         })
         .collect()

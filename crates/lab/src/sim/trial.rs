@@ -12,6 +12,7 @@ use kirikae_sim::{
 };
 use kirikae_tcp::Control;
 
+use crate::controls::Controls;
 use crate::outcome::Measured;
 use crate::scenario::{self, Contender, FlowGroup, Scenario};
 use crate::workload::receiver::Arrival;
@@ -36,14 +37,14 @@ pub(super) fn simulation(
     scenario: &Scenario,
     contender: Contender,
     seed: u64,
-    algorithms: &[Algorithm],
+    controls: &Controls,
 ) -> Simulation {
     let mut flows: Vec<Flow> = Vec::new();
     for (place, group) in (0..).zip(&scenario.flows) {
         let stagger = group.stagger.unwrap_or_default();
         let starts = staggered(group.count as usize, stagger, stream_seed(seed, &[GROUPS, place]));
-        let client = host(scenario, group.contender.unwrap_or(contender), algorithms);
-        let server = host(scenario, Contender::BASELINE, algorithms);
+        let client = host(scenario, group.contender.unwrap_or(contender), controls);
+        let server = host(scenario, Contender::BASELINE, controls);
         for start in starts {
             flows.push(Flow {
                 start: start + group.start,
@@ -102,22 +103,22 @@ fn last_write(flows: &[Flow]) -> Span {
     activities.map(last).max().unwrap_or_default()
 }
 
-fn host(scenario: &Scenario, contender: Contender, algorithms: &[Algorithm]) -> Host {
+fn host(scenario: &Scenario, contender: Contender, controls: &Controls) -> Host {
     let mut profile = scenario.stack.clone();
     if contender == Contender::CubicWithoutIdleRestart {
         profile.idle_restart = false;
     }
-    Host { profile: Arc::new(profile), control: control(scenario, contender, algorithms).into() }
+    Host { profile: Arc::new(profile), control: control(scenario, contender, controls).into() }
 }
 
-fn control(scenario: &Scenario, contender: Contender, algorithms: &[Algorithm]) -> Control {
+fn control(scenario: &Scenario, contender: Contender, controls: &Controls) -> Control {
+    let Controls { algorithms, table } = controls;
     let name = contender.congestion_control();
     let named = |name| algorithms.iter().copied().find(|algorithm| algorithm.name() == name);
     let algorithm = named(name)
         .or_else(|| Algorithm::stock(name))
         .expect("a contender is one of ours or stock");
     let switcher = (contender == Contender::Kirikae).then(|| {
-        let table = kirikae_table::shipped().expect("the table that ships is good");
         Switcher::new(table.as_bytes(), scenario.period.fixed_us(), algorithms)
             .expect("the table's algorithms are ours")
     });
@@ -172,6 +173,8 @@ fn reported(at: Time, switch: &kirikae_algorithms::Switch) -> Switch {
         to: switch.to.name().into(),
         reason: Reason::PredictedLatency,
         rtt_s: f64::from(switch.rtt_us) / 1e6,
+        rate_bit_s: kirikae_agent::rate_bit_s(switch.rate),
+        burst_bytes: (switch.burst > 0).then_some(switch.burst),
         isolated_loss: f64::from(switch.isolated_ppb) / 1e9,
         burst_loss: f64::from(switch.burst_ppb) / 1e9,
         predicted_s,
