@@ -125,7 +125,7 @@ impl Belief {
         of.take(table.0.algorithms as usize)
             .map(|(us, regret)| Predicted {
                 latency_s: f64::from(us) / 1e6,
-                regret: f64::from(regret) / 256.0,
+                regret: f64::from(regret) / 65536.0,
             })
             .collect()
     }
