@@ -50,13 +50,14 @@ VERIFIED_APART int belief_update(struct belief *belief, const struct latency_tab
 	segments = least(period->sent, 1 << 16);
 	for (u32 i = 0; i < TABLE_CONDITIONS; i++) {
 		struct expectation expected;
+		u32 is_one;
 		s32 news;
 
 		expect(t, corners, i, algorithm, &expected);
 		news = likelihood(period->isolated, segments, expected.isolated) +
 		       likelihood(period->bursts, segments, expected.bursts);
-		belief->of[i] = least(belief->of[i] + (news >> 1),
-				      IMPOSSIBLE & ~if_below(i, t->conditions));
+		is_one = if_below(i, t->conditions);
+		belief->of[i] = ((belief->of[i] + (news >> 1)) & is_one) | (IMPOSSIBLE & ~is_one);
 		largest = most(largest, belief->of[i]);
 	}
 	for (u32 i = 0; i < TABLE_CONDITIONS; i++)
