@@ -6,7 +6,9 @@ use kirikae_algorithms::Algorithm;
 use serde::{Serialize, Serializer};
 
 /// Congestion controls that the kernel brings; the first is the baseline of every comparison.
-const STOCK: [&str; 2] = ["cubic", "bbr"];
+const STOCK: [&str; 3] = ["cubic", "bbr", "reno"];
+/// How many of them are compared where a scenario names nobody.
+const USUAL_STOCK: usize = 2;
 
 /// A congestion control, or the switching among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,18 +30,22 @@ impl Contender {
 
     /// Every contender there is, stock ones first.
     pub fn all() -> Vec<Contender> {
-        let mut all = Contender::around(Algorithm::all().map(|algorithm| algorithm.name()));
+        let fixed = Algorithm::all().map(|algorithm| algorithm.name());
+        let mut all = Contender::around(&STOCK, fixed);
         all.insert(STOCK.len(), Contender::CubicWithoutIdleRestart);
         all
     }
 
     /// Those of a scenario that names none: stock ones, what the switcher chooses among, and it.
     pub fn usual() -> Vec<Contender> {
-        Contender::around(kirikae_table::candidates())
+        Contender::around(&STOCK[..USUAL_STOCK], kirikae_table::candidates())
     }
 
-    fn around(fixed: impl Iterator<Item = &'static str>) -> Vec<Contender> {
-        let stock = STOCK.into_iter().map(Contender::Stock);
+    fn around(
+        stock: &[&'static str],
+        fixed: impl Iterator<Item = &'static str>,
+    ) -> Vec<Contender> {
+        let stock = stock.iter().copied().map(Contender::Stock);
         stock.chain(fixed.map(Contender::Fixed)).chain([Contender::Kirikae]).collect()
     }
 
