@@ -4,6 +4,7 @@ pub mod bench;
 pub mod bound;
 mod controls;
 mod error;
+pub mod explain;
 pub mod outcome;
 pub mod play;
 mod records;
