@@ -81,7 +81,7 @@ pub fn inside() -> anyhow::Result<()> {
         cgroup: "/sys/fs/cgroup".into(),
         period: Period::RoundTrip,
         algorithms: Algorithm::all().collect(),
-        table: KernelTable::new(kirikae_table::shipped()).into(),
+        table: KernelTable::new(kirikae_table::usual()).into(),
         pinning: Pinning::Unpinned,
     })?;
     let (used, received) = transfer(None, BYTES)?;

@@ -14,12 +14,12 @@ pub struct Controls {
     pub table: Arc<KernelTable>,
 }
 
-/// All algorithms, and the table that ships.
+/// All algorithms, and the table that ships under the default policy.
 impl Default for Controls {
     fn default() -> Self {
         Controls {
             algorithms: Algorithm::all().collect(),
-            table: KernelTable::new(kirikae_table::shipped()).into(),
+            table: KernelTable::new(kirikae_table::usual()).into(),
         }
     }
 }

@@ -448,14 +448,15 @@ fn scenarios_that_ship_are_good_and_name_what_they_are() {
     let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let mut titles = Vec::new();
     let files = |directory| fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
-    let all = files(scenarios.join("agreement")).chain(files(scenarios));
+    let directories = ["", "agreement", "friendliness", "friendliness/kirikae"];
+    let all = directories.into_iter().flat_map(|directory| files(scenarios.join(directory)));
     for file in all.filter(|file| file.is_file()) {
         let scenarios = Scenario::load(&file).unwrap_or_else(|bad| panic!("{bad}"));
         titles.extend(scenarios.into_iter().map(|scenario| scenario.title));
     }
     titles.sort();
     titles.dedup();
-    assert_eq!(titles.len(), 10 + 2 * 12);
+    assert_eq!(titles.len(), 10 + 2 * 12 + 3 * (24 + 18) + 3 + 3 + 12 + 18);
 }
 
 #[test]

@@ -4,20 +4,31 @@
 use std::sync::LazyLock;
 
 use crate::latency_table::LatencyTable;
+use crate::policy::Policy;
 
 static SHIPPED: LazyLock<LatencyTable> = LazyLock::new(|| {
     LatencyTable::parse(include_str!("../../../tables/default.csv"))
         .unwrap_or_else(|error| panic!("tables/default.csv: {error}"))
 });
 
-/// The table that ships with Kirikae.
+static USUAL: LazyLock<LatencyTable> = LazyLock::new(|| {
+    Policy::default().apply(&SHIPPED).unwrap_or_else(|error| panic!("tables/default.csv: {error}"))
+});
+
+/// The table that ships with Kirikae, with every candidate.
 pub fn shipped() -> &'static LatencyTable {
     &SHIPPED
 }
 
-/// In-kernel names of the algorithms that it lets the switcher choose among.
+/// The same with the candidates that the default policy allows: what is chosen by where nothing else
+/// is asked for.
+pub fn usual() -> &'static LatencyTable {
+    &USUAL
+}
+
+/// In-kernel names of the algorithms that the switcher then chooses among.
 pub fn candidates() -> impl Iterator<Item = &'static str> {
-    shipped().algorithms.iter().map(String::as_str)
+    usual().algorithms.iter().map(String::as_str)
 }
 
 #[cfg(test)]

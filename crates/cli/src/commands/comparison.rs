@@ -2,17 +2,15 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use kirikae_algorithms::Algorithm;
 use kirikae_lab::outcome::Outcome;
 use kirikae_lab::scenario::Scenario;
 use kirikae_lab::{Controls, report, summary::Summary};
-use kirikae_table::KernelTable;
 use serde::Serialize;
 
 use super::setting::{self, Setting};
-use super::table;
+use super::table::Choice;
 
 /// What is compared, and how the result is told.
 #[derive(clap::Args)]
@@ -24,9 +22,8 @@ pub struct Comparison {
     /// algorithms` lists them with their ranges. May be given several times
     #[arg(long, value_name = "ALGORITHM.PARAMETER=VALUE", value_parser = setting)]
     set: Vec<Setting>,
-    /// The latency table that kirikae chooses by [default: the one that ships]
-    #[arg(long, value_name = "TABLE.csv", value_parser = table::parse)]
-    table: Option<Arc<KernelTable>>,
+    #[command(flatten)]
+    choice: Choice,
 }
 
 fn setting(text: &str) -> Result<Setting, String> {
@@ -42,7 +39,7 @@ impl Comparison {
     /// Every algorithm, with what was set, and the table.
     pub fn controls(&self) -> anyhow::Result<Controls> {
         let algorithms = setting::apply(&self.set, Algorithm::all())?;
-        Ok(Controls { algorithms, table: table::or_shipped(self.table.as_ref()) })
+        Ok(Controls { algorithms, table: self.choice.kernel_table()? })
     }
 }
 

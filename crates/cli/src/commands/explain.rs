@@ -4,9 +4,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use kirikae_lab::explain::{self, Asked};
-use kirikae_table::LatencyTable;
 
-use super::{comparison, table};
+use super::comparison;
+use super::table::Choice;
 
 /// Tell what would be chosen on a path, and what latency is expected of each candidate
 ///
@@ -34,9 +34,8 @@ pub struct Arguments {
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..),
           default_value = "65536")]
     burst: u32,
-    /// The latency table [default: the one that ships]
-    #[arg(long, value_name = "TABLE.csv", value_parser = table::read)]
-    table: Option<LatencyTable>,
+    #[command(flatten)]
+    choice: Choice,
     /// Print as JSON
     #[arg(long)]
     json: bool,
@@ -74,8 +73,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         burst_loss: arguments.burst_loss,
         queue: arguments.queue,
     };
-    let shipped = kirikae_table::shipped();
-    let explanation = explain::explain(arguments.table.as_ref().unwrap_or(shipped), asked);
+    let explanation = explain::explain(&*arguments.choice.table()?, asked);
     comparison::print(&explanation, || explain::render(&explanation), arguments.json)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -9,12 +9,11 @@ use std::time::{Duration, SystemTime};
 
 use kirikae_agent::{Agent, Config, Period, Pinning, Switch};
 use kirikae_algorithms::Algorithm;
-use kirikae_table::KernelTable;
 use nix::time::{ClockId, clock_gettime};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::setting::{self, Setting};
-use super::table;
+use super::table::Choice;
 
 const POLL: Duration = Duration::from_millis(200);
 
@@ -39,9 +38,8 @@ pub struct Arguments {
     /// them with their ranges. May be given several times
     #[arg(long, value_name = "ALGORITHM.PARAMETER=VALUE", value_parser = setting)]
     set: Vec<Setting>,
-    /// The latency table to choose by [default: the one that ships]
-    #[arg(long, value_name = "TABLE.csv", value_parser = table::parse)]
-    table: Option<Arc<KernelTable>>,
+    #[command(flatten)]
+    choice: Choice,
     /// Print each switch as a line of JSON
     #[arg(long)]
     json: bool,
@@ -76,6 +74,7 @@ fn setting(text: &str) -> Result<Setting, String> {
 
 /// Runs until a signal.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let table = arguments.choice.kernel_table()?;
     kirikae_agent::requirements()?;
     let stop = Arc::new(AtomicBool::new(false));
     // SIGHUP: a lost ssh session must not leave the kernel switching with nobody told.
@@ -86,7 +85,6 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Some(cgroup) => cgroup.clone(),
         None => kirikae_agent::cgroup_root()?,
     };
-    let table = table::or_shipped(arguments.table.as_ref());
     let candidates = kirikae_agent::candidates(&table)?;
     let agent = Agent::start(&Config {
         cgroup: cgroup.clone(),

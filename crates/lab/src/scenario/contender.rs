@@ -41,10 +41,7 @@ impl Contender {
         Contender::around(&STOCK[..USUAL_STOCK], kirikae_table::candidates())
     }
 
-    fn around(
-        stock: &[&'static str],
-        fixed: impl Iterator<Item = &'static str>,
-    ) -> Vec<Contender> {
+    fn around(stock: &[&'static str], fixed: impl Iterator<Item = &'static str>) -> Vec<Contender> {
         let stock = stock.iter().copied().map(Contender::Stock);
         stock.chain(fixed.map(Contender::Fixed)).chain([Contender::Kirikae]).collect()
     }
