@@ -2,8 +2,10 @@
 
 pub mod bench;
 pub mod bound;
+pub mod characterize;
 mod controls;
 mod error;
+mod interruption;
 pub mod outcome;
 pub mod play;
 mod records;
