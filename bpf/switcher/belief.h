@@ -24,6 +24,8 @@
 
 /* Never surer than 1 to 2^10. */
 #define DOUBT ((s32)(10 * OCTAVE))
+/* The weight of a condition that is none. */
+#define IMPOSSIBLE (-(1 << 28))
 /* log2(e), in steps of 1/256 */
 #define LOG2_E 369
 
@@ -35,25 +37,32 @@ static __always_inline s32 likelihood(s32 count, u32 segments, u32 probability)
 	return count * (s32)probability - (s32)(expected * LOG2_E >> PROBABILITY_BITS);
 }
 
-static __always_inline void belief_update(struct belief *belief, const struct latency_table *t,
-					  const struct corners *corners, u32 algorithm,
-					  const struct period *period)
+/* Returns 0: the verifier wants such functions to return a number. */
+VERIFIED_APART int belief_update(struct belief *belief, const struct latency_table *t,
+				 const struct corners *corners, u32 algorithm,
+				 const struct period *period)
 {
-	u32 segments = min(period->sent, 1U << 16);
-	s32 most = -(1 << 30);
+	s32 largest = IMPOSSIBLE;
+	u32 segments;
 
+	if (!belief || !t || !corners || !period)
+		return 0;
+	segments = least(period->sent, 1 << 16);
 	for (u32 i = 0; i < TABLE_CONDITIONS; i++) {
 		struct expectation expected;
+		u32 is_one;
 		s32 news;
 
 		expect(t, corners, i, algorithm, &expected);
 		news = likelihood(period->isolated, segments, expected.isolated) +
 		       likelihood(period->bursts, segments, expected.bursts);
-		belief->of[i] = i < t->conditions ? belief->of[i] + (news >> 1) : -(1 << 30);
-		most = max(most, belief->of[i]);
+		is_one = if_below(i, t->conditions);
+		belief->of[i] = ((belief->of[i] + (news >> 1)) & is_one) | (IMPOSSIBLE & ~is_one);
+		largest = most(largest, belief->of[i]);
 	}
 	for (u32 i = 0; i < TABLE_CONDITIONS; i++)
-		belief->of[i] = max(belief->of[i] - most, -DOUBT);
+		belief->of[i] = most(belief->of[i] - largest, -DOUBT);
+	return 0;
 }
 
 #endif

@@ -22,48 +22,55 @@
 #define AGREEING 2
 #define DWELL 4
 /* No algorithm counts as more than so much slower than the best. */
-#define SLOWEST (6 * OCTAVE)
+#define SLOWEST ((s32)(6 * OCTAVE))
+/* Latency of a column that is none: all bits set, and beyond any other. */
+#define NO_COLUMN 0x1fff
 /* Weights are up to 2^16. */
 #define WEIGHT_LOG (16 * OCTAVE)
+#define SHARE_BITS 16
 
 struct prediction {
 	struct columns latency_us; /* expected of each algorithm */
-	struct columns regret;	   /* expected latency over the best algorithm's, 1/256 */
+	struct columns regret;	   /* expected latency over the best algorithm's, 1/65536 */
 };
 
-static __always_inline void predict(const struct latency_table *t, const struct corners *corners,
-				    const struct belief *belief, struct prediction *p)
+static __always_inline u64 condition_weight(const struct latency_table *t,
+					    const struct belief *belief, u32 condition)
 {
-	u64 latency[TABLE_ALGORITHMS] = {};
-	u64 regret[TABLE_ALGORITHMS] = {};
-	u64 weights = 0;
+	return exp2_fixed(WEIGHT_LOG + belief->of[condition]) & if_below(condition, t->conditions);
+}
 
+/* Returns 0, as belief_update(). */
+VERIFIED_APART int predict(const struct latency_table *t, const struct corners *corners,
+			   const struct belief *belief, struct prediction *p)
+{
+	u64 weights = 1;
+
+	if (!t || !corners || !belief || !p)
+		return 0;
+	for (u32 i = 0; i < TABLE_CONDITIONS; i++)
+		weights += condition_weight(t, belief, i);
+	__builtin_memset(p, 0, sizeof(*p));
 	for (u32 i = 0; i < TABLE_CONDITIONS; i++) {
-		u64 weight = exp2_fixed(WEIGHT_LOG + belief->of[i]);
-		u16 log[TABLE_ALGORITHMS];
-		u32 best = 0xffff;
+		u64 share = (condition_weight(t, belief, i) << SHARE_BITS) / weights;
+		s32 log[TABLE_ALGORITHMS];
+		s32 best = NO_COLUMN;
 
-		if (i >= t->conditions)
-			break;
 		for (u32 k = 0; k < TABLE_ALGORITHMS; k++) {
 			struct expectation expected;
 
 			expect(t, corners, i, k, &expected);
-			log[k] = k < t->algorithms ? expected.latency : 0xffff;
-			best = min(best, (u32)log[k]);
+			log[k] = expected.latency | (NO_COLUMN & ~if_below(k, t->algorithms));
+			best = least(best, log[k]);
 		}
-		weights += weight;
 		for (u32 k = 0; k < TABLE_ALGORITHMS; k++) {
-			u32 slower = min(log[k] - best, SLOWEST);
+			u32 slower = 16 * OCTAVE + least(log[k] - best, SLOWEST);
 
-			latency[k] += weight * exp2_fixed(log[k]);
-			regret[k] += weight * exp2_fixed(8 * OCTAVE + slower);
+			p->latency_us.of[k] += share * exp2_fixed(log[k]) >> SHARE_BITS;
+			p->regret.of[k] += share * exp2_fixed(slower) >> SHARE_BITS;
 		}
 	}
-	for (u32 k = 0; k < TABLE_ALGORITHMS; k++) {
-		p->latency_us.of[k] = latency[k] / max(weights, 1ULL);
-		p->regret.of[k] = regret[k] / max(weights, 1ULL);
-	}
+	return 0;
 }
 
 /* The column to use where `in_use` is; for a connection in none of them, TABLE_ALGORITHMS. */

@@ -8,7 +8,7 @@
 #ifndef KIRIKAE_FIXED_LOG_H
 #define KIRIKAE_FIXED_LOG_H
 
-#include "../include/kernel.h"
+#include "branch_free.h"
 
 #define OCTAVE 256U
 /* How far log2(1 + x) is above x, and 2^x below 1 + x: about 0.34 x (1 - x). */
@@ -21,7 +21,7 @@ static __always_inline u32 log2_fixed(u32 value)
 	u32 fraction;
 
 	for (u32 bits = 16; bits; bits >>= 1)
-		octaves += value >> (octaves + bits) ? bits : 0;
+		octaves += bits & if_below(0, value >> (octaves + bits));
 	fraction = ((u64)value * OCTAVE >> octaves) % OCTAVE;
 	return octaves * OCTAVE + fraction + BULGE(fraction);
 }

@@ -31,21 +31,21 @@ struct expectation {
 	u16 bursts;   /* runs of at least 3 lost segments, per segment sent */
 };
 
+/* Points in ascending order, logarithms; the last one is repeated up to the end. */
+struct axis {
+	u16 at[8];
+};
+
 struct latency_table {
 	u32 algorithms; /* columns in use, 1 to TABLE_ALGORITHMS */
-	u32 rtts;	/* points in use of each axis, at least 1 */
-	u32 rates;
-	u32 bursts;
-	u32 conditions;
+	u32 conditions; /* in use, 1 to TABLE_CONDITIONS */
 	/* In-kernel name of each column; a connection that is found using it is described by it. */
 	char name[TABLE_ALGORITHMS][TCP_CA_NAME_MAX];
 	/* The kernel's own algorithm that the column also describes. */
 	char also[TABLE_ALGORITHMS][TCP_CA_NAME_MAX];
-	/* Points of the axes, ascending; logarithms of microseconds, bytes per millisecond, bytes
-	 */
-	u16 rtt[TABLE_RTTS];
-	u16 rate[TABLE_RATES];
-	u16 burst[TABLE_BURSTS];
+	struct axis rtt;   /* microseconds */
+	struct axis rate;  /* bytes per millisecond */
+	struct axis burst; /* bytes */
 	/* [rtt][rate][burst][condition][algorithm] */
 	struct expectation of[TABLE_PLACES];
 };
@@ -73,16 +73,15 @@ struct corners {
 #define STEPS (1U << STEP_BITS)
 
 /* Where a value lies on an axis, in steps; beyond its ends, there. */
-static __always_inline u32 axis_position(const u16 *axis, u32 points, u32 value)
+static __always_inline u32 axis_position(const struct axis *axis, u32 value)
 {
 	u32 position = 0;
 
 	for (u32 i = 0; i < 7; i++) {
-		u32 above = value > axis[i] ? value - axis[i] : 0;
-		u32 width = axis[i + 1] > axis[i] ? axis[i + 1] - axis[i] : 1;
+		u32 width = axis->at[i + 1] - axis->at[i];
+		u32 above = least(most(value - axis->at[i], 0), width);
 
-		if (i + 1 < points)
-			position += min(above, width) * STEPS / width;
+		position += above * STEPS / (u32)most(width, 1);
 	}
 	return position;
 }
@@ -91,9 +90,9 @@ static __always_inline void corners_around(const struct latency_table *t, const 
 					   struct corners *corners)
 {
 	/* Before they are known: 10 Mbit/s, 64 KB. */
-	u32 rate = axis_position(t->rate, t->rates, log2_fixed(m->rate ? m->rate : 1250));
-	u32 burst = axis_position(t->burst, t->bursts, log2_fixed(m->burst ? m->burst : 65536));
-	u32 rtt = axis_position(t->rtt, t->rtts, log2_fixed(m->rtt_us));
+	u32 rate = axis_position(&t->rate, log2_fixed(m->rate ? m->rate : 1250));
+	u32 burst = axis_position(&t->burst, log2_fixed(m->burst ? m->burst : 65536));
+	u32 rtt = axis_position(&t->rtt, log2_fixed(m->rtt_us));
 
 	for (u32 i = 0; i < 8; i++) {
 		u32 far_rtt = i >> 2, far_rate = i >> 1 & 1, far_burst = i & 1;

@@ -23,6 +23,7 @@ enum Command {
     Bench(commands::bench::Arguments),
     Validate(commands::validate::Arguments),
     Characterize(commands::characterize::Arguments),
+    Explain(commands::explain::Arguments),
     Algorithms(commands::algorithms::Arguments),
     #[command(hide = true)]
     BurstSender(commands::burst_sender::Arguments),
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Command::Undo(arguments) => commands::undo::run(&arguments),
         Command::Algorithms(arguments) => commands::algorithms::run(&arguments),
         Command::Characterize(arguments) => commands::characterize::run(&arguments),
+        Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Sim(arguments) => commands::sim::run(&arguments),
         Command::Bench(arguments) => commands::bench::run(&arguments),
         Command::Validate(arguments) => commands::validate::run(&arguments),

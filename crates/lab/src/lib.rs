@@ -5,6 +5,7 @@ pub mod bound;
 pub mod characterize;
 mod controls;
 mod error;
+pub mod explain;
 mod interruption;
 pub mod outcome;
 pub mod play;

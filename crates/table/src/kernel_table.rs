@@ -41,9 +41,6 @@ pub struct KernelExpectation {
 #[allow(missing_docs)]
 pub struct KernelTable {
     pub algorithms: u32,
-    pub rtts: u32,
-    pub rates: u32,
-    pub bursts: u32,
     pub conditions: u32,
     pub name: [[u8; NAME_BYTES]; ALGORITHMS],
     pub also: [[u8; NAME_BYTES]; ALGORITHMS],
@@ -62,9 +59,6 @@ impl KernelTable {
         let grid = &table.grid;
         let mut kernel = KernelTable::new_box_zeroed().expect("a megabyte of memory");
         kernel.algorithms = table.algorithms.len() as u32;
-        kernel.rtts = grid.rtts_us.len() as u32;
-        kernel.rates = grid.rates.len() as u32;
-        kernel.bursts = grid.bursts.len() as u32;
         kernel.conditions = grid.conditions.len() as u32;
         for (column, name) in table.algorithms.iter().enumerate() {
             kernel.name[column] = padded(name);
@@ -112,9 +106,13 @@ fn logarithm(value: f64) -> u16 {
     (value.max(1.0).log2() * OCTAVE).round() as u16
 }
 
+/// The last value is repeated up to the end.
 fn fill(axis: &mut [u16], values: impl Iterator<Item = u16>) {
-    for (place, value) in axis.iter_mut().zip(values) {
-        *place = value;
+    let mut last = 0;
+    let mut values = values.fuse();
+    for place in axis {
+        last = values.next().unwrap_or(last);
+        *place = last;
     }
 }
 

@@ -141,7 +141,7 @@ impl Switcher {
             if socket.fields.inet_conn.icsk_ca_setsockopt() != 0 {
                 return;
             }
-            let original = padded(socket.algorithm().name());
+            let original = Name::new(socket.algorithm().name()).0;
             let mut connection = Box::new(c::connection { original, ..Default::default() });
             // SAFETY of every call here: plain data that the C code only uses during the call.
             if !unsafe { c::kk_connection_met(&mut *connection) } {
@@ -167,7 +167,7 @@ impl Switcher {
         if over && let Rule::Table(table, _) = &*self.rule {
             unsafe { c::kk_learn(connection, fields, &*table.0, &period) };
         }
-        let in_use = padded(from.name());
+        let in_use = Name::new(from.name());
         let may = unsafe {
             c::kk_choice_is_due(connection, fields)
                 && !c::kk_is_left_alone(connection, fields, in_use.as_ptr())
@@ -177,8 +177,8 @@ impl Switcher {
         }
         let choice = self.choose(connection, fields)?;
         let to = self.columns()[choice.column];
-        let name = padded(to.name());
-        if name == connection.current {
+        let name = Name::new(to.name());
+        if name.0 == connection.current {
             return None;
         }
         let estimator = connection.estimator;
@@ -267,7 +267,7 @@ fn columns(
 ) -> Result<Vec<Algorithm>, NoCandidate> {
     assert!(in_use > 0, "a table has a column");
     let column = |name: &[c_char; c::TCP_CA_NAME_MAX as usize]| {
-        let candidate = |algorithm: &&Algorithm| padded(algorithm.name()) == *name;
+        let candidate = |algorithm: &&Algorithm| Name::new(algorithm.name()).0 == *name;
         let unknown = || {
             let bytes: Vec<u8> = name.iter().map(|byte| byte.cast_unsigned()).collect();
             let text = String::from_utf8_lossy(&bytes);
@@ -283,13 +283,23 @@ fn measured(connection: Option<&mut c::connection>) -> Option<&mut c::connection
     connection.filter(|c| c.flags & c::connection_flags_CONNECTION_LEFT_ALONE == 0)
 }
 
-/// A name as the C keeps it.
-fn padded(name: &str) -> [c_char; c::TCP_CA_NAME_MAX as usize] {
-    let mut padded = [0; _];
-    for (place, byte) in padded.iter_mut().zip(name.bytes()) {
-        *place = byte.cast_signed();
+/// A name as the C keeps it, which compares eight bytes at a time.
+#[repr(C, align(8))]
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Name([c_char; c::TCP_CA_NAME_MAX as usize]);
+
+impl Name {
+    fn new(name: &str) -> Name {
+        let mut padded = [0; _];
+        for (place, byte) in padded.iter_mut().zip(name.bytes()) {
+            *place = byte.cast_signed();
+        }
+        Name(padded)
     }
-    padded
+
+    fn as_ptr(&self) -> *const c_char {
+        self.0.as_ptr()
+    }
 }
 
 #[cfg(test)]
@@ -309,7 +319,7 @@ mod tests {
     #[test]
     fn tables_have_the_same_layout_in_both_languages() {
         same_layout!(c::latency_table, KernelTable:
-            algorithms rtts rates bursts conditions name also rtt rate burst of);
+            algorithms conditions name also rtt rate burst of);
         same_layout!(c::rtcp_table, rtcp::Table:
             algorithms rtts losses bandwidths name also rtt_us loss_ppb isolated_us burst_ppb
             bandwidth_us);

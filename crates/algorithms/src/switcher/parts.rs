@@ -109,6 +109,19 @@ impl Belief {
         }
     }
 
+    /// One that gives conditions these weights; there are none of the others.
+    ///
+    /// # Panics
+    /// With more conditions than a table has room for.
+    pub fn from_weights(weights: &[f64]) -> Belief {
+        const IMPOSSIBLE: i32 = -(1 << 12);
+        let mut belief = c::belief { of: [IMPOSSIBLE; c::TABLE_CONDITIONS as usize] };
+        for (log, weight) in belief.of[..weights.len()].iter_mut().zip(weights) {
+            *log = ((weight.log2() * 256.0) as i32).max(IMPOSSIBLE);
+        }
+        Belief(belief)
+    }
+
     /// The weight of each condition of a table that has so many; they sum to 1.
     pub fn weights(&self, conditions: usize) -> Vec<f64> {
         let weights = self.0.of[..conditions].iter().map(|&log| (f64::from(log) / 256.0).exp2());
@@ -125,7 +138,7 @@ impl Belief {
         of.take(table.0.algorithms as usize)
             .map(|(us, regret)| Predicted {
                 latency_s: f64::from(us) / 1e6,
-                regret: f64::from(regret) / 256.0,
+                regret: f64::from(regret) / 65536.0,
             })
             .collect()
     }

@@ -5,6 +5,7 @@ pub mod bench;
 pub mod burst_sender;
 pub mod characterize;
 mod comparison;
+pub mod explain;
 pub mod run;
 mod setting;
 pub mod sim;

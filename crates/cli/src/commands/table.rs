@@ -6,10 +6,14 @@ use std::sync::Arc;
 use kirikae_table::{KernelTable, LatencyTable};
 
 /// Reads a table; the error has file and line.
-pub fn parse(file: &str) -> Result<Arc<KernelTable>, String> {
+pub fn read(file: &str) -> Result<LatencyTable, String> {
     let text = fs::read_to_string(file).map_err(|error| error.to_string())?;
-    let table = LatencyTable::parse(&text).map_err(|error| format!("{file}: {error}"))?;
-    Ok(KernelTable::new(&table).into())
+    LatencyTable::parse(&text).map_err(|error| format!("{file}: {error}"))
+}
+
+/// Reads a table into the kernel's form; the error has file and line.
+pub fn parse(file: &str) -> Result<Arc<KernelTable>, String> {
+    read(file).map(|table| KernelTable::new(&table).into())
 }
 
 /// The one given, or the one that ships.
