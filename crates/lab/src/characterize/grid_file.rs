@@ -60,8 +60,8 @@ const USUAL: Confidence = Confidence {
     interval: 0.05,
     least: 3,
     most: 12,
-    least_writes: 8,
-    most_writes: 200,
+    least_writes: 4,
+    most_writes: 1000,
     volume: 4 << 20,
 };
 

@@ -10,10 +10,12 @@ use std::sync::Arc;
 
 use kirikae_algorithms::{Algorithm, Losses, Switcher};
 use kirikae_path::{
-    ElementSpec, PathSpec, QueueLimit, RandomStream, RunLossSpec, Span, Time, stream_seed,
+    DropCause, ElementSpec, PathSpec, QueueLimit, RandomStream, RunLossSpec, Span, Time,
+    stream_seed,
 };
 use kirikae_sim::{
-    Activity, Flow, Host, Interval, Outcome, Routes, Simulation, SimulationError, Workload,
+    Activity, DroppedPacket, Flow, Host, Interval, Outcome, Routes, Simulation, SimulationError,
+    Workload,
 };
 use kirikae_table::{BURST_LOSS_PACKETS, Expectation, Place};
 use kirikae_tcp::Control;
@@ -34,6 +36,9 @@ const PAUSE_TIMES: u64 = 4;
 const PAUSE_SPREAD: f64 = 0.25;
 /// How long a burst may take in the mean of a connection before it is given up.
 const PATIENCE: Span = Span::from_secs(600);
+/// Runs of lost packets that are to be expected on all connections of a place before its interval is
+/// trusted: where there was none, nothing is known of what one does.
+const RUNS: f64 = 10.0;
 /// Label of the stream of pauses, under a repetition's seed; those below are the simulator's.
 const PAUSES: u64 = 6;
 
@@ -59,6 +64,9 @@ pub struct Measurement {
     pub segments: u64,
     /// Those lost in runs of at most 2.
     pub isolated: u64,
+    /// The same per segment sent, without what chance drew more or less of them than the path's
+    /// probability says: rare losses are known better from that than from a few that were drawn.
+    pub isolated_rate: f64,
     /// Runs of at least 3 lost segments.
     pub bursts: u64,
     /// Whether the interval is wider than asked for, after the most repetitions.
@@ -68,11 +76,10 @@ pub struct Measurement {
 impl Measurement {
     /// What a table says of it.
     pub fn expectation(&self) -> Expectation {
-        let per_segment = |losses: u64| losses as f64 / self.segments.max(1) as f64;
         Expectation {
             latency_s: self.mean_s,
-            isolated: per_segment(self.isolated).min(1.0),
-            bursts: per_segment(self.bursts).min(1.0),
+            isolated: self.isolated_rate,
+            bursts: (self.bursts as f64 / self.segments.max(1) as f64).min(1.0),
         }
     }
 }
@@ -84,66 +91,100 @@ pub(super) fn measure(
     algorithm: Algorithm,
 ) -> Result<Measurement, SimulationError> {
     let confidence = &file.confidence;
-    let mut means = Vec::new();
-    let mut latencies = Vec::new();
-    let mut unfinished = 0;
-    let mut losses = Losses::default();
+    let mut sample = Sample::default();
     loop {
-        let outcome = simulation(file, place, algorithm, means.len() as u64).run()?;
-        let own = latencies.len();
-        unfinished += add_latencies(&outcome, &mut latencies);
-        let own = &latencies[own..];
-        means.push(own.iter().sum::<f64>() / own.len() as f64);
-        let lost = outcome.flows[0].losses.unwrap_or_default();
-        losses.segments += lost.segments;
-        losses.isolated += lost.isolated;
-        losses.bursts += lost.bursts;
-
-        let repetitions = means.len() as u32;
-        let estimate = mean(&means).expect("a repetition");
-        let Some(half_width_s) = estimate.half_width else { continue };
-        let wide = half_width_s > confidence.interval * estimate.value;
-        if repetitions < confidence.least || (wide && repetitions < confidence.most) {
+        let repetition = sample.means.len() as u32;
+        sample.add(&simulation(file, place, algorithm, repetition).run()?);
+        let repetitions = repetition + 1;
+        if repetitions < confidence.least {
             continue;
         }
-        latencies.sort_by(f64::total_cmp);
-        let quantile = |q| quantile(&latencies, q).expect("a latency");
-        return Ok(Measurement {
-            repetitions,
-            writes: latencies.len() as u32,
-            unfinished,
-            mean_s: estimate.value,
-            half_width_s,
-            p50_s: quantile(0.5),
-            p95_s: quantile(0.95),
-            segments: losses.segments,
-            // What was held for lost and was not is taken back; it may have been counted earlier.
-            isolated: losses.isolated.max(0).cast_unsigned(),
-            bursts: losses.bursts.max(0).cast_unsigned(),
-            capped: wide,
-        });
+        let (value, half_width_s) = sample.mean();
+        let wide = half_width_s > confidence.interval * value;
+        let runs = place.condition.burst_loss * sample.sent as f64;
+        let known = !wide && (place.condition.burst_loss == 0.0 || runs >= RUNS);
+        if known || repetitions == confidence.most {
+            return Ok(sample.measurement(place.condition.loss, wide));
+        }
     }
 }
 
-/// Adds the latencies of all bursts but the first, seconds; gives how many have not arrived.
-fn add_latencies(outcome: &Outcome, latencies: &mut Vec<f64>) -> u32 {
-    let writes = &outcome.flows[0].client;
-    // Where not even the first arrived, that is what is known.
-    let measured = if writes.len() > 1 { &writes[1..] } else { &writes[..] };
-    let mut unfinished = 0;
-    for write in measured {
-        let waited = || {
-            unfinished += 1;
-            outcome.end - write.start
+/// What several repetitions measured.
+#[derive(Default)]
+struct Sample {
+    /// Of each repetition the mean latency, seconds.
+    means: Vec<f64>,
+    /// Of every burst, seconds.
+    latencies: Vec<f64>,
+    unfinished: u32,
+    losses: Losses,
+    /// Segments with data that entered the path.
+    sent: u64,
+    /// Those of them that were lost each for itself.
+    drawn: u64,
+}
+
+impl Sample {
+    fn add(&mut self, outcome: &Outcome) {
+        let flow = &outcome.flows[0];
+        // The first meets a connection that has not yet seen its path. Where not even that one
+        // arrived, it is what is known.
+        let measured = &flow.client[usize::from(flow.client.len() > 1)..];
+        let mut sum = 0.0;
+        for write in measured {
+            let latency = write.latency().unwrap_or_else(|| {
+                self.unfinished += 1;
+                outcome.end - write.start
+            });
+            sum += latency.as_secs_f64();
+            self.latencies.push(latency.as_secs_f64());
+        }
+        self.means.push(sum / measured.len() as f64);
+        let losses = flow.losses.unwrap_or_default();
+        self.losses.segments += losses.segments;
+        self.losses.isolated += losses.isolated;
+        self.losses.bursts += losses.bursts;
+        self.sent += flow.traffic[0].segments;
+        let drawn = |drop: &&DroppedPacket| {
+            drop.cause == DropCause::IndependentLoss && !drop.stream.is_empty()
         };
-        latencies.push(write.latency().unwrap_or_else(waited).as_secs_f64());
+        self.drawn += outcome.links[0].drops.iter().filter(drawn).count() as u64;
     }
-    unfinished
+
+    /// The mean latency and half the width of its interval, seconds.
+    fn mean(&self) -> (f64, f64) {
+        let estimate = mean(&self.means).expect("a repetition");
+        (estimate.value, estimate.half_width.expect("two repetitions"))
+    }
+
+    fn measurement(mut self, loss: f64, capped: bool) -> Measurement {
+        let (mean_s, half_width_s) = self.mean();
+        self.latencies.sort_by(f64::total_cmp);
+        let quantile = |q| quantile(&self.latencies, q).expect("a latency");
+        let Losses { segments, isolated, bursts } = self.losses;
+        // A control variate: its mean is 0, and it goes along with the losses counted.
+        let chance = self.drawn as f64 - loss * self.sent as f64;
+        Measurement {
+            repetitions: self.means.len() as u32,
+            writes: self.latencies.len() as u32,
+            unfinished: self.unfinished,
+            mean_s,
+            half_width_s,
+            p50_s: quantile(0.5),
+            p95_s: quantile(0.95),
+            segments,
+            // What was held for lost and was not is taken back, once it is known.
+            isolated: isolated.max(0).cast_unsigned(),
+            isolated_rate: ((isolated as f64 - chance) / segments.max(1) as f64).clamp(0.0, 1.0),
+            bursts: bursts.max(0).cast_unsigned(),
+            capped,
+        }
+    }
 }
 
 /// A repetition. Its seed is the same for every algorithm, and does not depend on which other places
 /// the grid has.
-fn simulation(file: &GridFile, place: &Place, algorithm: Algorithm, repetition: u64) -> Simulation {
+fn simulation(file: &GridFile, place: &Place, algorithm: Algorithm, repetition: u32) -> Simulation {
     let &Place { rtt_us, rate, burst, condition } = place;
     let labels = [
         u64::from(rtt_us),
@@ -152,7 +193,7 @@ fn simulation(file: &GridFile, place: &Place, algorithm: Algorithm, repetition: 
         condition.loss.to_bits(),
         condition.burst_loss.to_bits(),
         u64::from(condition.queue),
-        repetition,
+        u64::from(repetition),
     ];
     let seed = stream_seed(file.seed, &labels);
     let spread = RandomStream::new(stream_seed(seed, &[PAUSES])).uniform() * PAUSE_SPREAD;

@@ -18,6 +18,7 @@ use serde::Serialize;
 
 use crate::error::{Error, While};
 use crate::interruption::Interruption;
+use crate::statistics::quantile;
 use journal::Journal;
 use records::Records;
 
@@ -50,6 +51,10 @@ pub struct Report {
     pub unfinished: u64,
     /// Latencies whose interval is wider than asked for, after the most repetitions.
     pub capped: usize,
+    /// Half widths of the 95 % intervals, divided by the latency: their median.
+    pub interval_p50: f64,
+    /// The 95th percentile of them.
+    pub interval_p95: f64,
     /// What this run took, seconds.
     pub wall_s: f64,
 }
@@ -99,6 +104,9 @@ pub fn run(grid: &GridFile, options: &Options) -> Result<Report, Error> {
     records.map_or(Ok(()), |records| records.write(grid, &measured))?;
     journal.remove()?;
     let all = || measured.iter().flatten();
+    let mut intervals: Vec<f64> = all().map(|it| it.half_width_s / it.mean_s).collect();
+    intervals.sort_by(f64::total_cmp);
+    let interval = |q| quantile(&intervals, q).expect("a place and an algorithm");
     Ok(Report {
         places: measured.len(),
         resumed,
@@ -107,6 +115,8 @@ pub fn run(grid: &GridFile, options: &Options) -> Result<Report, Error> {
         writes: all().map(|it| u64::from(it.writes)).sum(),
         unfinished: all().map(|it| u64::from(it.unfinished)).sum(),
         capped: all().filter(|it| it.capped).count(),
+        interval_p50: interval(0.5),
+        interval_p95: interval(0.95),
         wall_s: began.elapsed().as_secs_f64(),
     })
 }

@@ -38,6 +38,7 @@ struct Row<'a> {
     p95_s: f64,
     segments: u64,
     isolated: u64,
+    isolated_rate: f64,
     bursts: u64,
     capped: bool,
 }
@@ -99,6 +100,7 @@ fn row<'a>(place: &Place, algorithm: &'a str, measurement: &Measurement) -> Row<
         p95_s,
         segments,
         isolated,
+        isolated_rate,
         bursts,
         capped,
     } = *measurement;
@@ -119,6 +121,7 @@ fn row<'a>(place: &Place, algorithm: &'a str, measurement: &Measurement) -> Row<
         p95_s,
         segments,
         isolated,
+        isolated_rate,
         bursts,
         capped,
     }
