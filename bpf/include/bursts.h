@@ -11,8 +11,10 @@
 
 #include "connection.h"
 
-/* What was large or fast a while ago is forgotten by 1/8 with each burst. */
-#define FADING(value) ((value) - ((value) >> 3))
+/* What was large a while ago is forgotten by 1/8 with each burst; what was fast, more slowly: few
+ * bursts are sent as fast as the path carries. */
+#define LARGE_FADING 3
+#define FAST_FADING 6
 
 /* `rate` in bytes per millisecond; 0: the algorithm knows of none. */
 static __always_inline void burst_begins(struct sock *sk, u32 rate)
@@ -33,12 +35,12 @@ static __always_inline void burst_begins(struct sock *sk, u32 rate)
 		u64 us = tp->delivered_mstamp - b->start_us;
 		u64 rtt_us = tcp_min_rtt(tp);
 
-		b->bytes = max(bytes, FADING(b->bytes));
+		b->bytes = max(bytes, b->bytes - (b->bytes >> LARGE_FADING));
 		/* So much at least: beside the round trip that any burst takes there was this. */
 		if (!rate && us > rtt_us && us < 60ULL * USEC_PER_SEC) {
 			u64 seen = (u64)bytes * USEC_PER_MSEC / (us - rtt_us);
 
-			rate = max((u32)min(seen, (u64)~0U), FADING(b->rate));
+			rate = max((u32)min(seen, (u64)~0U), b->rate - (b->rate >> FAST_FADING));
 		}
 		b->rate = rate ? rate : b->rate;
 	}

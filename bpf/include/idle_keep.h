@@ -40,8 +40,10 @@
 #include "switching.h"
 
 #define KEEP_AT_MOST_US (300ULL * USEC_PER_SEC)
-/* Fewest segments over which a delivery rate is taken: fewer are blurred by delayed ACKs. */
-#define RUN_MIN_SEGMENTS 10
+/* Fewest segments over which a delivery rate is taken: fewer are blurred by delayed ACKs. What an
+ * initial window delivers behind its first ACK has to be enough: of a burst that is hardly larger
+ * there is never more. */
+#define RUN_MIN_SEGMENTS 8
 /* Most: a rate over more of them would be no news any more. */
 #define RUN_MAX_SEGMENTS 64
 /*

@@ -24,10 +24,20 @@
 
 /* Never surer than 1 to 2^10. */
 #define DOUBT ((s32)(10 * OCTAVE))
+/* With each period 1/2^8 of what is known is forgotten: an algorithm that avoids losses brings no
+ * news, and now and then it has to be tried whether they are still there. */
+#define FORGETTING 8
 /* The weight of a condition that is none. */
 #define IMPOSSIBLE (-(1 << 28))
 /* log2(e), in steps of 1/256 */
 #define LOG2_E 369
+
+/* Before anything is known. */
+static __always_inline void belief_begin(struct belief *belief, const struct latency_table *t)
+{
+	for (u32 i = 0; i < TABLE_CONDITIONS; i++)
+		belief->of[i] = -t->doubt[i];
+}
 
 /* How likely a count is where so many are expected, as a logarithm and up to a constant. */
 static __always_inline s32 likelihood(s32 count, u32 segments, u32 probability)
@@ -56,8 +66,9 @@ VERIFIED_APART int belief_update(struct belief *belief, const struct latency_tab
 		expect(t, corners, i, algorithm, &expected);
 		news = likelihood(period->isolated, segments, expected.isolated) +
 		       likelihood(period->bursts, segments, expected.bursts);
+		news = (news >> 1) + ((-t->doubt[i] - belief->of[i]) >> FORGETTING);
 		is_one = if_below(i, t->conditions);
-		belief->of[i] = ((belief->of[i] + (news >> 1)) & is_one) | (IMPOSSIBLE & ~is_one);
+		belief->of[i] = ((belief->of[i] + news) & is_one) | (IMPOSSIBLE & ~is_one);
 		largest = most(largest, belief->of[i]);
 	}
 	for (u32 i = 0; i < TABLE_CONDITIONS; i++)

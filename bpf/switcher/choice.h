@@ -16,7 +16,7 @@
 #include "belief.h"
 
 /* Gain at which a switch pays, and from which it does not wait. 1/256 */
-#define MARGIN (OCTAVE + OCTAVE / 16)
+#define MARGIN (OCTAVE + OCTAVE / 32)
 #define FAR_BETTER (OCTAVE + OCTAVE / 2)
 /* Choices in a row that have to agree, and that a new algorithm is given. */
 #define AGREEING 2

@@ -54,7 +54,6 @@ static __always_inline void measuring_begin(struct connection *c, const struct t
 {
 	__builtin_memset(&c->estimator, 0, sizeof(c->estimator));
 	__builtin_memset(&c->runs, 0, sizeof(c->runs));
-	__builtin_memset(&c->belief, 0, sizeof(c->belief));
 	__builtin_memset(&c->bursts, 0, sizeof(c->bursts));
 	c->runs.dsack_dups = tp->dsack_dups;
 	c->rtt.start_us = 0;

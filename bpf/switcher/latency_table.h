@@ -46,6 +46,8 @@ struct latency_table {
 	struct axis rtt;   /* microseconds */
 	struct axis rate;  /* bytes per millisecond */
 	struct axis burst; /* bytes */
+	/* How much less likely a condition is before anything is known, logarithms */
+	u16 doubt[TABLE_CONDITIONS];
 	/* [rtt][rate][burst][condition][algorithm] */
 	struct expectation of[TABLE_PLACES];
 };

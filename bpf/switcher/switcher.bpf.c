@@ -46,8 +46,11 @@ static __always_inline const struct latency_table *latency_table(void)
 /* A connection begins. One whose program chose its algorithm itself is left alone. */
 static __always_inline void meet(struct bpf_sock_ops *ctx, struct bpf_sock *sk, struct tcp_sock *tp)
 {
+	const struct latency_table *table = latency_table();
 	struct connection *c;
 
+	if (!table)
+		return;
 	c = bpf_sk_storage_get(&connections, sk, 0, 0);
 	if (!c) {
 		if (set_by_program(tcp_to_sock(tp)))
@@ -62,6 +65,7 @@ static __always_inline void meet(struct bpf_sock_ops *ctx, struct bpf_sock *sk, 
 		}
 	}
 	measuring_begin(c, tp);
+	belief_begin(&c->belief, table);
 	bpf_sock_ops_cb_flags_set(ctx, ctx->bpf_sock_ops_cb_flags | BPF_SOCK_OPS_RETRANS_CB_FLAG |
 					       BPF_SOCK_OPS_RTT_CB_FLAG);
 }

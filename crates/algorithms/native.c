@@ -67,6 +67,11 @@ bool kk_connection_met(struct connection *c)
 	return connection_met(c);
 }
 
+void kk_belief_begin(struct belief *belief, const struct latency_table *table)
+{
+	belief_begin(belief, table);
+}
+
 void kk_measuring_begin(struct connection *c, const struct tcp_sock *tp)
 {
 	measuring_begin(c, tp);

@@ -21,6 +21,7 @@ void kk_belief_update(struct belief *belief, const struct latency_table *table,
 		      const struct measured *measured, u32 algorithm, const struct period *period);
 
 bool kk_connection_met(struct connection *c);
+void kk_belief_begin(struct belief *belief, const struct latency_table *table);
 void kk_measuring_begin(struct connection *c, const struct tcp_sock *tp);
 bool kk_period_is_over(struct connection *c, const struct tcp_sock *tp, u32 sample_us,
 		       u32 fixed_period_us, struct period *period);

@@ -22,6 +22,7 @@ enum Command {
     Sim(commands::sim::Arguments),
     Bench(commands::bench::Arguments),
     Validate(commands::validate::Arguments),
+    Characterize(commands::characterize::Arguments),
     Explain(commands::explain::Arguments),
     Algorithms(commands::algorithms::Arguments),
     #[command(hide = true)]
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::Undo(arguments) => commands::undo::run(&arguments),
         Command::Algorithms(arguments) => commands::algorithms::run(&arguments),
+        Command::Characterize(arguments) => commands::characterize::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Sim(arguments) => commands::sim::run(&arguments),
         Command::Bench(arguments) => commands::bench::run(&arguments),

@@ -2,9 +2,11 @@
 
 pub mod bench;
 pub mod bound;
+pub mod characterize;
 mod controls;
 mod error;
 pub mod explain;
+mod interruption;
 pub mod outcome;
 pub mod play;
 mod records;

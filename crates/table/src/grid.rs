@@ -88,6 +88,20 @@ impl Grid {
     }
 }
 
+impl Condition {
+    /// How many times less likely it is than the best, before anything is known of a path: the rarer,
+    /// the worse. By far most paths lose next to nothing of their own. And it is better to think too
+    /// well of a path than too ill: what is worse shows in losses, but what is better may never show,
+    /// while an algorithm is in use that avoids them.
+    pub(crate) fn doubt(&self) -> f64 {
+        const NEXT_TO_NOTHING: f64 = 1e-5;
+        const DEEP: f64 = 1000.0;
+        let heavier = |probability: f64| (probability / NEXT_TO_NOTHING).max(1.0).sqrt();
+        let shallower = (DEEP / f64::from(self.queue)).max(1.0);
+        heavier(self.loss) * heavier(self.burst_loss) * shallower
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let Place { rtt_us, rate, burst, condition } = self;

@@ -2,7 +2,7 @@
 
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
-use crate::grid::Expectation;
+use crate::grid::Condition;
 use crate::latency_table::LatencyTable;
 
 /// Most round-trip times in a table.
@@ -22,7 +22,7 @@ pub const NAME_BYTES: usize = 16;
 const OCTAVE: f64 = 256.0;
 /// Probabilities are kept as multiples of 2^-30.
 const PROBABILITY_ONE: f64 = (1 << 30) as f64;
-/// What is never observed in a run of the measurement may come all the same.
+/// What no channel loses may be lost all the same.
 const PROBABILITY_LEAST: f64 = 1e-6;
 
 /// `struct expectation`, logarithms.
@@ -47,6 +47,7 @@ pub struct KernelTable {
     pub rtt: [u16; RTTS],
     pub rate: [u16; RATES],
     pub burst: [u16; BURSTS],
+    pub doubt: [u16; CONDITIONS],
     pub of: [[[[[KernelExpectation; ALGORITHMS]; CONDITIONS]; BURSTS]; RATES]; RTTS],
 }
 
@@ -68,12 +69,20 @@ impl KernelTable {
         // Bytes per millisecond.
         fill(&mut kernel.rate, grid.rates.iter().map(|&rate| logarithm(rate as f64 / 8000.0)));
         fill(&mut kernel.burst, grid.bursts.iter().map(|&bytes| logarithm(bytes.into())));
+        for (doubt, condition) in kernel.doubt.iter_mut().zip(&grid.conditions) {
+            *doubt = logarithm(condition.doubt());
+        }
         for (place, row) in table.rows().enumerate() {
+            let Condition { loss, burst_loss, .. } = grid.place(place).condition;
             let (cell, condition) = (place / grid.conditions.len(), place % grid.conditions.len());
             let (cell, burst) = (cell / grid.bursts.len(), cell % grid.bursts.len());
             let (rtt, rate) = (cell / grid.rates.len(), cell % grid.rates.len());
             for (column, expectation) in row.iter().enumerate() {
-                kernel.of[rtt][rate][burst][condition][column] = expectation.into();
+                kernel.of[rtt][rate][burst][condition][column] = KernelExpectation {
+                    latency: logarithm(expectation.latency_s * 1e6),
+                    isolated: probability(expectation.isolated, loss),
+                    bursts: probability(expectation.bursts, burst_loss),
+                };
             }
         }
         kernel
@@ -90,15 +99,9 @@ impl KernelTable {
     }
 }
 
-impl From<&Expectation> for KernelExpectation {
-    fn from(expectation: &Expectation) -> Self {
-        let probability = |p: f64| logarithm(p.max(PROBABILITY_LEAST) * PROBABILITY_ONE);
-        KernelExpectation {
-            latency: logarithm(expectation.latency_s * 1e6),
-            isolated: probability(expectation.isolated),
-            bursts: probability(expectation.bursts),
-        }
-    }
+/// What the channel loses is lost, even if not in the run of a measurement.
+fn probability(measured: f64, channel: f64) -> u16 {
+    logarithm(measured.max(channel).max(PROBABILITY_LEAST) * PROBABILITY_ONE)
 }
 
 /// In steps of 1/256 octave; 0 for what is at most 1.

@@ -151,6 +151,9 @@ impl Switcher {
         }
         if let Some(connection) = &mut socket.connection {
             unsafe { c::kk_measuring_begin(&mut **connection, &socket.fields) };
+            if let Rule::Table(table, _) = &*self.rule {
+                unsafe { c::kk_belief_begin(&mut connection.belief, &*table.0) };
+            }
         }
     }
 
@@ -319,7 +322,7 @@ mod tests {
     #[test]
     fn tables_have_the_same_layout_in_both_languages() {
         same_layout!(c::latency_table, KernelTable:
-            algorithms conditions name also rtt rate burst of);
+            algorithms conditions name also rtt rate burst doubt of);
         same_layout!(c::rtcp_table, rtcp::Table:
             algorithms rtts losses bandwidths name also rtt_us loss_ppb isolated_us burst_ppb
             bandwidth_us);

@@ -3,6 +3,7 @@
 pub mod algorithms;
 pub mod bench;
 pub mod burst_sender;
+pub mod characterize;
 mod comparison;
 pub mod explain;
 pub mod run;

@@ -14,10 +14,10 @@ use std::time::Duration;
 
 use kirikae_agent::{Algorithms, Period, Switch};
 use kirikae_algorithms::Algorithm;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::controls::Controls;
-use crate::error::{Error, While};
+use crate::error::Error;
+use crate::interruption::Interruption;
 use crate::outcome::{Comparison, Measured, Outcome};
 use crate::records::{Clock, Records};
 use crate::scenario::{Contender, Scenario, stack};
@@ -72,10 +72,10 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
 
     let records = Records::create(&options.output, scenarios, Clock::Real)?;
     let cgroup = switcher.as_ref().map(|switcher| switcher.cgroup().to_owned());
-    let mut measured = run_all(trials, &cgroup.unwrap_or_default(), &interruption.0)?;
+    let mut measured = run_all(trials, &cgroup.unwrap_or_default(), interruption.flag())?;
     let switches = switcher.map_or(Ok(Vec::new()), Switcher::finish)?;
 
-    let interrupted = interruption.0.load(Ordering::Relaxed);
+    let interrupted = interruption.came();
     for measured in &mut measured {
         let own = |switch: &&Switch| switch.local.port() == measured.port;
         measured.switches = switches.iter().filter(own).cloned().collect();
@@ -171,27 +171,4 @@ fn run_all(
             .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect()
     })
-}
-
-/// Set by SIGINT, SIGTERM and SIGHUP (a lost ssh session) while this value lives.
-struct Interruption(Arc<AtomicBool>, [signal_hook::SigId; 3]);
-
-impl Interruption {
-    fn listen() -> Result<Interruption, Error> {
-        let flag = Arc::new(AtomicBool::new(false));
-        let on = |signal| {
-            signal_hook::flag::register(signal, Arc::clone(&flag))
-                .during(|| format!("listening for signal {signal}"))
-        };
-        let signals = [on(SIGINT)?, on(SIGTERM)?, on(SIGHUP)?];
-        Ok(Interruption(flag, signals))
-    }
-}
-
-impl Drop for Interruption {
-    fn drop(&mut self) {
-        for signal in self.1 {
-            signal_hook::low_level::unregister(signal);
-        }
-    }
 }

@@ -6,10 +6,10 @@
 mod contender;
 mod network;
 mod path;
-mod quantity;
+pub(crate) mod quantity;
 mod recorded_writes;
 mod refusal;
-mod section;
+pub(crate) mod section;
 pub(crate) mod stack;
 mod sweep;
 mod workload;
@@ -78,12 +78,13 @@ impl Scenario {
     pub fn load_all(
         files: impl IntoIterator<Item = impl AsRef<Path>>,
     ) -> Result<Vec<Scenario>, Refusal> {
+        const EXAMPLE: &str = "a scenario file, such as scenarios/shallow.toml";
         const OWN_TITLE: &str = "a title that no other scenario has; that of a sweep names what tells \
                                  its scenarios apart, such as \"Loss $loss\"";
         let mut scenarios = Vec::new();
         let mut titles = BTreeSet::new();
         for file in files {
-            let source = Source::read(file.as_ref())?;
+            let source = Source::read(file.as_ref(), EXAMPLE)?;
             let table = source.root()?;
             for bindings in sweep::read(&Section::root(&source, &table, &[]))? {
                 let root = Section::root(&source, &table, &bindings);

@@ -29,7 +29,7 @@ pub(crate) fn usual() -> Profile {
 }
 
 /// Reads `stack`: a profile by name, and what is to be otherwise. Without it, `linux-6`.
-pub(super) fn read(root: &Section) -> Result<Profile, Refusal> {
+pub(crate) fn read(root: &Section) -> Result<Profile, Refusal> {
     let Some(field) = root.optional("stack") else { return Ok(usual()) };
     let section = field.section("[stack] with profile, and features that are to be otherwise")?;
     let mut profile = match section.optional("profile") {
