@@ -12,7 +12,7 @@ use kirikae_algorithms::Algorithm;
 use kirikae_lab::Controls;
 use kirikae_lab::outcome::Comparison;
 use kirikae_lab::play::{Play, PlayedFlow};
-use kirikae_lab::scenario::{FlowGroup, Scenario};
+use kirikae_lab::scenario::{Contender, FlowGroup, Scenario};
 use kirikae_lab::sim::{self, Files, Options};
 use kirikae_lab::statistics::{Estimate, fairness, mean, ratio_of_means};
 use kirikae_path::{ElementSpec, QueueLimit};
@@ -26,7 +26,10 @@ struct Sample {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let files: Vec<PathBuf> = std::env::args_os().skip(1).map(Into::into).collect();
-    let scenarios = Scenario::load_all(&files)?;
+    let mut scenarios = Scenario::load_all(&files)?;
+    for scenario in &mut scenarios {
+        scenario.contenders = Contender::all().into_iter().filter(is_measured).collect();
+    }
     // Nobody switches; the usual table would need the figures that are made here.
     let table = KernelTable::new(kirikae_table::shipped()).into();
     let controls = Controls { algorithms: Algorithm::all().collect(), table };
@@ -46,6 +49,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         samples.into_iter().map(|((name, measure), of)| figure(name, measure, &of)).collect();
     print!("{}", kirikae_table::friendliness_text(&figures));
     Ok(())
+}
+
+/// Every algorithm of ours, and the two that they are measured beside.
+fn is_measured(contender: &Contender) -> bool {
+    matches!(contender, Contender::Fixed(_) | Contender::Stock("cubic" | "reno"))
 }
 
 /// The scenarios differ in who shares.
@@ -81,11 +89,12 @@ fn pair(measure: Measure, play: &Play, comparison: &Comparison) -> (f64, f64) {
         let same = |it: &&Play| it.contender.name() == name && it.seed == play.seed;
         comparison.plays.iter().find(same).unwrap_or_else(|| panic!("{name} is no contender"))
     };
-    // What the others got, and would have got from their own kind.
+    // What the others got, and what the same flows, which began at the same times, get beside their own
+    // kind: who begins first has more for a long time.
     let kept = |other: &str| {
         let group = &comparison.scenario.flows[1].name;
-        let got = play.flows.iter().filter(|flow| flow.flow == *group);
-        (total(got), total(&stock(other).flows) / 2.0)
+        let got = |play: &Play| total(play.flows.iter().filter(|flow| flow.flow == *group));
+        (got(play), got(stock(other)))
     };
     match measure {
         Measure::Cubic1 | Measure::Cubic4 => kept("cubic"),

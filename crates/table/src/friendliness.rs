@@ -13,7 +13,7 @@ const MADE_BY: &str = "# cargo run --release -p kirikae-lab --example friendline
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Measure {
     /// Share of its fair share that one flow of stock cubic keeps beside one of the algorithm. Fair is
-    /// what it gets where the algorithm is stock cubic, too.
+    /// what the same flow gets where the algorithm is stock cubic, too.
     #[serde(rename = "cubic-1")]
     Cubic1,
     /// The same of four flows beside four.

@@ -46,8 +46,8 @@ impl Policy {
 
     fn limits(self) -> Option<Limits> {
         match self {
-            Policy::Friendly => Some(Limits { mean: 0.67, worst: 0.4, heavy_loss: 2.0 }),
-            Policy::Balanced => Some(Limits { mean: 0.5, worst: 0.2, heavy_loss: f64::INFINITY }),
+            Policy::Friendly => Some(Limits { mean: 0.8, worst: 0.5, heavy_loss: 2.0 }),
+            Policy::Balanced => Some(Limits { mean: 0.5, worst: 0.25, heavy_loss: f64::INFINITY }),
             Policy::Fast => None,
         }
     }
