@@ -36,7 +36,8 @@ pub struct Switch {
     pub isolated_ppb: u32,
     /// Burst losses per 10^9 segments sent, smoothed.
     pub burst_ppb: u32,
-    /// Latency predicted for each candidate, in the table's order.
+    /// Latency predicted for each candidate, in the table's order; none by a rule that predicts none,
+    /// nor is loss measured there.
     pub predicted_us: Vec<(&'static str, u32)>,
 }
 

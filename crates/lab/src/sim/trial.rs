@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use kirikae_agent::{Reason, Switch};
-use kirikae_algorithms::{Algorithm, Switcher};
+use kirikae_algorithms::{Algorithm, Bpftune, Rule, Switcher};
 use kirikae_emu::{DirectionReport, DroppedPacket, Report, Segment, TimingError};
 use kirikae_path::{Direction, Span, Time, stream_seed};
 use kirikae_sim::{
@@ -116,11 +116,19 @@ fn control(scenario: &Scenario, contender: Contender, algorithms: &[Algorithm]) 
     let algorithm = named(name)
         .or_else(|| Algorithm::stock(name))
         .expect("a contender is one of ours or stock");
-    let switcher = (contender == Contender::Kirikae).then(|| {
-        let table = kirikae_table::shipped().expect("the table that ships is good");
-        Switcher::new(table.as_bytes(), scenario.period.fixed_us(), algorithms)
-            .expect("the table's algorithms are ours")
-    });
+    let switcher = match contender {
+        Contender::Stock(_) | Contender::Fixed(_) | Contender::CubicWithoutIdleRestart => None,
+        Contender::Kirikae | Contender::RTcp => {
+            let table = kirikae_table::shipped().expect("the table that ships is good");
+            let switcher = Switcher::new(table.as_bytes(), scenario.period.fixed_us(), algorithms)
+                .expect("the table's algorithms are ours");
+            Some(Rule::Switcher(switcher))
+        }
+        Contender::Bpftune => {
+            let bbr = Algorithm::stock("bbr").expect("the kernel has one");
+            Some(Rule::Bpftune(Bpftune::new(bbr)))
+        }
+    };
     Control { algorithm, switcher }
 }
 
@@ -145,6 +153,7 @@ pub(super) fn measured(contender: Contender, outcome: &kirikae_sim::Outcome) -> 
         sent: sent.collect(),
         arrivals: flow.client.iter().map_while(arrival).collect(),
         switches: flow.switches.iter().map(|(at, switch)| reported(*at, switch)).collect(),
+        end_ns: outcome.end.as_nanos(),
         port: PORTS.0,
         report: Report {
             forward: direction(forward),
@@ -164,13 +173,15 @@ fn reported(at: Time, switch: &kirikae_algorithms::Switch) -> Switch {
         .map(|(name, us)| (String::from(*name), f64::from(*us) / 1e6))
         .collect();
     predicted_s.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let reason =
+        if predicted_s.is_empty() { Reason::RetransmitRate } else { Reason::PredictedLatency };
     Switch {
         at_ns: at.as_nanos(),
         local: end(PORTS.0),
         remote: end(PORTS.1),
         from: switch.from.name().into(),
         to: switch.to.name().into(),
-        reason: Reason::PredictedLatency,
+        reason,
         rtt_s: f64::from(switch.rtt_us) / 1e6,
         isolated_loss: f64::from(switch.isolated_ppb) / 1e9,
         burst_loss: f64::from(switch.burst_ppb) / 1e9,
