@@ -67,7 +67,7 @@ fn unknown_keys() {
     assert_refused(
         "probability = 0.01",
         "probability = 0.01\nrate = \"1 Mbit/s\"",
-        "x.toml:10: path.forward[0].rate: unknown key; allowed: element, probability",
+        "x.toml:10: path.forward[0].rate: unknown key; allowed: element, probability, during, every",
     );
     assert_refused(
         "[[path.backward]]",
