@@ -58,25 +58,21 @@ fn two_scenarios() -> Outcome {
 fn the_regret_is_over_the_best_that_does_not_switch() {
     let outcome = two_scenarios();
     let summary = Summary::of(&outcome);
-    for (comparison, scenario) in outcome.comparisons.iter().zip(&summary.scenarios) {
+    let both = outcome.comparisons.iter().zip(&summary.scenarios);
+    for ((comparison, scenario), lossy) in both.zip([false, true]) {
         let fixed =
             [Contender::Stock("cubic"), Contender::Stock("bbr"), Contender::Fixed("kk_reno")];
-        let best = fixed.into_iter().min_by(|a, b| {
-            let of = |contender| seconds(performance(comparison, contender));
-            of(*a).total_cmp(&of(*b))
-        });
-        assert_eq!(scenario.best_fixed, best);
-        let best = best.unwrap();
+        let seconds = |contender| seconds(performance(comparison, contender));
+        let best = fixed.into_iter().min_by(|a, b| seconds(*a).total_cmp(&seconds(*b))).unwrap();
+        assert_eq!(scenario.best_fixed, Some(best));
         let own = of(scenario, best).over_best_fixed.unwrap();
         assert_eq!((own.value, own.half_width.unwrap().abs() < 1e-12), (1.0, true));
-        for contender in
-            [Contender::Kirikae, Contender::Bpftune, Contender::CubicWithoutIdleRestart]
-        {
-            let expected = seconds(performance(comparison, contender))
-                / seconds(performance(comparison, best));
+        for contender in [Contender::Bpftune, Contender::CubicWithoutIdleRestart] {
+            let expected = seconds(contender) / seconds(best);
             let found = of(scenario, contender).over_best_fixed.unwrap();
             assert!((found.value - expected).abs() < 1e-12, "{contender}: {found:?}");
-            assert!(found.half_width.unwrap() > 0.0 || contender == Contender::Kirikae);
+            // Where nothing is lost, bursts may all take the same time.
+            assert!(!lossy || found.half_width.unwrap() > 0.0, "{contender}: {found:?}");
         }
     }
 }
