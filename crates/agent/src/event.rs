@@ -26,6 +26,7 @@ struct SwitchEvent {
     rtt_us: u32,
     rate: u32,
     burst: u32,
+    latency_us: u32,
     isolated_ppb: u32,
     burst_ppb: u32,
     algorithms: u32,

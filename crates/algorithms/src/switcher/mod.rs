@@ -224,7 +224,7 @@ impl Switcher {
                     algorithm: unsafe { c::kk_rtcp_column_of(&**table, current) },
                 };
                 let (column, predicted_us) = rtcp_choice(table, &measured);
-                let measured = Measured { rtt_us: measured.rtt_us, rate: 0, burst: 0 };
+                let measured = Measured { rtt_us: measured.rtt_us, ..Default::default() };
                 Some(Choice { column, measured, predicted_us })
             }
         }
