@@ -52,10 +52,13 @@ struct belief {
 
 /* What the application writes, and the path carries; see bursts.h. */
 struct bursts {
-	u64 start_us;  /* when the present one began; 0: none yet */
-	u32 start_seq; /* and where */
-	u32 bytes;     /* of the largest of the latest ones; 0: none is over yet */
-	u32 rate;      /* bytes per millisecond that the path was seen to carry; 0: not known */
+	u64 start_us;	/* when the present one began; 0: none yet */
+	u32 start_seq;	/* and where */
+	u32 bytes;	/* of the latest ones in the mean; 0: none is over yet */
+	u32 rate;	/* bytes per millisecond that the path was seen to carry; 0: not known */
+	u32 latency_us; /* mean since the latest switch */
+	u32 counted;	/* bursts behind it, up to LATENCY_MEMORY */
+	bool is_mixed;	/* the present one began with another algorithm */
 };
 
 /* Lowest RTT of the latest 10 to 20 s, microseconds. */

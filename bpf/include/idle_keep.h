@@ -144,14 +144,21 @@ static __always_inline void idle_keep_learn(struct idle_keep *keep, const struct
 static __always_inline void idle_keep_start(struct sock *sk, struct idle_keep *keep)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
+	bool is_small;
 	u32 window;
 
 	idle_keep_learn(keep, tp);
+	/* What fits into an initial window goes out at once, as on a new connection. */
+	is_small = tp->write_seq - tp->snd_nxt <= TCP_INIT_CWND * tp->mss_cache;
+	if (is_small)
+		sk->sk_pacing_rate = sk->sk_max_pacing_rate;
 	window = idle_keep_window(keep, tp);
 	if (window <= TCP_INIT_CWND)
 		return;
 	if (keep->cwnd && tp->tcp_mstamp - keep->latest_ack_us < KEEP_AT_MOST_US)
 		tp->snd_cwnd = max(tp->snd_cwnd, min(window, idle_keep_validated(keep)));
+	if (is_small)
+		return;
 	if (sk->sk_pacing_status == SK_PACING_NONE)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 	sk->sk_pacing_rate = min(idle_keep_pacing_rate(keep) * (USEC_PER_SEC / USEC_PER_MSEC),

@@ -7,7 +7,9 @@
  *    conditions that the connection may be under.
  * 2. Under each condition it is taken in proportion to the best algorithm's: of a condition that
  *    makes everything slow no more is lost by a wrong choice than of others.
- * 3. Another algorithm has to promise MARGIN less, twice in a row, and not right after a switch;
+ * 3. An algorithm that was measured to take no longer than the best is expected to is kept,
+ *    whatever was expected of it.
+ * 4. Another algorithm has to promise MARGIN less, twice in a row, and not right after a switch;
  *    one that promises far less is taken at once.
  */
 #ifndef KIRIKAE_CHOICE_H
@@ -73,9 +75,10 @@ VERIFIED_APART int predict(const struct latency_table *t, const struct corners *
 	return 0;
 }
 
-/* The column to use where `in_use` is; for a connection in none of them, TABLE_ALGORITHMS. */
+/* The column to use where `in_use` is, with bursts that take `latency_us` (0: not known); for a
+ * connection in none of them, TABLE_ALGORITHMS. */
 static __always_inline u32 choose(const struct latency_table *t, const struct prediction *p,
-				  u32 in_use, struct patience *patience)
+				  u32 latency_us, u32 in_use, struct patience *patience)
 {
 	u32 best = 0;
 	u32 least = ~0U;
@@ -91,7 +94,9 @@ static __always_inline u32 choose(const struct latency_table *t, const struct pr
 		return best;
 	patience->choices = min(patience->choices + 1, DWELL);
 	gain = p->regret.of[in_use % TABLE_ALGORITHMS] * OCTAVE / max(least, 1U);
-	if (gain < MARGIN) {
+	if (gain < MARGIN ||
+	    (latency_us &&
+	     (u64)latency_us * OCTAVE < (u64)p->latency_us.of[best % TABLE_ALGORITHMS] * MARGIN)) {
 		patience->agreeing = 0;
 		return in_use;
 	}

@@ -77,6 +77,7 @@ static __always_inline void measure(const struct connection *c, const struct tcp
 	measured->rtt_us = min(c->rtt.present, c->rtt.before);
 	measured->rate = c->bursts.rate;
 	measured->burst = burst_bytes(&c->bursts, tp);
+	measured->latency_us = burst_latency_us(&c->bursts);
 }
 
 /*
@@ -149,7 +150,8 @@ static __always_inline bool decide(struct connection *c, const struct tcp_sock *
 	predict(table, &corners, &c->belief, &decision->prediction);
 	if (c->switches)
 		in_use = column_of(table, c->current);
-	decision->to = choose(table, &decision->prediction, in_use, &c->patience);
+	decision->to = choose(table, &decision->prediction, decision->measured.latency_us, in_use,
+			      &c->patience);
 	return !same_name(table->name[decision->to % TABLE_ALGORITHMS], c->current);
 }
 
@@ -177,6 +179,7 @@ static __always_inline void switched(struct connection *c, const char *to)
 	__builtin_memcpy(c->current, to, sizeof(c->current));
 	c->patience.agreeing = 0;
 	c->patience.choices = 0;
+	bursts_switched(&c->bursts);
 	c->switches++;
 }
 

@@ -59,9 +59,10 @@ struct columns {
 
 /* What is measured of a connection. */
 struct measured {
-	u32 rtt_us; /* without waiting */
-	u32 rate;   /* of the bottleneck, bytes per millisecond; 0: not known */
-	u32 burst;  /* bytes; 0: not known */
+	u32 rtt_us;	/* without waiting */
+	u32 rate;	/* of the bottleneck, bytes per millisecond; 0: not known */
+	u32 burst;	/* bytes; 0: not known */
+	u32 latency_us; /* of bursts, with the algorithm in use; 0: not known */
 };
 
 /* The cells around what was measured, and the share of each in 1 / 2^(3 * STEP_BITS). */

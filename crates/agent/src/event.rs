@@ -26,6 +26,7 @@ struct SwitchEvent {
     rtt_us: u32,
     rate: u32,
     burst: u32,
+    latency_us: u32,
     isolated_ppb: u32,
     burst_ppb: u32,
     algorithms: u32,
@@ -67,6 +68,8 @@ pub struct Switch {
 pub enum Reason {
     /// The table predicts a smaller latency for the algorithm taken up.
     PredictedLatency,
+    /// Too much was sent again, by bpftune's rule, which only the simulator has.
+    RetransmitRate,
 }
 
 impl Reason {
@@ -79,6 +82,7 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Reason::PredictedLatency => f.write_str("predicted-latency"),
+            Reason::RetransmitRate => f.write_str("retransmit-rate"),
         }
     }
 }

@@ -2,13 +2,17 @@
 //! switcher that run in the kernel, for tests and for the simulator.
 
 mod algorithm;
+mod bpftune;
 mod c;
 pub mod drive;
 pub mod portrait;
+mod rule;
 mod socket;
 mod switcher;
 
 pub use algorithm::{Algorithm, Parameter, ParameterError};
+pub use bpftune::Bpftune;
+pub use rule::Rule;
 pub use socket::{CaEvent, CaState, LargeState, RateSample, Socket};
 pub use switcher::{
     Belief, Estimator, LatencyTable, LossRuns, Losses, Measured, NoCandidate, Period, Predicted,

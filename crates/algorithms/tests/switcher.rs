@@ -388,7 +388,7 @@ fn conditions_table() -> LatencyTable {
     LatencyTable::new(KernelTable::new(&two_conditions()).as_bytes())
 }
 
-const MEASURED: Measured = Measured { rtt_us: 100_000, rate: 1250, burst: 65_536 };
+const MEASURED: Measured = Measured { rtt_us: 100_000, rate: 1250, burst: 65_536, latency_us: 0 };
 
 /// 46 segments, so many of them lost one by one, with the algorithm in the column in use.
 fn after_bursts(belief: &mut Belief, bursts: u32, isolated: i32, algorithm: usize) {

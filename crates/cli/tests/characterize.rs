@@ -26,9 +26,10 @@ loss = [0, 1e-2]
 queue = ["10 packets", "100 packets"]
 burst-loss = [1e-2]
 [confidence]
-repetitions = [3, 6]
-writes = [4, 100]
-volume = "1 MiB"
+interval = 0.02
+repetitions = [3, 12]
+writes = [4, 200]
+volume = "2 MiB"
 "#;
 /// 2 round-trip times, rates and bursts, 5 conditions.
 const PLACES: usize = 40;
@@ -109,8 +110,8 @@ fn the_same_table_for_any_number_of_threads() {
             assert!(expectation.latency_s > bound_s, "{place}");
             let lost = expectation.isolated + expectation.bursts * 8.0;
             let condition = &place.condition;
-            // 20 % of 0.01: four standard deviations of 40,000 segments; queues lose more.
-            assert!(lost > (condition.loss + condition.burst_loss) * 0.2, "{place}: {lost}");
+            // A run that goes on in one retransmission after the other counts as isolated losses.
+            assert!(lost >= (condition.loss + condition.burst_loss) * 0.5, "{place}: {lost}");
         }
     }
 

@@ -67,7 +67,7 @@ fn unknown_keys() {
     assert_refused(
         "probability = 0.01",
         "probability = 0.01\nrate = \"1 Mbit/s\"",
-        "x.toml:10: path.forward[0].rate: unknown key; allowed: element, probability",
+        "x.toml:10: path.forward[0].rate: unknown key; allowed: element, probability, during, every",
     );
     assert_refused(
         "[[path.backward]]",
@@ -297,7 +297,17 @@ fn paths_that_deliver_nothing() {
         (
             "element = \"outage\"\nintervals = [{ from = \"0 s\", to = \"9 s\" }]\nevery = \"9 s\"\n",
             "x.toml:10: path.forward[0].every: found 9.000000000 s; allowed: longer than the \
-             intervals, so that the outage ends",
+             intervals, so that they end",
+        ),
+        (
+            "element = \"loss\"\nprobability = 0.1\nduring = [{ from = \"2 s\", to = \"1 s\" }]\n",
+            "x.toml:10: path.forward[0].during: found 2.000000000 s to 1.000000000 s; allowed: an end \
+             after the start",
+        ),
+        (
+            "element = \"loss\"\nprobability = 0.1\nevery = \"1 s\"\n",
+            "x.toml:10: path.forward[0].every: found \"1 s\"; allowed: beside during, which then comes \
+             again and again",
         ),
         (
             "element = \"rate\"\nqueue = \"9 packets\"\nsteps = [{ at = \"0 s\", rate = \"none\" }]\n",

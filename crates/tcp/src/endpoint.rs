@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kirikae_algorithms::{Algorithm, Socket, Switch, Switcher};
+use kirikae_algorithms::{Algorithm, Rule, Socket, Switch};
 use kirikae_path::{Span, Time};
 
 use crate::receiver::{Host, Receiver};
@@ -21,7 +21,7 @@ pub struct Control {
     /// The congestion control that a connection starts with.
     pub algorithm: Algorithm,
     /// What switches it while it runs, if anything does.
-    pub switcher: Option<Switcher>,
+    pub switcher: Option<Rule>,
 }
 
 /// Where an endpoint is in the handshake.

@@ -21,16 +21,16 @@ pub use parts::{
 /// a connection is the socket's; a clone shares the table.
 #[derive(Clone)]
 pub struct Switcher {
-    rule: Arc<Rule>,
+    tables: Arc<Tables>,
     fixed_period_us: u32,
 }
 
 /// What is chosen by.
-enum Rule {
+enum Tables {
     /// Nothing: connections are measured and keep their algorithm.
     None,
     /// A latency table, and what each of its columns stands for.
-    Table(LatencyTable, Vec<Algorithm>),
+    Latency(LatencyTable, Vec<Algorithm>),
     /// The thesis' tables, likewise.
     Rtcp(Box<c::rtcp_table>, Vec<Algorithm>),
 }
@@ -52,7 +52,8 @@ pub struct Switch {
     pub isolated_ppb: u32,
     /// Burst losses per 10^9 segments sent, smoothed.
     pub burst_ppb: u32,
-    /// Latency predicted for each candidate, in the table's order.
+    /// Latency predicted for each candidate, in the table's order; none by a rule that predicts none,
+    /// nor is loss measured there.
     pub predicted_us: Vec<(&'static str, u32)>,
 }
 
@@ -102,7 +103,7 @@ impl Switcher {
     ) -> Result<Switcher, NoCandidate> {
         let table = LatencyTable::new(table);
         let columns = columns(&table.0.name, table.0.algorithms, candidates)?;
-        Ok(Switcher { rule: Arc::new(Rule::Table(table, columns)), fixed_period_us })
+        Ok(Switcher { tables: Arc::new(Tables::Latency(table, columns)), fixed_period_us })
     }
 
     /// R-TCP as published: `table` are the bytes of a `struct rtcp_table`, the rest as above.
@@ -119,18 +120,18 @@ impl Switcher {
     ) -> Result<Switcher, NoCandidate> {
         let table: Box<c::rtcp_table> = boxed(table);
         let columns = columns(&table.name, table.algorithms, candidates)?;
-        Ok(Switcher { rule: Arc::new(Rule::Rtcp(table, columns)), fixed_period_us })
+        Ok(Switcher { tables: Arc::new(Tables::Rtcp(table, columns)), fixed_period_us })
     }
 
     /// One that never switches, and only measures.
     pub fn measuring(fixed_period_us: u32) -> Switcher {
-        Switcher { rule: Arc::new(Rule::None), fixed_period_us }
+        Switcher { tables: Arc::new(Tables::None), fixed_period_us }
     }
 
     fn columns(&self) -> &[Algorithm] {
-        match &*self.rule {
-            Rule::None => &[],
-            Rule::Table(_, columns) | Rule::Rtcp(_, columns) => columns,
+        match &*self.tables {
+            Tables::None => &[],
+            Tables::Latency(_, columns) | Tables::Rtcp(_, columns) => columns,
         }
     }
 
@@ -151,7 +152,7 @@ impl Switcher {
         }
         if let Some(connection) = &mut socket.connection {
             unsafe { c::kk_measuring_begin(&mut **connection, &socket.fields) };
-            if let Rule::Table(table, _) = &*self.rule {
+            if let Tables::Latency(table, _) = &*self.tables {
                 unsafe { c::kk_belief_begin(&mut connection.belief, &*table.0) };
             }
         }
@@ -167,7 +168,7 @@ impl Switcher {
         let over = unsafe {
             c::kk_period_is_over(connection, fields, sample_us, self.fixed_period_us, &mut period)
         };
-        if over && let Rule::Table(table, _) = &*self.rule {
+        if over && let Tables::Latency(table, _) = &*self.tables {
             unsafe { c::kk_learn(connection, fields, &*table.0, &period) };
         }
         let in_use = Name::new(from.name());
@@ -203,9 +204,9 @@ impl Switcher {
     }
 
     fn choose(&self, connection: &mut c::connection, fields: &c::tcp_sock) -> Option<Choice> {
-        match &*self.rule {
-            Rule::None => None,
-            Rule::Table(table, _) => {
+        match &*self.tables {
+            Tables::None => None,
+            Tables::Latency(table, _) => {
                 let mut decision = c::decision::default();
                 unsafe { c::kk_decide(connection, fields, &*table.0, &mut decision) };
                 Some(Choice {
@@ -214,7 +215,7 @@ impl Switcher {
                     predicted_us: decision.prediction.latency_us.of.to_vec(),
                 })
             }
-            Rule::Rtcp(table, _) => {
+            Tables::Rtcp(table, _) => {
                 let current = connection.current.as_ptr();
                 let measured = RtcpMeasured {
                     rtt_us: fields.srtt_us >> 3,
@@ -223,7 +224,7 @@ impl Switcher {
                     algorithm: unsafe { c::kk_rtcp_column_of(&**table, current) },
                 };
                 let (column, predicted_us) = rtcp_choice(table, &measured);
-                let measured = Measured { rtt_us: measured.rtt_us, rate: 0, burst: 0 };
+                let measured = Measured { rtt_us: measured.rtt_us, ..Default::default() };
                 Some(Choice { column, measured, predicted_us })
             }
         }

@@ -49,6 +49,7 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
     scenarios.iter().try_for_each(|scenario| scenario.bursts().map(drop))?;
     let period = common_period(scenarios)?;
     refuse_stacks(scenarios)?;
+    refuse_contenders(scenarios)?;
     host::check(scenarios)?;
     host::clean()?;
     let interruption = Interruption::listen()?;
@@ -99,6 +100,21 @@ fn refuse_stacks(scenarios: &[Scenario]) -> Result<(), Error> {
             "{}: stack: a profile for the simulator; allowed where the kernel's own TCP runs: no \
              [stack]",
             scenario.file.display(),
+        ))),
+    }
+}
+
+/// Some contenders have no program for the kernel.
+fn refuse_contenders(scenarios: &[Scenario]) -> Result<(), Error> {
+    let mut all = scenarios.iter().flat_map(|scenario| {
+        scenario.contenders.iter().map(|contender| (&scenario.file, *contender))
+    });
+    match all.find(|(_, contender)| !contender.is_real()) {
+        None => Ok(()),
+        Some((file, contender)) => Err(Error::Incompatible(format!(
+            "{}: bench.contenders: {contender} is played by the simulator alone, kirikae sim; allowed \
+             on the real kernel: the others",
+            file.display(),
         ))),
     }
 }

@@ -178,7 +178,7 @@ fn axis<T: PartialOrd>(
 fn rtt(field: &Field) -> Result<u32, Refusal> {
     let span: Span = field.quantity()?;
     let us = span.as_nanos() / 1000;
-    if span.as_nanos() % 1000 > 0 || !(1..=4_000_000).contains(&us) {
+    if !span.as_nanos().is_multiple_of(1000) || !(1..=4_000_000).contains(&us) {
         return Err(field.refuse(r#"whole microseconds from "1 us" to "4 s""#));
     }
     Ok(us as u32)

@@ -22,6 +22,11 @@ pub enum Contender {
     Fixed(&'static str),
     /// The switcher, starting from stock cubic.
     Kirikae,
+    /// R-TCP as in the thesis, its choice by its table (`tables/oguchi-2016`), starting from stock
+    /// cubic.
+    RTcp,
+    /// bpftune's rule, starting from stock cubic: [`kirikae_algorithms::Bpftune`].
+    Bpftune,
 }
 
 impl Contender {
@@ -33,7 +38,30 @@ impl Contender {
         let fixed = Algorithm::all().map(|algorithm| algorithm.name());
         let mut all = Contender::around(&STOCK, fixed);
         all.insert(STOCK.len(), Contender::CubicWithoutIdleRestart);
+        all.extend([Contender::RTcp, Contender::Bpftune]);
         all
+    }
+
+    /// Those of a list such as `cubic,kk_hybla,kirikae`; `all` is every one.
+    ///
+    /// # Errors
+    /// What is allowed, where one is unknown or there twice.
+    pub fn list(text: &str) -> Result<Vec<Contender>, String> {
+        let all = Contender::all();
+        if text == "all" {
+            return Ok(all);
+        }
+        let mut chosen = Vec::new();
+        for name in text.split(',') {
+            let found = all.iter().find(|contender| contender.name() == name);
+            let Some(contender) = found.filter(|contender| !chosen.contains(*contender)) else {
+                let names: Vec<&str> = all.iter().map(|contender| contender.name()).collect();
+                let names = names.join(", ");
+                return Err(format!("found {name:?}; allowed: all, or each once of {names}"));
+            };
+            chosen.push(*contender);
+        }
+        Ok(chosen)
     }
 
     /// Those of a scenario that names none: stock ones, what the switcher chooses among, and it.
@@ -52,6 +80,8 @@ impl Contender {
             Contender::Stock(name) | Contender::Fixed(name) => name,
             Contender::CubicWithoutIdleRestart => "cubic-no-idle-restart",
             Contender::Kirikae => "kirikae",
+            Contender::RTcp => "r-tcp",
+            Contender::Bpftune => "bpftune",
         }
     }
 
@@ -59,8 +89,25 @@ impl Contender {
     pub fn congestion_control(self) -> &'static str {
         match self {
             Contender::Stock(name) | Contender::Fixed(name) => name,
-            Contender::CubicWithoutIdleRestart | Contender::Kirikae => STOCK[0],
+            Contender::CubicWithoutIdleRestart => STOCK[0],
+            Contender::Kirikae | Contender::RTcp | Contender::Bpftune => STOCK[0],
         }
+    }
+
+    /// Whether it is one algorithm of the kernel as that is, or one of ours: neither switched nor with
+    /// a sysctl that is not the kernel's preset.
+    pub fn is_fixed(self) -> bool {
+        matches!(self, Contender::Stock(_) | Contender::Fixed(_))
+    }
+
+    /// Whether a rule switches it while it runs.
+    pub fn is_switched(self) -> bool {
+        matches!(self, Contender::Kirikae | Contender::RTcp | Contender::Bpftune)
+    }
+
+    /// Whether the real kernel can be shown it.
+    pub fn is_real(self) -> bool {
+        !matches!(self, Contender::RTcp | Contender::Bpftune)
     }
 }
 
@@ -73,5 +120,26 @@ impl fmt::Display for Contender {
 impl Serialize for Contender {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_has_each_once() {
+        let all = Contender::all();
+        let names: Vec<&str> = all.iter().map(|contender| contender.name()).collect();
+        assert_eq!(Contender::list(&names.join(",")), Contender::list("all"));
+        for (list, found) in
+            [("", ""), ("cubic,kk_hyblo", "kk_hyblo"), ("bbr,bbr", "bbr"), ("all,bbr", "all")]
+        {
+            let refused = Contender::list(list).unwrap_err();
+            assert!(
+                refused.starts_with(&format!("found {found:?}; allowed: all, or ")),
+                "{refused}"
+            );
+        }
     }
 }

@@ -4,12 +4,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use kirikae_agent::{Reason, Switch};
-use kirikae_algorithms::{Algorithm, Switcher};
+use kirikae_algorithms::{Algorithm, Bpftune, Rule, Switcher};
 use kirikae_emu::{DirectionReport, DroppedPacket, Report, Segment, TimingError};
 use kirikae_path::{Direction, Span, Time, stream_seed};
 use kirikae_sim::{
     Activity, DirectionOutcome, Flow, Hop, Host, Routes, Simulation, Workload, Written, staggered,
 };
+use kirikae_table::rtcp;
 use kirikae_tcp::Control;
 
 use crate::controls::Controls;
@@ -118,10 +119,22 @@ fn control(scenario: &Scenario, contender: Contender, controls: &Controls) -> Co
     let algorithm = named(name)
         .or_else(|| Algorithm::stock(name))
         .expect("a contender is one of ours or stock");
-    let switcher = (contender == Contender::Kirikae).then(|| {
-        Switcher::new(table.as_bytes(), scenario.period.fixed_us(), algorithms)
-            .expect("the table's algorithms are ours")
-    });
+    let period_us = scenario.period.fixed_us();
+    let switcher = match contender {
+        Contender::Stock(_) | Contender::Fixed(_) | Contender::CubicWithoutIdleRestart => None,
+        Contender::Kirikae => Some(Switcher::new(table.as_bytes(), period_us, algorithms)),
+        Contender::RTcp => {
+            let table = rtcp::published().expect("the thesis' tables are good");
+            Some(Switcher::rtcp(table.as_bytes(), period_us, algorithms))
+        }
+        Contender::Bpftune => {
+            let bbr = Algorithm::stock("bbr").expect("the kernel has one");
+            let rule = Some(Rule::Bpftune(Bpftune::new(bbr)));
+            return Control { algorithm, switcher: rule };
+        }
+    };
+    let ours = "the table's algorithms are ours";
+    let switcher = switcher.map(|switcher| Rule::Switcher(switcher.expect(ours)));
     Control { algorithm, switcher }
 }
 
@@ -146,6 +159,7 @@ pub(super) fn measured(contender: Contender, outcome: &kirikae_sim::Outcome) -> 
         sent: sent.collect(),
         arrivals: flow.client.iter().map_while(arrival).collect(),
         switches: flow.switches.iter().map(|(at, switch)| reported(*at, switch)).collect(),
+        end_ns: outcome.end.as_nanos(),
         port: PORTS.0,
         report: Report {
             forward: direction(forward),
@@ -165,13 +179,15 @@ fn reported(at: Time, switch: &kirikae_algorithms::Switch) -> Switch {
         .map(|(name, us)| (String::from(*name), f64::from(*us) / 1e6))
         .collect();
     predicted_s.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let reason =
+        if predicted_s.is_empty() { Reason::RetransmitRate } else { Reason::PredictedLatency };
     Switch {
         at_ns: at.as_nanos(),
         local: end(PORTS.0),
         remote: end(PORTS.1),
         from: switch.from.name().into(),
         to: switch.to.name().into(),
-        reason: Reason::PredictedLatency,
+        reason,
         rtt_s: f64::from(switch.rtt_us) / 1e6,
         rate_bit_s: kirikae_agent::rate_bit_s(switch.rate),
         burst_bytes: (switch.burst > 0).then_some(switch.burst),

@@ -132,10 +132,10 @@ impl Sender {
         if let Some(rtt_us) = rtt_us {
             sender.rtt_sample(rtt_us, rtt_us);
         }
-        // The switcher meets the connection before its algorithm does.
-        sender.switching = control.switcher.clone().map(|switcher| {
-            switcher.met(&mut sender.socket);
-            Box::new(Switching { switcher, switches: Vec::new() })
+        // What switches meets the connection before its algorithm does.
+        sender.switching = control.switcher.clone().map(|rule| {
+            rule.met(&mut sender.socket);
+            Box::new(Switching { rule, switches: Vec::new() })
         });
         sender.socket.establish();
         sender
