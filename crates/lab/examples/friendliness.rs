@@ -14,7 +14,7 @@ use kirikae_lab::outcome::Comparison;
 use kirikae_lab::play::{Play, PlayedFlow};
 use kirikae_lab::scenario::{Contender, FlowGroup, Scenario};
 use kirikae_lab::sim::{self, Files, Options};
-use kirikae_lab::statistics::{Estimate, fairness, mean, ratio_of_means};
+use kirikae_lab::statistics::{Estimate, fairness, ratio_of_means};
 use kirikae_path::{ElementSpec, QueueLimit};
 use kirikae_table::{Figure, KernelTable, Measure};
 
@@ -118,14 +118,7 @@ fn figure(algorithm: String, measure: Measure, samples: &[Sample]) -> Figure {
         _ => -ratio(sample).value,
     };
     let worst = samples.iter().max_by(|a, b| harm(a).total_cmp(&harm(b))).expect("a path");
-    // The paths are what they are: only repetitions are samples.
-    let means: Vec<f64> = (0..worst.pairs.len())
-        .map(|repetition| {
-            let of = samples.iter().map(|sample| sample.pairs[repetition]);
-            of.map(|(value, over)| value / over).sum::<f64>() / samples.len() as f64
-        })
-        .collect();
-    let (mean, mean_half_width) = written(mean(&means).expect("there are repetitions"));
+    let (mean, mean_half_width) = written(over_all(samples));
     let (worst_value, worst_half_width) = written(ratio(worst));
     Figure {
         algorithm,
@@ -136,6 +129,19 @@ fn figure(algorithm: String, measure: Measure, samples: &[Sample]) -> Figure {
         worst_half_width,
         worst_path: worst.path.clone(),
     }
+}
+
+/// The mean of the paths' ratios. The paths are what they are: only repetitions are chance.
+fn over_all(samples: &[Sample]) -> Estimate {
+    let mut sums = vec![(0.0, 0.0); samples[0].pairs.len()];
+    for Sample { pairs, .. } in samples {
+        // So that every path weighs the same.
+        let scale = pairs.iter().map(|pair| pair.1).sum::<f64>();
+        for (sum, pair) in sums.iter_mut().zip(pairs) {
+            *sum = (sum.0 + pair.0 / scale, sum.1 + pair.1 / scale);
+        }
+    }
+    ratio_of_means(&sums).expect("there are repetitions")
 }
 
 /// Both to three decimals.

@@ -11,10 +11,10 @@ use crate::latency_table::LatencyTable;
 /// How much harm to competing stock cubic and reno is accepted for lower latency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
-    /// Competitors keep what stock cubic leaves to stock reno, on every path measured, and Reno's
-    /// response takes over under heavy loss.
+    /// Competitors keep half of their fair share or more on every path measured, and Reno's response
+    /// takes over under heavy loss.
     Friendly,
-    /// Competitors keep most of what is theirs in the mean, and are starved on no path.
+    /// Competitors keep half of their fair share or more in the mean, and a quarter on every path.
     #[default]
     Balanced,
     /// Whatever answers soonest.
@@ -46,7 +46,7 @@ impl Policy {
 
     fn limits(self) -> Option<Limits> {
         match self {
-            Policy::Friendly => Some(Limits { mean: 0.8, worst: 0.5, heavy_loss: 2.0 }),
+            Policy::Friendly => Some(Limits { mean: 0.5, worst: 0.5, heavy_loss: 2.0 }),
             Policy::Balanced => Some(Limits { mean: 0.5, worst: 0.25, heavy_loss: f64::INFINITY }),
             Policy::Fast => None,
         }
