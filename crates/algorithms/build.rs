@@ -63,7 +63,7 @@ fn main() {
         .allowlist_item(
             "CA_EVENT_.*|ack_sample|rate_sample|connection|connection_flags|about|parameter",
         )
-        .allowlist_item("LARGE_STATE_.*|PARAMETERS_MAX|decision")
+        .allowlist_item("LARGE_STATE_.*|PARAMETERS_MAX|decision|timeouts|BOUNDED_RTO_MS")
         .derive_default(true)
         .generate_comments(false)
         .layout_tests(false)

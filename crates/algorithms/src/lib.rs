@@ -11,5 +11,6 @@ mod switcher;
 pub use algorithm::{Algorithm, Parameter, ParameterError};
 pub use socket::{CaEvent, CaState, LargeState, RateSample, Socket};
 pub use switcher::{
-    Choice, Estimator, LossRuns, Measured, NoCandidate, Switch, Switcher, choose, period_us,
+    Choice, Estimator, LossRuns, Measured, NoCandidate, Switch, Switcher, Timeouts, choose,
+    period_us,
 };

@@ -2,7 +2,7 @@
 
 use kirikae_algorithms::{
     Algorithm, CaState, Estimator, LossRuns, Measured, NoCandidate, Socket, Switch, Switcher,
-    choose, period_us,
+    Timeouts, choose, period_us,
 };
 use kirikae_table::{KernelTable, shipped};
 use proptest::prelude::*;
@@ -215,7 +215,7 @@ fn met(original: Algorithm) -> (Switcher, Socket) {
 fn met_by(table: &KernelTable, original: Algorithm) -> (Switcher, Socket) {
     let candidates: Vec<_> =
         table.names().iter().map(|name| Algorithm::named(name).unwrap()).collect();
-    let switcher = Switcher::new(table.as_bytes(), 0, &candidates).unwrap();
+    let switcher = Switcher::new(table.as_bytes(), 0, Timeouts::Adapted, &candidates).unwrap();
     let mut socket = Socket::new(original, MSS);
     socket.fields.tcp_mstamp = 1_000_000;
     switcher.met(&mut socket);
@@ -257,7 +257,7 @@ fn a_candidate_keeps_its_parameters() {
     let table = shipped().unwrap();
     let set = |name: &String| Algorithm::named(name).unwrap().with("idle_keep", 0).unwrap();
     let candidates: Vec<_> = table.names().iter().map(set).collect();
-    let switcher = Switcher::new(table.as_bytes(), 0, &candidates).unwrap();
+    let switcher = Switcher::new(table.as_bytes(), 0, Timeouts::Adapted, &candidates).unwrap();
     let mut socket = Socket::new(stock("cubic"), MSS);
     switcher.met(&mut socket);
     let switch = round_trip(&switcher, &mut socket, 10).unwrap();
@@ -265,7 +265,8 @@ fn a_candidate_keeps_its_parameters() {
 
     let without_hybla: Vec<_> =
         candidates.into_iter().filter(|candidate| candidate.name() != "kk_hybla").collect();
-    let refused = Switcher::new(table.as_bytes(), 0, &without_hybla).err().unwrap();
+    let refused =
+        Switcher::new(table.as_bytes(), 0, Timeouts::Adapted, &without_hybla).err().unwrap();
     assert_eq!(refused, NoCandidate("kk_hybla".into()));
 }
 

@@ -18,7 +18,7 @@ use common::{OwnCgroup, algorithm, privileged, say, ss};
 use kirikae_agent::{
     Agent, Algorithms, Config, Period, Pinning, Restored, Switch, candidates, undo,
 };
-use kirikae_algorithms::{Algorithm, Parameter};
+use kirikae_algorithms::{Algorithm, Parameter, Timeouts};
 use nix::sched::{CloneFlags, unshare};
 use socket2::{Domain, SockFilter, SockRef, Socket, Type};
 
@@ -112,6 +112,7 @@ fn config(cgroup: &Path, pinning: Pinning) -> Config {
     Config {
         cgroup: cgroup.to_owned(),
         period: Period::RoundTrip,
+        timeouts: Timeouts::Adapted,
         algorithms: candidates().collect(),
         table: kirikae_table::shipped().unwrap(),
         pinning,

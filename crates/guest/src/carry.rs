@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use kirikae_agent::{Agent, Algorithms, Config, Period, Pinning};
-use kirikae_algorithms::Algorithm;
+use kirikae_algorithms::{Algorithm, Timeouts};
 use socket2::{Domain, Socket, Type};
 
 use crate::guest::Guest;
@@ -79,6 +79,7 @@ pub fn inside() -> anyhow::Result<()> {
     let agent = Agent::start(&Config {
         cgroup: "/sys/fs/cgroup".into(),
         period: Period::RoundTrip,
+        timeouts: Timeouts::Adapted,
         algorithms: Algorithm::all().collect(),
         table: kirikae_table::shipped()?,
         pinning: Pinning::Unpinned,

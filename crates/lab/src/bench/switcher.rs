@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use kirikae_agent::{Agent, Config, Period, Pinning, Switch};
-use kirikae_algorithms::Algorithm;
+use kirikae_algorithms::{Algorithm, Timeouts};
 
 use super::cgroup::Cgroup;
 use crate::error::Error;
@@ -22,7 +22,10 @@ pub struct Switcher {
 
 impl Switcher {
     /// Starts the agent on a cgroup of ours; returns when it is attached.
-    pub fn start(period: Period, algorithms: Vec<Algorithm>) -> Result<Switcher, Error> {
+    pub fn start(
+        (period, timeouts): (Period, Timeouts),
+        algorithms: Vec<Algorithm>,
+    ) -> Result<Switcher, Error> {
         let cgroup = Cgroup::create()?;
         let stop = Arc::new(AtomicBool::new(false));
         let (attached, wait) = mpsc::channel();
@@ -30,6 +33,7 @@ impl Switcher {
             let config = Config {
                 cgroup: cgroup.path().into(),
                 period,
+                timeouts,
                 algorithms,
                 table: kirikae_table::shipped()
                     .map_err(|error| Error::Failed(error.to_string()))?,

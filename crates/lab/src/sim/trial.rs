@@ -118,7 +118,8 @@ fn control(scenario: &Scenario, contender: Contender, algorithms: &[Algorithm]) 
         .expect("a contender is one of ours or stock");
     let switcher = (contender == Contender::Kirikae).then(|| {
         let table = kirikae_table::shipped().expect("the table that ships is good");
-        Switcher::new(table.as_bytes(), scenario.period.fixed_us(), algorithms)
+        let period_us = scenario.period.fixed_us();
+        Switcher::new(table.as_bytes(), period_us, scenario.timeouts, algorithms)
             .expect("the table's algorithms are ours")
     });
     Control { algorithm, switcher }
