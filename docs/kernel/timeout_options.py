@@ -5,12 +5,13 @@
 Run as root: python3 docs/kernel/timeout_options.py
 
 For each option and callback a program of a few instructions is attached to a cgroup of its own: in
-the callback it gets the option, sets it, and gets it again. A connection between two network
-namespaces, made for this, writes 20 times, loses its path for a few seconds, and gets it back.
-Everything made is removed at the end; the kernel's other connections are not touched.
+the callback it gets the option, sets it, and gets it again. A connection over the loopback of a network
+namespace, made for this, writes 20 times and then loses what it sends. Everything made is removed at the
+end; the kernel's other connections are not touched.
 """
 
 import ctypes
+import errno
 import os
 import socket
 import struct
@@ -26,6 +27,7 @@ MAP_LOOKUP_ELEM, SETSOCKOPT, GETSOCKOPT, CB_FLAGS_SET = 1, 49, 57, 59
 CALLBACKS = {"established": 4, "RTO": 8, "RETRANS": 9, "RTT": 12}
 FLAGS = 1 << 0 | 1 << 1 | 1 << 3  # RTO, RETRANS, RTT
 SOL_TCP = 6
+NEW_NETWORK = 0x40000000
 OPTIONS = {  # name: (number, value set)
     "TCP_BPF_RTO_MIN (us)": (1004, 50_000),
     "TCP_BPF_DELACK_MAX (us)": (1003, 40_000),
@@ -97,7 +99,7 @@ def program(callback, number, value, map_fd):
         copy(6, 1) + instruction(0x61, 7, 6, 0)  # op
         + instruction(0x15, 7, 0, 1, 4) + instruction(0x55, 7, 0, 3, 5)
         + flags
-        # The active end is the one that writes.
+        # Of the two ends only the one that connects is looked at: "established" is its callback.
         + instruction(0x55, 7, 0, length, CALLBACKS[callback]) + at_callback + ending
     )
 
@@ -116,53 +118,60 @@ def load(code):
         sys.exit(log.value.decode())
 
 
-def ip(*arguments):
-    subprocess.run(["ip", *arguments], check=True)
+class Namespace:
+    """A network namespace with nothing but loopback, in which this process is meanwhile."""
+
+    def __enter__(self):
+        self.home = os.open("/proc/self/ns/net", os.O_RDONLY)
+        if LIBC.unshare(NEW_NETWORK):
+            raise OSError(ctypes.get_errno(), "unshare")
+        subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+        # 8 is the fewest that RFC 1122 lets an operator set: a connection is given up soon enough.
+        with open("/proc/sys/net/ipv4/tcp_retries2", "w") as file:
+            file.write("8")
+        return self
+
+    def __exit__(self, *_):
+        LIBC.setns(self.home, NEW_NETWORK)
 
 
-class Path:
-    """Two network namespaces and a veth pair between them."""
+class Cgroup:
+    """A cgroup, in which this process is meanwhile."""
 
-    def __init__(self):
-        self.names = [f"kk-timeouts-{os.getpid()}-{end}" for end in "ab"]
-        a, b = self.names
-        for name in self.names:
-            ip("netns", "add", name)
-        ip("-n", a, "link", "add", "ve", "type", "veth", "peer", "name", "ve", "netns", b)
-        for name, address in ((a, "10.9.9.1"), (b, "10.9.9.2")):
-            ip("-n", name, "address", "add", address + "/24", "dev", "ve")
-            ip("-n", name, "link", "set", "ve", "up")
+    def __enter__(self):
+        with open("/proc/self/mounts") as file:
+            root = next(line.split()[1] for line in file if line.split()[2] == "cgroup2")
+        with open("/proc/self/cgroup") as file:
+            self.home = root + next(line[3:].strip() for line in file if line.startswith("0::"))
+        self.path = f"{root}/kk-timeouts-{os.getpid()}"
+        os.mkdir(self.path)
+        self.move(self.path)
+        return os.open(self.path, os.O_RDONLY)
 
-    def enter(self, end):
-        with open(f"/run/netns/{self.names[end]}") as namespace:
-            if LIBC.setns(namespace.fileno(), 0x40000000):
-                raise OSError(ctypes.get_errno(), "setns")
+    def __exit__(self, *_):
+        self.move(self.home)
+        os.rmdir(self.path)
 
-    def lose(self):
-        ip("-n", self.names[1], "link", "set", "ve", "down")
+    def move(self, to):
+        with open(to + "/cgroup.procs", "w") as procs:
+            procs.write(str(os.getpid()))
 
-    def mend(self):
-        ip("-n", self.names[1], "link", "set", "ve", "up")
 
-    def remove(self):
-        for name in self.names:
-            ip("netns", "delete", name)
+def drop(accepted):
+    """The socket receives nothing from now on: a filter `ret #0`."""
+    instruction = ctypes.create_string_buffer(struct.pack("<HBBI", 6, 0, 0, 0), 8)
+    accepted.setsockopt(socket.SOL_SOCKET, 26, struct.pack("<HxxxxxxQ", 1, ctypes.addressof(instruction)))
 
 
 def rto_ms(connection):
     return struct.unpack_from("<I", connection.getsockopt(SOL_TCP, 11, 104), 8)[0] / 1000
 
 
-def backoff(connection):
-    return connection.getsockopt(SOL_TCP, 11, 104)[4]
-
-
-def traffic(path, seconds):
-    """Writes, loses the path for so long, and answers the timeouts in force, milliseconds."""
-    path.enter(1)
-    listener = socket.create_server(("10.9.9.2", 5999))
-    path.enter(0)
-    connection = socket.create_connection(("10.9.9.2", 5999))
+def traffic(seconds):
+    """Writes, loses the path for so long, and answers the timeouts in force (milliseconds) and how
+    long the connection lived without the path, if not to the end (seconds)."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    connection = socket.create_connection(listener.getsockname())
     accepted, _ = listener.accept()
     connection.setsockopt(SOL_TCP, socket.TCP_NODELAY, 1)
     for _ in range(20):
@@ -170,58 +179,53 @@ def traffic(path, seconds):
         accepted.recv(1)
         time.sleep(0.01)
     timeouts = [rto_ms(connection)]
-    path.lose()
+    drop(accepted)
     connection.send(b"x")
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    begin, died = time.monotonic(), None
+    while time.monotonic() < begin + seconds:
+        if connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == errno.ETIMEDOUT:
+            died = round(time.monotonic() - begin, 1)
+            break
         now = rto_ms(connection)
         if now != timeouts[-1]:
             timeouts.append(now)
         time.sleep(0.01)
-    path.mend()
-    accepted.settimeout(5)
-    try:
-        accepted.recv(1)
-    except TimeoutError:
-        pass
-    for one in (connection, accepted, listener):
+    for one in (connection, accepted):
+        # A reset: what went on sending would call the next program, too.
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         one.close()
-    return timeouts
+    listener.close()
+    return timeouts, died
+
+
+def attached(directory, callback, number, value, seconds):
+    """Traffic with the program attached, and what it left."""
+    results = bpf(MAP_CREATE, struct.pack("<IIII", TYPE_ARRAY, 4, 24, 1))
+    code = load(program(callback, number, value, results))
+    link = bpf(LINK_CREATE, struct.pack("<III", code, directory, ATTACH_SOCK_OPS))
+    timeouts, died = traffic(seconds)
+    key, out = ctypes.create_string_buffer(4), ctypes.create_string_buffer(24)
+    bpf(MAP_LOOKUP, struct.pack("<QQQ", results, ctypes.addressof(key), ctypes.addressof(out)))
+    for file in (link, code, results):
+        os.close(file)
+    return struct.unpack("<Iiiiii", out), timeouts, died
 
 
 def main():
-    with open("/proc/self/mounts") as file:
-        root = next(line.split()[1] for line in file if line.split()[2] == "cgroup2")
-    with open("/proc/self/cgroup") as file:
-        home = root + next(line[3:].strip() for line in file if line.startswith("0::"))
-    cgroup = f"{root}/kk-timeouts-{os.getpid()}"
-    os.mkdir(cgroup)
-    path = Path()
-    try:
-        with open(cgroup + "/cgroup.procs", "w") as procs:
-            procs.write(str(os.getpid()))
-        directory = os.open(cgroup, os.O_RDONLY)
+    with Namespace(), Cgroup() as directory:
         print(os.uname().release)
-        print("without a program: RTO (ms)", traffic(path, 3))
-        print(f"{'option':26} {'callback':12} {'get':>5} {'before':>8} {'set':>5} {'get':>5} {'after':>8}  RTO (ms)")
+        print("without a program: RTO (ms)", traffic(3)[0])
+        columns = "{:26} {:12} {:>5} {:>8} {:>5} {:>5} {:>8}  {}"
+        print(columns.format("option", "callback", "get", "before", "set", "get", "after", "RTO (ms)"))
         for name, (number, value) in OPTIONS.items():
             for callback in CALLBACKS:
-                results = bpf(MAP_CREATE, struct.pack("<IIII", TYPE_ARRAY, 4, 24, 1))
-                link = bpf(LINK_CREATE, struct.pack(
-                    "<III", load(program(callback, number, value, results)), directory, ATTACH_SOCK_OPS))
-                timeouts = traffic(path, 3 if callback in ("established", "RTO") else 1)
-                key, out = ctypes.create_string_buffer(4), ctypes.create_string_buffer(24)
-                bpf(MAP_LOOKUP, struct.pack("<QQQ", results, ctypes.addressof(key), ctypes.addressof(out)))
-                count, got, before, set_, again, after = struct.unpack("<Iiiiii", out)
-                print(f"{name:26} {callback:12} {got:5} {before:8} {set_:5} {again:5} {after:8}  "
-                      f"{timeouts}{'' if count else ' never called'}")
-                os.close(link)
-                os.close(results)
-    finally:
-        with open(home + "/cgroup.procs", "w") as procs:
-            procs.write(str(os.getpid()))
-        path.remove()
-        os.rmdir(cgroup)
+                (count, *results), timeouts, _ = attached(directory, callback, number, value, 3)
+                assert count, f"{callback} was not called"
+                print(columns.format(name, callback, *results, timeouts))
+        print("a dead path, tcp_retries2 = 8; seconds until the connection was given up, of 12:")
+        print("  without a program", traffic(12)[1])
+        print("  TCP_RTO_MAX_MS = 1000 from the beginning",
+              attached(directory, "established", *OPTIONS["TCP_RTO_MAX_MS"], 12)[2])
 
 
 main()
