@@ -12,7 +12,8 @@
  *    segment sent twice, and no window.
  * 2. A receiver that reports segments twice (DSACK) may be one that delays ACKs for longer, as some
  *    do for 200 ms: each round trip with a report doubles the allowance, up to what the kernel had;
- *    QUIET_ROUNDS without one halve it again.
+ *    QUIET_ROUNDS without one halve it again. The kernel does not raise rttvar for that: it falls
+ *    no further from where the late ACK has brought it.
  * 3. The first 7 timeouts in a row wait 1 s at most for the next, where the timeout before back-off
  *    is no longer than half of that. RFC 6298 (2.5) wants 60 s at least, since a sender must slow
  *    down for a path that has collapsed: 8 segments in 7 s are slow, and from then on the timeout

