@@ -1,17 +1,13 @@
 //! The rule of the retransmission timer, `bpf/switcher/timeouts.h`, as a connection meets it.
 
 use kirikae_algorithms::{Algorithm, Socket, Switcher, Timeouts};
-use kirikae_table::shipped;
 
 const KERNEL_MIN_US: u32 = 200_000;
 const KERNEL_MAX_MS: u32 = 120_000;
 
 /// A connection of RTT 40 ms that has been met, with a timer of these limits.
 fn met(timeouts: Timeouts, rto_min_us: u32, rto_max_ms: u32) -> (Switcher, Socket) {
-    let table = shipped().unwrap();
-    let candidates: Vec<_> =
-        table.names().iter().map(|name| Algorithm::named(name).unwrap()).collect();
-    let switcher = Switcher::new(table.as_bytes(), 0, timeouts, &candidates).unwrap();
+    let switcher = Switcher::measuring(0, timeouts);
     let mut socket = Socket::new(Algorithm::stock("cubic").unwrap(), 1448);
     socket.fields.rto_min_us = rto_min_us;
     socket.fields.rto_max_ms = rto_max_ms;
@@ -23,7 +19,7 @@ fn met(timeouts: Timeouts, rto_min_us: u32, rto_max_ms: u32) -> (Switcher, Socke
 
 fn rto_min_after_rounds(switcher: &Switcher, socket: &mut Socket, rounds: u32) -> u32 {
     for _ in 0..rounds {
-        switcher.rtt_sample(socket);
+        switcher.rtt_sample(socket, 40_000);
     }
     socket.fields.rto_min_us
 }
@@ -84,7 +80,7 @@ fn seven_timeouts_in_a_row_are_bounded_and_the_eighth_is_not() {
 fn an_answer_ends_the_bound() {
     let (switcher, mut socket) = met(Timeouts::Adapted, KERNEL_MIN_US, KERNEL_MAX_MS);
     switcher.timed_out(&mut socket, 0);
-    switcher.rtt_sample(&mut socket);
+    switcher.rtt_sample(&mut socket, 40_000);
     assert_eq!(socket.fields.rto_max_ms, KERNEL_MAX_MS);
 }
 
@@ -103,7 +99,7 @@ fn a_long_round_trip_backs_off_as_ever() {
 fn the_kernels_timer_can_be_kept() {
     let (switcher, mut socket) = met(Timeouts::Kernel, KERNEL_MIN_US, KERNEL_MAX_MS);
     switcher.timed_out(&mut socket, 0);
-    switcher.rtt_sample(&mut socket);
+    switcher.rtt_sample(&mut socket, 40_000);
     assert_eq!(socket.fields.rto_min_us, KERNEL_MIN_US);
     assert_eq!(socket.fields.rto_max_ms, KERNEL_MAX_MS);
 }
