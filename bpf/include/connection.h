@@ -74,6 +74,17 @@ struct patience {
 	u32 choices;  /* since the latest switch */
 };
 
+/* What the retransmission timer was given; see bpf/switcher/timeouts.h. */
+struct timeouts {
+	u32 kernel_min_us; /* what it allowed for the variation of the RTT; 0: left alone */
+	u32 wanted_us;	   /* what was set in its place, 0: nothing yet, ... */
+	u32 min_us;	   /* ... and what the kernel made of it */
+	u32 kernel_max_ms; /* its longest timeout, while that is bounded; 0: it is not */
+	u32 dsack_dups;	   /* the socket's counter when last looked at */
+	u32 doublings;	   /* of the allowance, because segments were sent twice */
+	u32 quiet_rounds;  /* round trips since without a report of one */
+};
+
 /* What is known of the path's delivery, and the window before an idle gap; see idle_keep.h. */
 struct idle_keep {
 	u64 run_start_us;     /* when the present run of deliveries began; 0: not begun */
@@ -107,6 +118,7 @@ struct connection {
 	struct bursts bursts;
 	struct lowest_rtt rtt;
 	struct patience patience;
+	struct timeouts timeouts;
 	struct idle_keep idle; /* as the latest algorithm that has idle keep left it */
 };
 

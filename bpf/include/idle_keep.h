@@ -115,10 +115,17 @@ static __always_inline u64 idle_keep_pacing_rate(const struct idle_keep *keep)
 	return (u64)keep->rate + keep->rate / 4;
 }
 
+/* The kernel's lowest RTT is that of five minutes; where of late it took far longer, whether for
+ * another route or for a queue that has room enough, it is not to be reckoned with. */
+static __always_inline u32 idle_keep_rtt(const struct tcp_sock *tp)
+{
+	return max(tcp_min_rtt(tp), tp->srtt_us >> 4);
+}
+
 /* What is paced out in a round trip, segments. */
 static __always_inline u32 idle_keep_window(const struct idle_keep *keep, const struct tcp_sock *tp)
 {
-	u64 bytes = idle_keep_pacing_rate(keep) * tcp_min_rtt(tp) / USEC_PER_MSEC;
+	u64 bytes = idle_keep_pacing_rate(keep) * idle_keep_rtt(tp) / USEC_PER_MSEC;
 
 	return min(bytes / max(tp->mss_cache, 1), (u64)tp->snd_cwnd_clamp);
 }

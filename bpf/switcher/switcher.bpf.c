@@ -10,11 +10,14 @@
 #include "decision.h"
 #include "kernel_bpf.h"
 #include "switch_event.h"
+#include "timeout_options.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";
 
 /* Measuring and switching period (microseconds); 0: one smoothed round trip, at least 50 ms. */
 const volatile u32 fixed_period_us = 0;
+/* Whether the retransmission timer stays as the kernel has it. */
+const volatile u32 kernel_timeouts = 0;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -66,7 +69,10 @@ static __always_inline void meet(struct bpf_sock_ops *ctx, struct bpf_sock *sk, 
 	}
 	measuring_begin(c, tp);
 	belief_begin(&c->belief, table);
-	bpf_sock_ops_cb_flags_set(ctx, ctx->bpf_sock_ops_cb_flags | BPF_SOCK_OPS_RETRANS_CB_FLAG |
+	if (!kernel_timeouts)
+		timeouts_begin(ctx, &c->timeouts, tp);
+	bpf_sock_ops_cb_flags_set(ctx, ctx->bpf_sock_ops_cb_flags | BPF_SOCK_OPS_RTO_CB_FLAG |
+					       BPF_SOCK_OPS_RETRANS_CB_FLAG |
 					       BPF_SOCK_OPS_RTT_CB_FLAG);
 }
 
@@ -179,7 +185,14 @@ int switcher(struct bpf_sock_ops *ctx)
 		return 1;
 	}
 	c = bpf_sk_storage_get(&connections, sk, 0, 0);
-	if (!c || c->flags & CONNECTION_LEFT_ALONE)
+	if (!c)
+		return 1;
+	/* Also where the program has chosen an algorithm itself since: what is bounded must end. */
+	if (!kernel_timeouts && ctx->op == BPF_SOCK_OPS_RTO_CB)
+		timed_out(ctx, &c->timeouts, tp, ctx->args[0]);
+	else if (!kernel_timeouts && ctx->op == BPF_SOCK_OPS_RTT_CB)
+		timeouts_renew(ctx, &c->timeouts, tp);
+	if (c->flags & CONNECTION_LEFT_ALONE)
 		return 1;
 	if (ctx->op == BPF_SOCK_OPS_RETRANS_CB)
 		retransmitted(ctx, tp, c);

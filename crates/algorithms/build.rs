@@ -62,6 +62,7 @@ fn main() {
             "CA_EVENT_.*|ack_sample|rate_sample|connection|connection_flags|about|parameter",
         )
         .allowlist_item("LARGE_STATE_.*|PARAMETERS_MAX|decision|period|.*latency_table|rtcp_table")
+        .allowlist_item("timeouts|BOUNDED_RTO_MS")
         .derive_default(true)
         .generate_comments(false)
         .layout_tests(false)

@@ -105,6 +105,26 @@ bool kk_decide(struct connection *c, const struct tcp_sock *tp, const struct lat
 	return decide(c, tp, table, decision);
 }
 
+u32 kk_rto_min_begin(struct timeouts *t, const struct tcp_sock *tp, u32 found_us)
+{
+	return rto_min_begin(t, tp, found_us);
+}
+
+u32 kk_rto_min_renew(struct timeouts *t, const struct tcp_sock *tp)
+{
+	return rto_min_renew(t, tp);
+}
+
+void kk_rto_min_set(struct timeouts *t, u32 wanted_us, u32 min_us)
+{
+	rto_min_set(t, wanted_us, min_us);
+}
+
+bool kk_back_off_is_bounded(const struct tcp_sock *tp, u32 earlier)
+{
+	return back_off_is_bounded(tp, earlier);
+}
+
 void kk_switching(struct connection *c, const struct tcp_sock *tp, const char *to)
 {
 	switching(c, tp, to);

@@ -4,6 +4,7 @@
 #include "large_state.h"
 #include "../switcher/decision.h"
 #include "../switcher/rtcp/choice.h"
+#include "../switcher/timeouts.h"
 
 void kk_loss_runs_retransmit(struct loss_runs *runs, u32 seq, u32 segments, u32 bytes);
 void kk_loss_runs_dsack(struct loss_runs *runs, u32 dsack_dups);
@@ -33,3 +34,8 @@ bool kk_decide(struct connection *c, const struct tcp_sock *tp, const struct lat
 	       struct decision *decision);
 void kk_switching(struct connection *c, const struct tcp_sock *tp, const char *to);
 void kk_switched(struct connection *c, const char *to);
+
+u32 kk_rto_min_begin(struct timeouts *t, const struct tcp_sock *tp, u32 found_us);
+u32 kk_rto_min_renew(struct timeouts *t, const struct tcp_sock *tp);
+void kk_rto_min_set(struct timeouts *t, u32 wanted_us, u32 min_us);
+bool kk_back_off_is_bounded(const struct tcp_sock *tp, u32 earlier);

@@ -16,5 +16,5 @@ pub use rule::Rule;
 pub use socket::{CaEvent, CaState, LargeState, RateSample, Socket};
 pub use switcher::{
     Belief, Estimator, LatencyTable, LossRuns, Losses, Measured, NoCandidate, Period, Predicted,
-    RtcpMeasured, Switch, Switcher, exp2_fixed, log2_fixed, period_us, rtcp_choose,
+    RtcpMeasured, Switch, Switcher, Timeouts, exp2_fixed, log2_fixed, period_us, rtcp_choose,
 };

@@ -27,6 +27,13 @@ impl Rule {
         }
     }
 
+    /// BPF_SOCK_OPS_RTO_CB, see [`Switcher::timed_out`].
+    pub fn timed_out(&self, socket: &mut Socket, earlier: u32) {
+        if let Rule::Switcher(switcher) = self {
+            switcher.timed_out(socket, earlier);
+        }
+    }
+
     /// BPF_SOCK_OPS_RETRANS_CB: `segments` with `bytes` from sequence number `seq` on were sent again,
     /// and are in `data_segs_out`.
     pub fn retransmitted(

@@ -2,7 +2,8 @@
 
 use kirikae_algorithms::{
     Algorithm, Belief, CaState, Estimator, LatencyTable, LossRuns, Measured, NoCandidate, Period,
-    RtcpMeasured, Socket, Switch, Switcher, exp2_fixed, log2_fixed, period_us, rtcp_choose,
+    RtcpMeasured, Socket, Switch, Switcher, Timeouts, exp2_fixed, log2_fixed, period_us,
+    rtcp_choose,
 };
 use kirikae_table::{Condition, Expectation, Grid, KernelTable, rtcp};
 use proptest::prelude::*;
@@ -215,7 +216,7 @@ fn met(original: Algorithm) -> (Switcher, Socket) {
 fn met_by(table: &rtcp::Table, original: Algorithm) -> (Switcher, Socket) {
     let candidates: Vec<_> =
         table.names().iter().map(|name| Algorithm::named(name).unwrap()).collect();
-    let switcher = Switcher::rtcp(table.as_bytes(), 0, &candidates).unwrap();
+    let switcher = Switcher::rtcp(table.as_bytes(), 0, Timeouts::Adapted, &candidates).unwrap();
     let mut socket = Socket::new(original, MSS);
     socket.fields.tcp_mstamp = 1_000_000;
     switcher.met(&mut socket);
@@ -257,7 +258,7 @@ fn a_candidate_keeps_its_parameters() {
     let table = rtcp::published().unwrap();
     let set = |name: &String| Algorithm::named(name).unwrap().with("idle_keep", 0).unwrap();
     let candidates: Vec<_> = table.names().iter().map(set).collect();
-    let switcher = Switcher::rtcp(table.as_bytes(), 0, &candidates).unwrap();
+    let switcher = Switcher::rtcp(table.as_bytes(), 0, Timeouts::Adapted, &candidates).unwrap();
     let mut socket = Socket::new(stock("cubic"), MSS);
     switcher.met(&mut socket);
     let switch = round_trip(&switcher, &mut socket, 10).unwrap();
@@ -265,7 +266,8 @@ fn a_candidate_keeps_its_parameters() {
 
     let without_hybla: Vec<_> =
         candidates.into_iter().filter(|candidate| candidate.name() != "kk_hybla").collect();
-    let refused = Switcher::rtcp(table.as_bytes(), 0, &without_hybla).err().unwrap();
+    let refused =
+        Switcher::rtcp(table.as_bytes(), 0, Timeouts::Adapted, &without_hybla).err().unwrap();
     assert_eq!(refused, NoCandidate("kk_hybla".into()));
 }
 
@@ -450,7 +452,7 @@ fn a_prediction_is_between_the_points_and_the_conditions() {
 fn a_connection_is_switched_by_what_it_lost() {
     let table = KernelTable::new(&two_conditions());
     let candidates = ["kk_hybla", "kk_bbr"].map(|name| Algorithm::named(name).unwrap());
-    let switcher = Switcher::new(table.as_bytes(), 0, &candidates).unwrap();
+    let switcher = Switcher::new(table.as_bytes(), 0, Timeouts::Adapted, &candidates).unwrap();
     let mut socket = Socket::new(stock("cubic"), MSS);
     socket.fields.tcp_mstamp = 1_000_000;
     switcher.met(&mut socket);

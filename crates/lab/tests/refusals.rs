@@ -418,7 +418,7 @@ fn wrong_kinds() {
     assert_refused(
         "[bench]",
         "[[bench]]",
-        "x.toml:17: bench: found [[bench]]; allowed: [bench] with contenders, period",
+        "x.toml:17: bench: found [[bench]]; allowed: [bench] with contenders, period, timeouts",
     );
     assert_refused(
         r#""A path""#,

@@ -4,7 +4,6 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use etherparse::{Ipv4Header, LaxSlicedPacket, TcpOptionElement, TcpSlice, TransportSlice};
-use kirikae_algorithms::Algorithm;
 use kirikae_lab::Controls;
 use kirikae_lab::scenario::Scenario;
 use kirikae_lab::sim::{self, Files, Format, Options};

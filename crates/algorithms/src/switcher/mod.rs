@@ -23,6 +23,17 @@ pub use parts::{
 pub struct Switcher {
     tables: Arc<Tables>,
     fixed_period_us: u32,
+    timeouts: Timeouts,
+}
+
+/// What becomes of the retransmission timer of a connection that is switched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Timeouts {
+    /// Lowered and bounded as `bpf/switcher/timeouts.h` says.
+    Adapted,
+    /// As the kernel has it.
+    Kernel,
 }
 
 /// What is chosen by.
@@ -99,11 +110,16 @@ impl Switcher {
     pub fn new(
         table: &[u8],
         fixed_period_us: u32,
+        timeouts: Timeouts,
         candidates: &[Algorithm],
     ) -> Result<Switcher, NoCandidate> {
         let table = LatencyTable::new(table);
         let columns = columns(&table.0.name, table.0.algorithms, candidates)?;
-        Ok(Switcher { tables: Arc::new(Tables::Latency(table, columns)), fixed_period_us })
+        Ok(Switcher {
+            tables: Arc::new(Tables::Latency(table, columns)),
+            fixed_period_us,
+            timeouts,
+        })
     }
 
     /// R-TCP as published: `table` are the bytes of a `struct rtcp_table`, the rest as above.
@@ -116,16 +132,17 @@ impl Switcher {
     pub fn rtcp(
         table: &[u8],
         fixed_period_us: u32,
+        timeouts: Timeouts,
         candidates: &[Algorithm],
     ) -> Result<Switcher, NoCandidate> {
         let table: Box<c::rtcp_table> = boxed(table);
         let columns = columns(&table.name, table.algorithms, candidates)?;
-        Ok(Switcher { tables: Arc::new(Tables::Rtcp(table, columns)), fixed_period_us })
+        Ok(Switcher { tables: Arc::new(Tables::Rtcp(table, columns)), fixed_period_us, timeouts })
     }
 
     /// One that never switches, and only measures.
-    pub fn measuring(fixed_period_us: u32) -> Switcher {
-        Switcher { tables: Arc::new(Tables::None), fixed_period_us }
+    pub fn measuring(fixed_period_us: u32, timeouts: Timeouts) -> Switcher {
+        Switcher { tables: Arc::new(Tables::None), fixed_period_us, timeouts }
     }
 
     fn columns(&self) -> &[Algorithm] {
@@ -155,12 +172,20 @@ impl Switcher {
             if let Tables::Latency(table, _) = &*self.tables {
                 unsafe { c::kk_belief_begin(&mut connection.belief, &*table.0) };
             }
+            if self.timeouts == Timeouts::Adapted {
+                let (timeouts, fields) = (&mut connection.timeouts, &mut socket.fields);
+                let wanted_us = unsafe { c::kk_rto_min_begin(timeouts, fields, fields.rto_min_us) };
+                set_rto_min(timeouts, fields, wanted_us);
+            }
         }
     }
 
     /// An ACK brought an RTT sample, the first of a round trip: to be called before the socket's srtt
     /// takes it up and before `pkts_acked`, as in the kernel. Switches where that is the choice.
     pub fn rtt_sample(&self, socket: &mut Socket, sample_us: u32) -> Option<Switch> {
+        if self.timeouts == Timeouts::Adapted {
+            renew_timeouts(socket);
+        }
         let from = socket.algorithm();
         let connection = measured(socket.connection.as_deref_mut())?;
         let fields = &socket.fields;
@@ -230,11 +255,51 @@ impl Switcher {
         }
     }
 
+    /// The retransmission timer has gone off, after `earlier` times in a row: to be called before
+    /// the timeout is doubled.
+    pub fn timed_out(&self, socket: &mut Socket, earlier: u32) {
+        let Some(connection) = socket.connection.as_deref_mut() else { return };
+        if self.timeouts == Timeouts::Kernel {
+            return;
+        }
+        let (timeouts, fields) = (&mut connection.timeouts, &mut socket.fields);
+        if !unsafe { c::kk_back_off_is_bounded(fields, earlier) } {
+            unbound_back_off(timeouts, fields);
+        } else if fields.rto_max_ms > c::BOUNDED_RTO_MS {
+            timeouts.kernel_max_ms = fields.rto_max_ms;
+            fields.rto_max_ms = c::BOUNDED_RTO_MS;
+        }
+    }
+
     /// `segments` with `bytes` from sequence number `seq` on were sent again.
     pub fn retransmitted(&self, socket: &mut Socket, seq: u32, segments: u32, bytes: u32) {
         if let Some(connection) = measured(socket.connection.as_deref_mut()) {
             unsafe { c::kk_loss_runs_retransmit(&mut connection.runs, seq, segments, bytes) }
         }
+    }
+}
+
+fn renew_timeouts(socket: &mut Socket) {
+    let Some(connection) = socket.connection.as_deref_mut() else { return };
+    let (timeouts, fields) = (&mut connection.timeouts, &mut socket.fields);
+    unbound_back_off(timeouts, fields);
+    // SAFETY: plain data that the C code only uses during the call.
+    let wanted_us = unsafe { c::kk_rto_min_renew(timeouts, fields) };
+    set_rto_min(timeouts, fields, wanted_us);
+}
+
+fn set_rto_min(timeouts: &mut c::timeouts, fields: &mut c::tcp_sock, wanted_us: u32) {
+    if wanted_us > 0 {
+        fields.rto_min_us = wanted_us;
+        // SAFETY: as above.
+        unsafe { c::kk_rto_min_set(timeouts, wanted_us, wanted_us) }
+    }
+}
+
+fn unbound_back_off(timeouts: &mut c::timeouts, fields: &mut c::tcp_sock) {
+    if timeouts.kernel_max_ms > 0 {
+        fields.rto_max_ms = timeouts.kernel_max_ms;
+        timeouts.kernel_max_ms = 0;
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use kirikae_agent::{Agent, Config, Period, Pinning, Switch};
-use kirikae_algorithms::Algorithm;
+use kirikae_algorithms::{Algorithm, Timeouts};
 use nix::time::{ClockId, clock_gettime};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -34,6 +34,10 @@ pub struct Arguments {
     /// Measuring and switching period: `round-trip` (at least 50 ms) or a time such as `200ms`
     #[arg(long, value_name = "PERIOD", default_value = "round-trip", value_parser = period)]
     period: Period,
+    /// Leave the retransmission timer of the connections as the kernel has it. Otherwise it goes off
+    /// sooner, and backs off to at most a second for the first seven timeouts in a row
+    #[arg(long)]
+    kernel_timeouts: bool,
     /// Set a parameter of an algorithm, such as kk_hybla.rtt0_us=50000; `kirikae algorithms` lists
     /// them with their ranges. May be given several times
     #[arg(long, value_name = "ALGORITHM.PARAMETER=VALUE", value_parser = setting)]
@@ -89,6 +93,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let agent = Agent::start(&Config {
         cgroup: cgroup.clone(),
         period: arguments.period,
+        timeouts: if arguments.kernel_timeouts { Timeouts::Kernel } else { Timeouts::Adapted },
         algorithms: setting::apply(&arguments.set, candidates.into_iter())?,
         table,
         pinning: Pinning::Pinned,

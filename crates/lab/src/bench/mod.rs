@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use kirikae_agent::{Algorithms, Period, Switch};
-use kirikae_algorithms::Algorithm;
+use kirikae_algorithms::{Algorithm, Timeouts};
 
 use crate::controls::Controls;
 use crate::error::Error;
@@ -47,7 +47,7 @@ pub struct Options {
 /// cannot hold, records that cannot be written, and anything that breaks on the way.
 pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> {
     scenarios.iter().try_for_each(|scenario| scenario.bursts().map(drop))?;
-    let period = common_period(scenarios)?;
+    let settings = common_settings(scenarios)?;
     refuse_stacks(scenarios)?;
     refuse_contenders(scenarios)?;
     host::check(scenarios)?;
@@ -63,9 +63,9 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
     // Registered until the end of the run, by the agent where there is one.
     let Controls { algorithms, table } = &options.controls;
     let algorithms = contending(scenarios, algorithms, &table.names());
-    let (switcher, _registered) = match period {
-        Some(period) => {
-            (Some(Switcher::start(period, algorithms.clone(), Arc::clone(table))?), None)
+    let (switcher, _registered) = match settings {
+        Some(settings) => {
+            (Some(Switcher::start(settings, algorithms.clone(), Arc::clone(table))?), None)
         }
         None if algorithms.is_empty() => (None, None),
         None => (None, Some(Algorithms::register(&algorithms)?)),
@@ -137,15 +137,16 @@ fn contending(
         .collect()
 }
 
-/// The period of the one agent of the run; none where no scenario has kirikae as a contender.
-fn common_period(scenarios: &[Scenario]) -> Result<Option<Period>, Error> {
+/// What the one agent of the run is told; none where no scenario has kirikae as a contender.
+fn common_settings(scenarios: &[Scenario]) -> Result<Option<(Period, Timeouts)>, Error> {
     let mut switched =
         scenarios.iter().filter(|scenario| scenario.contenders.contains(&Contender::Kirikae));
     let Some(first) = switched.next() else { return Ok(None) };
-    match switched.find(|other| other.period != first.period) {
-        None => Ok(Some(first.period)),
+    let settings = |scenario: &Scenario| (scenario.period, scenario.timeouts);
+    match switched.find(|other| settings(other) != settings(first)) {
+        None => Ok(Some(settings(first))),
         Some(other) => Err(Error::Incompatible(format!(
-            "{} and {}: bench.period differs; allowed: the same in all scenarios of one run, \
+            "{} and {}: bench.period or bench.timeouts differs; allowed: the same in all scenarios of one run, \
              which has one agent",
             first.file.display(),
             other.file.display(),

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use kirikae_agent::{Agent, Config, Period, Pinning, Switch};
-use kirikae_algorithms::Algorithm;
+use kirikae_algorithms::{Algorithm, Timeouts};
 use kirikae_table::KernelTable;
 
 use super::cgroup::Cgroup;
@@ -24,7 +24,7 @@ pub struct Switcher {
 impl Switcher {
     /// Starts the agent on a cgroup of ours; returns when it is attached.
     pub fn start(
-        period: Period,
+        (period, timeouts): (Period, Timeouts),
         algorithms: Vec<Algorithm>,
         table: Arc<KernelTable>,
     ) -> Result<Switcher, Error> {
@@ -35,6 +35,7 @@ impl Switcher {
             let config = Config {
                 cgroup: cgroup.path().into(),
                 period,
+                timeouts,
                 algorithms,
                 table,
                 pinning: Pinning::Unpinned,

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use kirikae_algorithms::{Algorithm, Losses, Rule, Switcher};
+use kirikae_algorithms::{Algorithm, Losses, Rule, Switcher, Timeouts};
 use kirikae_path::{
     DropCause, ElementSpec, PathSpec, QueueLimit, RandomStream, RunLossSpec, Span, Time,
     stream_seed,
@@ -216,7 +216,7 @@ fn simulation(file: &GridFile, place: &Place, algorithm: Algorithm, repetition: 
     let flow = Flow {
         start: Time::ZERO,
         routes: Routes::through(&[0]),
-        client: host(algorithm, Some(Rule::Switcher(Switcher::measuring(0)))),
+        client: host(algorithm, Some(Rule::Switcher(Switcher::measuring(0, Timeouts::Adapted)))),
         server: host(cubic, None),
         mtu: MTU,
         activities: vec![Activity { after: Span::ZERO, workload }],

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use kirikae_agent::{Reason, Switch};
-use kirikae_algorithms::{Algorithm, Bpftune, Rule, Switcher};
+use kirikae_algorithms::{Algorithm, Bpftune, Rule, Switcher, Timeouts};
 use kirikae_emu::{DirectionReport, DroppedPacket, Report, Segment, TimingError};
 use kirikae_path::{Direction, Span, Time, stream_seed};
 use kirikae_sim::{
@@ -122,10 +122,12 @@ fn control(scenario: &Scenario, contender: Contender, controls: &Controls) -> Co
     let period_us = scenario.period.fixed_us();
     let switcher = match contender {
         Contender::Stock(_) | Contender::Fixed(_) | Contender::CubicWithoutIdleRestart => None,
-        Contender::Kirikae => Some(Switcher::new(table.as_bytes(), period_us, algorithms)),
+        Contender::Kirikae => {
+            Some(Switcher::new(table.as_bytes(), period_us, scenario.timeouts, algorithms))
+        }
         Contender::RTcp => {
             let table = rtcp::published().expect("the thesis' tables are good");
-            Some(Switcher::rtcp(table.as_bytes(), period_us, algorithms))
+            Some(Switcher::rtcp(table.as_bytes(), period_us, Timeouts::Kernel, algorithms))
         }
         Contender::Bpftune => {
             let bbr = Algorithm::stock("bbr").expect("the kernel has one");

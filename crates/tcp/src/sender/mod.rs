@@ -71,6 +71,8 @@ pub(crate) struct Sender {
     retransmissions: u32,
     /// Timeouts since the latest progress.
     timeouts: u32,
+    /// Probes of a closed window since it closed.
+    window_probes: u32,
     /// When data was last sent.
     last_sent: Time,
     ecn: Ecn,
@@ -119,6 +121,7 @@ impl Sender {
             frto: false,
             retransmissions: 0,
             timeouts: 0,
+            window_probes: 0,
             last_sent: now,
             ecn: Ecn::default(),
             switching: None,
@@ -128,6 +131,8 @@ impl Sender {
         let fields = &mut sender.socket.fields;
         fields.snd_cwnd = sender.profile.initial_window;
         fields.random = seed;
+        fields.rto_min_us = (sender.profile.rto_min.as_nanos() / 1_000) as u32;
+        fields.rto_max_ms = (sender.profile.rto_max.as_nanos() / 1_000_000) as u32;
         fields.delivered = 1; // the SYN
         if let Some(rtt_us) = rtt_us {
             sender.rtt_sample(rtt_us, rtt_us);
@@ -159,11 +164,6 @@ impl Sender {
     /// First byte not ACKed.
     pub fn una(&self) -> u64 {
         self.una
-    }
-
-    /// The present retransmission timeout, microseconds.
-    pub fn rto_us(&self) -> u64 {
-        self.round_trip.rto_us()
     }
 
     /// The application writes.

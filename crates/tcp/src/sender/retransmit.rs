@@ -82,7 +82,7 @@ impl Sender {
             }
         }
         if rearm {
-            self.set_timer(Purpose::Retransmission, self.round_trip.rto_us());
+            self.set_timer(Purpose::Retransmission, self.rto_us());
         }
     }
 
@@ -136,10 +136,11 @@ impl Sender {
         if self.board.is_empty() {
             return;
         }
+        self.tell_timeout();
         self.enter_loss();
         self.timeouts += 1;
         self.retransmit(now, 0, out);
-        self.round_trip.back_off();
-        self.set_timer(Purpose::Retransmission, self.round_trip.rto_us());
+        self.back_off();
+        self.set_timer(Purpose::Retransmission, self.rto_us());
     }
 }

@@ -26,6 +26,13 @@ impl Sender {
         }
     }
 
+    /// BPF_SOCK_OPS_RTO_CB
+    pub(super) fn tell_timeout(&mut self) {
+        if let Some(switching) = &self.switching {
+            switching.rule.timed_out(&mut self.socket, self.timeouts);
+        }
+    }
+
     /// BPF_SOCK_OPS_RETRANS_CB, of one segment
     pub(super) fn tell_retransmission(&mut self, seq: u64, bytes: u32) {
         if let Some(switching) = &mut self.switching {

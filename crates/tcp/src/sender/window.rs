@@ -47,7 +47,7 @@ impl Sender {
         } else {
             self.usage.used = self.usage.used.max(self.packets_out());
             if self.profile.idle_restart
-                && now_us - self.usage.stamp_us >= self.round_trip.rto_us()
+                && now_us - self.usage.stamp_us >= self.rto_us()
                 && !self.socket.algorithm().controls_alone()
             {
                 self.application_limited();
@@ -84,7 +84,7 @@ impl Sender {
         // Counted in ticks, as the kernel does.
         let hz = self.profile.hz;
         let idle = ticks(now, hz) - ticks(self.last_sent, hz);
-        let rto = in_ticks(Span::from_nanos(self.round_trip.rto_us() * 1000), hz);
+        let rto = in_ticks(Span::from_nanos(self.rto_us() * 1000), hz);
         if idle <= rto {
             return;
         }
