@@ -22,6 +22,7 @@ enum Command {
     Sim(commands::sim::Arguments),
     Bench(commands::bench::Arguments),
     Validate(commands::validate::Arguments),
+    Reproduce(commands::reproduce::Arguments),
     Algorithms(commands::algorithms::Arguments),
     #[command(hide = true)]
     BurstSender(commands::burst_sender::Arguments),
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Command::Sim(arguments) => commands::sim::run(&arguments),
         Command::Bench(arguments) => commands::bench::run(&arguments),
         Command::Validate(arguments) => commands::validate::run(&arguments),
+        Command::Reproduce(arguments) => commands::reproduce::run(&arguments),
         Command::BurstSender(arguments) => commands::burst_sender::run(&arguments),
     };
     done.unwrap_or_else(|error| exit::report(&error))
