@@ -6,6 +6,7 @@
 mod grid;
 mod kernel_table;
 mod latency_table;
+mod printed;
 pub mod rtcp;
 mod shipped;
 
@@ -14,4 +15,5 @@ pub use kernel_table::{
     ALGORITHMS, BURSTS, CONDITIONS, KernelExpectation, KernelTable, NAME_BYTES, RATES, RTTS,
 };
 pub use latency_table::{LatencyTable, TableError};
+pub use printed::{Kind, Printed, printed};
 pub use shipped::{candidates, shipped};
