@@ -3,7 +3,7 @@
  * BBR version 3: its state, its constants, and the volumes that follow from them.
  *
  * The state is in two places. What each ACK needs is in the private area; the rest in socket
- * storage, where to look is a third of what an ACK may cost.
+ * storage, where a look-up costs what a third of an ACK may.
  */
 #ifndef KIRIKAE_BBR3_MODEL_H
 #define KIRIKAE_BBR3_MODEL_H
@@ -41,7 +41,6 @@ enum ack_phase {
 struct bbr3 {
 	u64 quiet_until_us; /* 0: no ACK is quiet */
 	u32 quiet_until_delivered;
-	u32 quiet_above_cwnd;
 	u32 quiet_in_flight; /* at least */
 	u32 quiet_mss;
 	u64 quiet_max_pacing_rate;
@@ -65,6 +64,7 @@ struct bbr3 {
 };
 ASSERT_FITS_PRIVATE_AREA(struct bbr3);
 
+/* What most ACKs do without; some of it is about the ACK at hand. */
 struct bbr3_rest {
 	bool begun;
 	u8 ack_phase;  /* enum ack_phase */

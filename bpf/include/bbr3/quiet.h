@@ -25,11 +25,6 @@ static __always_inline void settle_extra_acked(struct bbr3 *b, const struct bbr3
 		max_filter_kept_below(&r->extra_acked, extra_acked_rounds(b), r->rounds.count);
 }
 
-static __always_inline bool waits_to_probe_bw(const struct bbr3 *b)
-{
-	return b->state == PROBE_BW_DOWN || b->state == PROBE_BW_CRUISE;
-}
-
 /* Milliseconds from now for which all stays as it is, as far as times and flags tell. */
 static __always_inline s32 quiet_ms(struct sock *sk, const struct bbr3_rest *r)
 {
@@ -40,21 +35,21 @@ static __always_inline s32 quiet_ms(struct sock *sk, const struct bbr3_rest *r)
 	if (b->state == PROBE_RTT || b->inflight_longterm != INFINITE || r->idle_restart ||
 	    !r->has_seen_rtt)
 		return 0;
-	if (!waits_to_probe_bw(b))
+	if (b->state != PROBE_BW_DOWN && b->state != PROBE_BW_CRUISE)
 		return ms;
 	if (is_time_to_probe_bw(sk, r))
 		return 0;
 	return min(ms, (s32)(bw_probe_due_ms(r) - now_ms));
 }
 
-/* What in flight ends DRAIN, or DOWN without a bound; 0 in other states. */
-static __always_inline u32 drained(struct sock *sk, const struct bbr3_rest *r)
+/* What in flight is just too much to end DRAIN, or DOWN without a bound; 0 in other states. */
+static __always_inline u32 undrained(struct sock *sk, const struct bbr3_rest *r)
 {
 	const struct bbr3 *b = bbr3_of(sk);
 
 	if (b->state == DRAIN)
-		return inflight(sk, b->bw);
-	return b->state == PROBE_BW_DOWN ? inflight(sk, max_bw(sk, r)) : 0;
+		return inflight(sk, b->bw) + 1;
+	return b->state == PROBE_BW_DOWN ? inflight(sk, max_bw(sk, r)) + 1 : 0;
 }
 
 /* After everything has been looked at: which ACKs are quiet. */
@@ -69,8 +64,7 @@ static __always_inline void settle(struct sock *sk, const struct bbr3_rest *r)
 	b->quiet_until_delivered = reached(r->rounds.next_delivered, r->loss_round_delivered)
 					   ? r->loss_round_delivered
 					   : r->rounds.next_delivered;
-	b->quiet_above_cwnd = waits_to_probe_bw(b) ? r->rounds_since_probe_up : 0;
-	b->quiet_in_flight = drained(sk, r) + 1;
+	b->quiet_in_flight = undrained(sk, r);
 	b->quiet_mss = tp->mss_cache;
 	b->quiet_max_pacing_rate = sk->sk_max_pacing_rate;
 	settle_extra_acked(b, r);
@@ -82,13 +76,13 @@ static __always_inline bool is_quiet(struct sock *sk, const struct rate_sample *
 	const struct bbr3 *b = bbr3_of(sk);
 
 	return tp->tcp_mstamp < b->quiet_until_us && tp->lost == b->lost &&
-	       tp->snd_cwnd > b->quiet_above_cwnd &&
 	       tcp_packets_in_flight(tp) >= b->quiet_in_flight && tp->mss_cache == b->quiet_mss &&
 	       sk->sk_max_pacing_rate == b->quiet_max_pacing_rate &&
 	       ca_state(sk) == b->prior_ca_state && has_rate(rs) && rs->acked_sacked &&
 	       rs->rtt_us >= b->probe_rtt_min_us &&
 	       !reached(rs->prior_delivered, b->quiet_until_delivered) &&
-	       !is_faster(rs, b->latest_max);
+	       (!is_faster(rs, b->latest_max) ||
+		(!rs->is_app_limited && !is_faster(rs, b->bw))); /* which is at most BBR.max_bw */
 }
 
 SELDOM void quiet_flight_note(struct sock *sk, const struct rate_sample *rs)
@@ -116,14 +110,17 @@ static __always_inline void update_quietly(struct sock *sk, const struct rate_sa
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct bbr3 *b = bbr3_of(sk);
-	u32 acked = rs->acked_sacked, delivered = rs->delivered, extra;
+	u32 acked = rs->acked_sacked, delivered = rs->delivered, rate, extra;
 
 	if (unlikely(flight_note_is_due(&b->flights, tp, rs)))
 		quiet_flight_note(sk, rs);
 	flight_acked(&b->flights, rs);
-	/* "UpdateLatestDeliverySignals()" */
-	if (unlikely(is_faster(rs, b->bw_latest)))
-		b->bw_latest = max(b->bw_latest, delivery_rate(rs));
+	/* "UpdateLatestDeliverySignals()" and "UpdateMaxBw()" */
+	if (unlikely(is_faster(rs, b->bw_latest) || is_faster(rs, b->latest_max))) {
+		rate = delivery_rate(rs);
+		b->bw_latest = max(b->bw_latest, rate);
+		b->latest_max = max(b->latest_max, rate);
+	}
 	if (delivered > b->inflight_latest)
 		b->inflight_latest = delivered;
 	extra = excess_acked(&b->ack_interval, tp, b->bw, acked);
