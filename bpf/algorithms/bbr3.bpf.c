@@ -17,8 +17,8 @@
  *  8. Gains are in 1/256: 2.77 is 2.7695 and 0.90 is 0.8984.
  *  9. As the draft leaves it: no ECN.
  * 10. The ssthresh found is kept for the successor.
- * 11. Its state lies in socket storage. While there is no memory for it the window stays where it
- *     is, in recovery what leaves the path is replaced, and pacing is at 2 cwnd/srtt.
+ * 11. Part of its state lies in socket storage. While there is no memory for it the window stays
+ *     where it is, in recovery what leaves the path is replaced, and pacing is at 2 cwnd/srtt.
  *
  * Switched in mid-flight: a start, as the draft has it, but from the window and the RTTs found:
  * paced at 2.77 cwnd/srtt, and the window is not cut before the pipe is seen to be full.
