@@ -406,8 +406,9 @@ fn losses_that_end_with_an_algorithm_were_its_own() {
     let mut belief = Belief::default();
     assert_eq!(belief.weights(2), [0.5, 0.5], "nothing is known");
     after_bursts(&mut belief, 20, 1, 0);
+    // But for the little that was forgotten, towards what was likely beforehand.
     let undecided = belief.weights(2);
-    assert!((undecided[0] - 0.5).abs() < 0.01, "hybla loses as much under both: {undecided:?}");
+    assert!((undecided[0] - 0.5).abs() < 0.02, "hybla loses as much under both: {undecided:?}");
 
     let mut own = belief.clone();
     after_bursts(&mut own, 10, 0, 1);

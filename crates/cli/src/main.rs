@@ -24,6 +24,7 @@ enum Command {
     Validate(commands::validate::Arguments),
     Characterize(commands::characterize::Arguments),
     Explain(commands::explain::Arguments),
+    Reproduce(commands::reproduce::Arguments),
     Algorithms(commands::algorithms::Arguments),
     #[command(hide = true)]
     BurstSender(commands::burst_sender::Arguments),
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         Command::Sim(arguments) => commands::sim::run(&arguments),
         Command::Bench(arguments) => commands::bench::run(&arguments),
         Command::Validate(arguments) => commands::validate::run(&arguments),
+        Command::Reproduce(arguments) => commands::reproduce::run(&arguments),
         Command::BurstSender(arguments) => commands::burst_sender::run(&arguments),
     };
     done.unwrap_or_else(|error| exit::report(&error))

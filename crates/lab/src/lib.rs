@@ -11,6 +11,7 @@ pub mod outcome;
 pub mod play;
 mod records;
 pub mod report;
+pub mod reproduce;
 pub mod scenario;
 pub mod sim;
 pub mod statistics;

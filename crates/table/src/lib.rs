@@ -8,6 +8,7 @@ mod grid;
 mod kernel_table;
 mod latency_table;
 mod policy;
+mod printed;
 pub mod rtcp;
 mod shipped;
 
@@ -18,4 +19,5 @@ pub use kernel_table::{
 };
 pub use latency_table::{LatencyTable, TableError};
 pub use policy::{NoCandidate, Policy};
+pub use printed::{Kind, Printed, printed};
 pub use shipped::{candidates, shipped, usual};

@@ -56,11 +56,11 @@ const US: f64 = 1e6;
 const CANDIDATES: [&str; 9] =
     ["cubic", "hybla", "scalable", "westwood", "reno", "bic", "highspeed", "htcp", "vegas"];
 
-struct Files {
-    rtt_ms: u32,
-    isolated: &'static str,
-    burst_rate: &'static str,
-    burst_latency: &'static str,
+pub(crate) struct Files {
+    pub rtt_ms: u32,
+    pub isolated: &'static str,
+    pub burst_rate: &'static str,
+    pub burst_latency: &'static str,
 }
 
 macro_rules! files {
@@ -86,7 +86,7 @@ macro_rules! files {
     };
 }
 
-const FILES: [Files; 3] = [files!(100), files!(200), files!(300)];
+pub(crate) const FILES: [Files; 3] = [files!(100), files!(200), files!(300)];
 
 /// Why a table's files cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -159,20 +159,20 @@ fn scaled(value: f64, scale: f64) -> u32 {
 }
 
 /// A CSV file with a header line.
-struct CsvFile {
+pub(crate) struct CsvFile {
     rtt_ms: u32,
-    header: csv::StringRecord,
+    pub header: csv::StringRecord,
     rows: Vec<csv::StringRecord>,
 }
 
 impl CsvFile {
-    fn read(rtt_ms: u32, text: &str) -> Result<CsvFile, Error> {
+    pub fn read(rtt_ms: u32, text: &str) -> Result<CsvFile, Error> {
         let mut reader = csv::Reader::from_reader(text.as_bytes());
         let header = reader.headers()?.clone();
         Ok(CsvFile { rtt_ms, header, rows: reader.records().collect::<Result<_, _>>()? })
     }
 
-    fn column(&self, name: &str) -> Result<Vec<f64>, Error> {
+    pub fn column(&self, name: &str) -> Result<Vec<f64>, Error> {
         let error =
             |problem| Error::Column { rtt_ms: self.rtt_ms, column: name.to_owned(), problem };
         let index = self.header.iter().position(|h| h == name).ok_or(error("is missing"))?;

@@ -6,6 +6,7 @@ pub mod burst_sender;
 pub mod characterize;
 mod comparison;
 pub mod explain;
+pub mod reproduce;
 pub mod run;
 mod setting;
 pub mod sim;

@@ -5,6 +5,7 @@ use kirikae_algorithms::{CaEvent, CaState};
 use kirikae_path::{Span, Time};
 
 use super::Sender;
+use crate::Growth;
 use crate::timer_wheel::{in_ticks, ticks};
 
 /// How far the window was used.
@@ -57,9 +58,22 @@ impl Sender {
 
     fn is_cwnd_limited(&self) -> bool {
         let fields = &self.socket.fields;
+        if self.profile.growth == Growth::InFlight {
+            return fields.packets_out >= fields.snd_cwnd;
+        }
         fields.is_cwnd_limited() != 0
             || (fields.snd_cwnd < fields.snd_ssthresh
                 && fields.snd_cwnd < 2 * fields.max_packets_out)
+    }
+
+    /// Tells the algorithm whether so many segments in flight left next to nothing of the window: what
+    /// may be reordered, or what is held back for a larger train.
+    pub(super) fn limit_by_flight(&mut self, in_flight: u32) {
+        let left = self.cwnd().saturating_sub(in_flight);
+        let held_back = self.profile.segmentation_offload && self.may_hold_back(left);
+        let fields = &mut self.socket.fields;
+        fields.set_is_cwnd_limited((left <= self.reordering || held_back).into());
+        fields.max_packets_out = 0; // half of it used is not enough
     }
 
     /// For a retransmission timeout the application used only part of the window.
