@@ -512,7 +512,10 @@ CALLBACK(void, bbr_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	struct bbr *b = bbr_of(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
 
-	if (event != CA_EVENT_TX_START || !tp->app_limited)
+	if (event != CA_EVENT_TX_START)
+		return;
+	burst_begins(sk, 0);
+	if (!tp->app_limited)
 		return;
 	b->idle_restart = true;
 	ack_interval_begin(&b->ack_interval, tp->tcp_mstamp);

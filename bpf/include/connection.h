@@ -21,7 +21,15 @@ struct loss_runs {
 	u32 bytes_retrans;
 };
 
-/* Smoothed rates; see bpf/switcher/estimator.h. */
+/* What a measuring period brought. */
+struct period {
+	u32 sent;     /* segments */
+	s32 isolated; /* segments lost in runs of at most 2, and runs of at least 3; below 0 where
+		       */
+	s32 bursts;   /* earlier ones were not lost */
+};
+
+/* Counted since the connection was established, and smoothed; see bpf/switcher/estimator.h. */
 struct estimator {
 	u64 period_start_us; /* 0: no period yet */
 	u32 period_start_segs;
@@ -30,6 +38,51 @@ struct estimator {
 	u64 averaged_sent; /* moving averages behind the rates, << AVERAGE_SCALE */
 	u64 averaged_isolated;
 	u64 averaged_bursts;
+	u64 all_sent; /* since it was established */
+	s64 all_isolated;
+	s64 all_bursts;
+};
+
+#define TABLE_CONDITIONS 32
+
+/* How likely each of the table's conditions is; see bpf/switcher/belief.h. */
+struct belief {
+	s32 of[TABLE_CONDITIONS]; /* log2 of its weight over the largest, 1/256 */
+};
+
+/* What the application writes, and the path carries; see bursts.h. */
+struct bursts {
+	u64 start_us;	/* when the present one began; 0: none yet */
+	u32 start_seq;	/* and where */
+	u32 bytes;	/* of the latest ones in the mean; 0: none is over yet */
+	u32 rate;	/* bytes per millisecond that the path was seen to carry; 0: not known */
+	u32 latency_us; /* mean since the latest switch */
+	u32 counted;	/* bursts behind it, up to LATENCY_MEMORY */
+	bool is_mixed;	/* the present one began with another algorithm */
+};
+
+/* Lowest RTT of the latest 10 to 20 s, microseconds. */
+struct lowest_rtt {
+	u64 start_us; /* of the present 10 s */
+	u32 present;  /* ~0: no sample in it */
+	u32 before;   /* in the 10 s before */
+};
+
+/* What keeps the choice from going to and fro; see bpf/switcher/choice.h. */
+struct patience {
+	u32 agreeing; /* choices in a row that would have switched */
+	u32 choices;  /* since the latest switch */
+};
+
+/* What the retransmission timer was given; see bpf/switcher/timeouts.h. */
+struct timeouts {
+	u32 kernel_min_us; /* what it allowed for the variation of the RTT; 0: left alone */
+	u32 wanted_us;	   /* what was set in its place, 0: nothing yet, ... */
+	u32 min_us;	   /* ... and what the kernel made of it */
+	u32 kernel_max_ms; /* its longest timeout, while that is bounded; 0: it is not */
+	u32 dsack_dups;	   /* the socket's counter when last looked at */
+	u32 doublings;	   /* of the allowance, because segments were sent twice */
+	u32 quiet_rounds;  /* round trips since without a report of one */
 };
 
 /* What is known of the path's delivery, and the window before an idle gap; see idle_keep.h. */
@@ -57,11 +110,15 @@ struct connection {
 	char original[TCP_CA_NAME_MAX]; /* the algorithm it had when first met */
 	char current[TCP_CA_NAME_MAX];	/* the one it was given last */
 	u32 flags;
-	u32 algorithm; /* column of the table that describes the one in use */
 	u32 switches;
 	u32 ssthresh_before_bbr; /* 0: not in bbr */
 	struct loss_runs runs;
 	struct estimator estimator;
+	struct belief belief;
+	struct bursts bursts;
+	struct lowest_rtt rtt;
+	struct patience patience;
+	struct timeouts timeouts;
 	struct idle_keep idle; /* as the latest algorithm that has idle keep left it */
 };
 

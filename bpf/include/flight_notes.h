@@ -21,10 +21,14 @@ struct flight {
 #define FLIGHTS 16
 #define FLIGHTS_PER_WINDOW 8
 
-struct flight_notes {
+/* What each ACK needs. */
+struct flight_marks {
 	u32 latest_delivered; /* of the latest note */
 	u32 acked_delivered;  /* `delivered` when the newest segment ACKed was sent */
 	bool is_found;	      /* `sent` is what was noted last at that time */
+};
+
+struct flight_notes {
 	struct flight sent;
 	u32 latest; /* the place of the latest note */
 	u32 found;  /* the one that `sent` was taken from */
@@ -33,6 +37,7 @@ struct flight_notes {
 
 /* Every note says how things are now. */
 static __always_inline void flight_notes_begin(struct flight_notes *notes,
+					       struct flight_marks *marks,
 					       const struct tcp_sock *tp)
 {
 	for (u32 i = 0; i < FLIGHTS; i++) {
@@ -40,9 +45,9 @@ static __always_inline void flight_notes_begin(struct flight_notes *notes,
 		notes->noted[i].in_flight = tcp_packets_in_flight(tp);
 		notes->noted[i].lost = tp->lost;
 	}
-	notes->latest_delivered = tp->delivered;
 	notes->sent = notes->noted[0];
-	notes->is_found = true;
+	marks->latest_delivered = tp->delivered;
+	marks->is_found = true;
 }
 
 /* The verifier has to see the bounds of the place right where it is used. */
@@ -52,64 +57,74 @@ static __always_inline const struct flight *flight_at(const struct flight_notes 
 }
 
 /* Whether a note is from before the newest segment ACKed was sent. */
-static __always_inline bool flight_is_before(const struct flight_notes *notes, u32 at)
+static __always_inline bool flight_is_before(const struct flight_notes *notes,
+					     const struct flight_marks *marks, u32 at)
 {
-	return (s32)(notes->acked_delivered - flight_at(notes, at)->delivered) >= 0;
+	return (s32)(marks->acked_delivered - flight_at(notes, at)->delivered) >= 0;
 }
 
 /* What was noted last when the newest segment ACKed was sent. Few ACKs need it. */
-SELDOM const struct flight *flight_sent(struct flight_notes *notes)
+SELDOM const struct flight *flight_sent(struct flight_notes *notes, struct flight_marks *marks)
 {
 	u32 at = notes->found % FLIGHTS;
 
-	if (notes->is_found)
+	if (marks->is_found)
 		return &notes->sent;
 	/* Mostly what was wanted last or little later; where it is too new, from the oldest on */
-	if (!flight_is_before(notes, at))
+	if (!flight_is_before(notes, marks, at))
 		at = (notes->latest + 1) % FLIGHTS;
 	for (u32 i = 1; i < FLIGHTS && at != notes->latest; i++) {
 		u32 next = (at + 1) % FLIGHTS;
 
-		if (!flight_is_before(notes, next))
+		if (!flight_is_before(notes, marks, next))
 			break;
 		at = next;
 	}
 	notes->found = at;
 	notes->sent = *flight_at(notes, at);
-	notes->is_found = true;
+	marks->is_found = true;
 	return &notes->sent;
 }
 
-SELDOM void flight_note_now(struct flight_notes *notes, const struct tcp_sock *tp,
-			    const struct rate_sample *rs, u32 delivered)
+/* `delivered` before this ACK */
+static __always_inline u32 delivered_before(const struct tcp_sock *tp, const struct rate_sample *rs)
+{
+	return tp->delivered - rs->acked_sacked;
+}
+
+/* For each ACK: whether it is time for flight_note(). */
+static __always_inline bool flight_note_is_due(const struct flight_marks *marks,
+					       const struct tcp_sock *tp,
+					       const struct rate_sample *rs)
+{
+	return delivered_before(tp, rs) - marks->latest_delivered >=
+	       tp->snd_cwnd / FLIGHTS_PER_WINDOW;
+}
+
+/*
+ * Notes what was in flight and lost before this ACK: segments sent since the ACK before it had that
+ * around them.
+ */
+static __always_inline void flight_note(struct flight_notes *notes, struct flight_marks *marks,
+					const struct tcp_sock *tp, const struct rate_sample *rs)
 {
 	struct flight *latest;
 
 	if (!has_rate(rs))
-		flight_sent(notes); /* while its note is there */
-	notes->latest_delivered = delivered;
+		flight_sent(notes, marks); /* while its note is there */
+	marks->latest_delivered = delivered_before(tp, rs);
 	notes->latest = (notes->latest + 1) % FLIGHTS;
 	latest = &notes->noted[notes->latest % FLIGHTS];
-	latest->delivered = delivered;
+	latest->delivered = marks->latest_delivered;
 	latest->in_flight = rs->prior_in_flight;
 	latest->lost = tp->lost - rs->losses;
 }
 
-/*
- * For each ACK. Notes what was in flight and lost before it: segments sent since the ACK before it
- * had that around them.
- */
-static __always_inline void flight_note(struct flight_notes *notes, const struct tcp_sock *tp,
-					const struct rate_sample *rs)
+/* For each ACK that has a rate, after that: which segment it covers. */
+static __always_inline void flight_acked(struct flight_marks *marks, const struct rate_sample *rs)
 {
-	u32 delivered = tp->delivered - rs->acked_sacked;
-
-	if (unlikely(delivered - notes->latest_delivered >= tp->snd_cwnd / FLIGHTS_PER_WINDOW))
-		flight_note_now(notes, tp, rs, delivered);
-	if (has_rate(rs)) {
-		notes->acked_delivered = rs->prior_delivered;
-		notes->is_found = false;
-	}
+	marks->acked_delivered = rs->prior_delivered;
+	marks->is_found = false;
 }
 
 #endif

@@ -35,12 +35,15 @@
 /* parameters.h reads the algorithm's list, this one included. */
 #define IDLE_KEEP_PARAMETER(P) \
 	P(idle_keep, 1, 0, 1, "0: the kernel's cut after idle time stays (RFC 5681, 4.1)")
+#include "bursts.h"
 #include "parameters.h"
 #include "switching.h"
 
 #define KEEP_AT_MOST_US (300ULL * USEC_PER_SEC)
-/* Fewest segments over which a delivery rate is taken: fewer are blurred by delayed ACKs. */
-#define RUN_MIN_SEGMENTS 10
+/* Fewest segments over which a delivery rate is taken: fewer are blurred by delayed ACKs. What an
+ * initial window delivers behind its first ACK has to be enough: of a burst that is hardly larger
+ * there is never more. */
+#define RUN_MIN_SEGMENTS 8
 /* Most: a rate over more of them would be no news any more. */
 #define RUN_MAX_SEGMENTS 64
 /*
@@ -112,10 +115,17 @@ static __always_inline u64 idle_keep_pacing_rate(const struct idle_keep *keep)
 	return (u64)keep->rate + keep->rate / 4;
 }
 
+/* The kernel's lowest RTT is that of five minutes; where of late it took far longer, whether for
+ * another route or for a queue that has room enough, it is not to be reckoned with. */
+static __always_inline u32 idle_keep_rtt(const struct tcp_sock *tp)
+{
+	return max(tcp_min_rtt(tp), tp->srtt_us >> 4);
+}
+
 /* What is paced out in a round trip, segments. */
 static __always_inline u32 idle_keep_window(const struct idle_keep *keep, const struct tcp_sock *tp)
 {
-	u64 bytes = idle_keep_pacing_rate(keep) * tcp_min_rtt(tp) / USEC_PER_MSEC;
+	u64 bytes = idle_keep_pacing_rate(keep) * idle_keep_rtt(tp) / USEC_PER_MSEC;
 
 	return min(bytes / max(tp->mss_cache, 1), (u64)tp->snd_cwnd_clamp);
 }
@@ -141,14 +151,21 @@ static __always_inline void idle_keep_learn(struct idle_keep *keep, const struct
 static __always_inline void idle_keep_start(struct sock *sk, struct idle_keep *keep)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
+	bool is_small;
 	u32 window;
 
 	idle_keep_learn(keep, tp);
+	/* What fits into an initial window goes out at once, as on a new connection. */
+	is_small = tp->write_seq - tp->snd_nxt <= TCP_INIT_CWND * tp->mss_cache;
+	if (is_small)
+		sk->sk_pacing_rate = sk->sk_max_pacing_rate;
 	window = idle_keep_window(keep, tp);
 	if (window <= TCP_INIT_CWND)
 		return;
 	if (keep->cwnd && tp->tcp_mstamp - keep->latest_ack_us < KEEP_AT_MOST_US)
 		tp->snd_cwnd = max(tp->snd_cwnd, min(window, idle_keep_validated(keep)));
+	if (is_small)
+		return;
 	if (sk->sk_pacing_status == SK_PACING_NONE)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 	sk->sk_pacing_rate = min(idle_keep_pacing_rate(keep) * (USEC_PER_SEC / USEC_PER_MSEC),
@@ -160,8 +177,11 @@ static __always_inline void idle_keep_event(struct sock *sk, enum tcp_ca_event e
 {
 	struct idle_keep *keep = idle_keep(sk);
 
-	if (!parameter(sk, idle_keep))
+	if (!parameter(sk, idle_keep)) {
+		if (event == CA_EVENT_TX_START)
+			burst_begins(sk, 0);
 		return;
+	}
 	if (event == CA_EVENT_CWND_RESTART) {
 		/* Comes once per buffer written until something is sent: the first counts. */
 		if (!keep->cwnd)
@@ -169,6 +189,7 @@ static __always_inline void idle_keep_event(struct sock *sk, enum tcp_ca_event e
 	} else if (event == CA_EVENT_TX_START) {
 		idle_keep_start(sk, keep);
 		keep->cwnd = 0;
+		burst_begins(sk, keep->rate);
 	}
 }
 

@@ -105,6 +105,7 @@ struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	u32 snd_una;	      /* sequence number of what is to be ACKed next */
 	u32 snd_nxt;	      /* of what is sent next */
+	u32 write_seq;	      /* of what the application writes next */
 	u32 mss_cache;	      /* bytes */
 	u32 snd_cwnd;	      /* segments */
 	u32 snd_cwnd_cnt;     /* ACKed segments not yet turned into growth */
@@ -113,6 +114,7 @@ struct tcp_sock {
 	u32 prior_cwnd;	      /* segments, before the last reduction */
 	u32 max_packets_out;  /* the most segments in flight in the last window */
 	u32 srtt_us;	      /* smoothed RTT, microseconds << 3 */
+	u32 rttvar_us;	      /* what the timeout allows for its variation, microseconds */
 	u32 delivered;	      /* segments, SACKed ones included */
 	u64 bytes_sent;	      /* payload, retransmissions included */
 	u64 bytes_retrans;    /* payload of retransmissions */
@@ -136,6 +138,8 @@ struct tcp_sock {
 	void *large_state; /* likewise; see large_state.h */
 	u64 lsndtime_us;   /* when data was sent last; the kernel's lsndtime is in jiffies */
 	u64 random;	   /* state of random_u32() */
+	u32 rto_min_us;	   /* TCP_BPF_RTO_MIN; the kernel's icsk_rto_min is in jiffies */
+	u32 rto_max_ms;	   /* TCP_RTO_MAX_MS; likewise */
 #endif
 } KERNEL_STRUCT;
 

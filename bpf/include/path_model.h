@@ -12,6 +12,7 @@
 #ifndef KIRIKAE_PATH_MODEL_H
 #define KIRIKAE_PATH_MODEL_H
 
+#include "bursts.h"
 #include "switching.h"
 
 /* Bandwidths are segments per microsecond << BW_SCALE, from 60 segments in 1000 s on. */
@@ -47,6 +48,12 @@ static __always_inline bool has_rate(const struct rate_sample *rs)
 static __always_inline u32 delivery_rate(const struct rate_sample *rs)
 {
 	return (u64)rs->delivered * BW_ONE / (u64)rs->interval_us;
+}
+
+/* Whether that is more than `bw`, without the division. */
+static __always_inline bool is_faster(const struct rate_sample *rs, u32 bw)
+{
+	return (u64)rs->delivered * BW_ONE >= (bw + 1ULL) * (u64)rs->interval_us;
 }
 
 /* Packet-timed round trips. */
@@ -120,27 +127,34 @@ SELDOM void max_filter_renew(struct max_filter *f, u32 window, u32 round, u32 va
 	}
 }
 
+/* Whether the three that are no larger than `third` are all of this round. */
+static __always_inline bool max_filter_has_in(const struct max_filter *f, u32 round)
+{
+	return f->third.round == round &&
+	       (f->second.round == round || f->second.value > f->third.value) &&
+	       (f->first.round == round || f->first.value > f->third.value);
+}
+
 /*
- * Whether max_filter_renew() would leave the three as they are: a value below them, or one that
- * they all had in this round, and none of them due to be renewed.
+ * Below this value, in this round, max_filter_renew() would leave the three as they are: they are
+ * larger, or have it in this round, and none of them is due to be renewed.
  */
-static __always_inline bool max_filter_keeps(const struct max_filter *f, u32 window, u32 round,
-					     u32 value)
+static __always_inline u32 max_filter_kept_below(const struct max_filter *f, u32 window, u32 round)
 {
 	u32 age = round - f->first.round;
 
-	if (value >= f->third.value)
-		return value == f->third.value && !age;
 	if (age > window)
-		return false;
-	return age <= window / 4 || (f->second.round != f->first.round &&
-				     (age <= window / 2 || f->third.round != f->second.round));
+		return 0;
+	if (age > window / 4 && (f->second.round == f->first.round ||
+				 (age > window / 2 && f->third.round == f->second.round)))
+		return 0;
+	return f->third.value + max_filter_has_in(f, round);
 }
 
 static __always_inline void max_filter_update(struct max_filter *f, u32 window, u32 round,
 					      u32 value)
 {
-	if (!max_filter_keeps(f, window, round, value))
+	if (value >= max_filter_kept_below(f, window, round))
 		max_filter_renew(f, window, round, value);
 }
 

@@ -1,51 +1,109 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * R-TCP's choice: the algorithm with the smallest predicted latency.
+ * The choice: the algorithm that is expected to take least longer than the best one would.
  *
- * Source: rtcp, section 4.5, steps 1 to 6 (7, the switch, is decision.h).
+ * Source: rtcp, section 4.5, whose choice is the smallest predicted latency. Differences:
+ * 1. What is predicted is interpolated between the table's points, and is the mean over the
+ *    conditions that the connection may be under.
+ * 2. Under each condition it is taken in proportion to the best algorithm's: of a condition that
+ *    makes everything slow no more is lost by a wrong choice than of others.
+ * 3. An algorithm that was measured to take no longer than the best is expected to is kept,
+ *    whatever was expected of it.
+ * 4. Another algorithm has to promise MARGIN less, twice in a row, and not right after a switch;
+ *    one that promises far less is taken at once.
  */
 #ifndef KIRIKAE_CHOICE_H
 #define KIRIKAE_CHOICE_H
 
-#include "latency_table.h"
+#include "belief.h"
 
-/* Step 1: what was measured. */
-struct measured {
-	u32 rtt_us;
-	u32 isolated_ppb;
-	u32 burst_ppb;
-	u32 algorithm; /* column of the one in use */
+/* Gain at which a switch pays, and from which it does not wait. 1/256 */
+#define MARGIN (OCTAVE + OCTAVE / 32)
+#define FAR_BETTER (OCTAVE + OCTAVE / 2)
+/* Choices in a row that have to agree, and that a new algorithm is given. */
+#define AGREEING 2
+#define DWELL 4
+/* No algorithm counts as more than so much slower than the best. */
+#define SLOWEST ((s32)(6 * OCTAVE))
+/* Latency of a column that is none: all bits set, and beyond any other. */
+#define NO_COLUMN 0x1fff
+/* Weights are up to 2^16. */
+#define WEIGHT_LOG (16 * OCTAVE)
+#define SHARE_BITS 16
+
+struct prediction {
+	struct columns latency_us; /* expected of each algorithm */
+	struct columns regret;	   /* expected latency over the best algorithm's, 1/65536 */
 };
 
-/*
- * Returns the column chosen and leaves every candidate's L(i) (microseconds) in `predicted_us`.
- * Between equals the earlier column wins.
- */
-static __always_inline u32 choose(const struct latency_table *t, const struct measured *m,
-				  struct columns *predicted_us)
+static __always_inline u64 condition_weight(const struct latency_table *t,
+					    const struct belief *belief, u32 condition)
 {
-	u32 rtt = nearest(&t->rtt_us, t->rtts, m->rtt_us) % TABLE_RTTS;
-	u32 in_use = m->algorithm % TABLE_ALGORITHMS;
-	/* Step 2: the isolated table of the nearest RTT, at the nearest rate */
-	u32 loss = nearest(&t->loss_ppb, t->losses, m->isolated_ppb) % TABLE_POINTS;
-	/* Step 3: free bandwidth from the burst rate under the algorithm in use */
-	u32 bandwidth =
-		nearest(&t->burst_ppb[rtt][in_use], t->bandwidths, m->burst_ppb) % TABLE_POINTS;
-	u32 best = 0;
-	u32 best_us = ~0U;
+	return exp2_fixed(WEIGHT_LOG + belief->of[condition]) & if_below(condition, t->conditions);
+}
 
-	for (u32 i = 0; i < TABLE_ALGORITHMS && i < t->algorithms; i++) {
-		/* Steps 2, 4 and 5: L(i) = L_r(i) + L_b(i) */
-		u32 us = t->isolated_us[rtt][loss].of[i] + t->bandwidth_us[rtt][bandwidth].of[i];
+/* Returns 0, as belief_update(). */
+VERIFIED_APART int predict(const struct latency_table *t, const struct corners *corners,
+			   const struct belief *belief, struct prediction *p)
+{
+	u64 weights = 1;
 
-		predicted_us->of[i] = us;
-		/* Step 6 */
-		if (us < best_us) {
-			best = i;
-			best_us = us;
+	if (!t || !corners || !belief || !p)
+		return 0;
+	for (u32 i = 0; i < TABLE_CONDITIONS; i++)
+		weights += condition_weight(t, belief, i);
+	__builtin_memset(p, 0, sizeof(*p));
+	for (u32 i = 0; i < TABLE_CONDITIONS; i++) {
+		u64 share = (condition_weight(t, belief, i) << SHARE_BITS) / weights;
+		s32 log[TABLE_ALGORITHMS];
+		s32 best = NO_COLUMN;
+
+		for (u32 k = 0; k < TABLE_ALGORITHMS; k++) {
+			struct expectation expected;
+
+			expect(t, corners, i, k, &expected);
+			log[k] = expected.latency | (NO_COLUMN & ~if_below(k, t->algorithms));
+			best = least(best, log[k]);
+		}
+		for (u32 k = 0; k < TABLE_ALGORITHMS; k++) {
+			u32 slower = 16 * OCTAVE + least(log[k] - best, SLOWEST);
+
+			p->latency_us.of[k] += share * exp2_fixed(log[k]) >> SHARE_BITS;
+			p->regret.of[k] += share * exp2_fixed(slower) >> SHARE_BITS;
 		}
 	}
-	return best;
+	return 0;
+}
+
+/* The column to use where `in_use` is, with bursts that take `latency_us` (0: not known); for a
+ * connection in none of them, TABLE_ALGORITHMS. */
+static __always_inline u32 choose(const struct latency_table *t, const struct prediction *p,
+				  u32 latency_us, u32 in_use, struct patience *patience)
+{
+	u32 best = 0;
+	u32 least = ~0U;
+	u32 gain;
+
+	for (u32 k = 0; k < TABLE_ALGORITHMS && k < t->algorithms; k++) {
+		if (p->regret.of[k] < least) {
+			best = k;
+			least = p->regret.of[k];
+		}
+	}
+	if (in_use >= TABLE_ALGORITHMS)
+		return best;
+	patience->choices = min(patience->choices + 1, DWELL);
+	gain = p->regret.of[in_use % TABLE_ALGORITHMS] * OCTAVE / max(least, 1U);
+	if (gain < MARGIN ||
+	    (latency_us &&
+	     (u64)latency_us * OCTAVE < (u64)p->latency_us.of[best % TABLE_ALGORITHMS] * MARGIN)) {
+		patience->agreeing = 0;
+		return in_use;
+	}
+	patience->agreeing = min(patience->agreeing + 1, AGREEING);
+	if (gain >= FAR_BETTER || (patience->agreeing == AGREEING && patience->choices == DWELL))
+		return best;
+	return in_use;
 }
 
 #endif

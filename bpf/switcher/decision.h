@@ -9,27 +9,29 @@
 #ifndef KIRIKAE_DECISION_H
 #define KIRIKAE_DECISION_H
 
+#include "../include/bursts.h"
 #include "choice.h"
-#include "estimator.h"
 #include "names.h"
 
 /* Window with which the kernel's bbr empties the queue for 200 ms, segments. */
 #define BBR_PROBE_RTT_CWND 4
 
+#define RTT_BUCKET_US (10ULL * USEC_PER_SEC)
+
 /* A switch that is to be made, and why. */
 struct decision {
 	struct measured measured;
 	u32 to; /* column of the algorithm chosen */
-	struct columns predicted_us;
+	struct prediction prediction;
 };
 
-/* The column that describes an algorithm; the first one, cubic's, for those the table lacks. */
+/* The column that describes an algorithm; TABLE_ALGORITHMS where the table lacks it. */
 static __always_inline u32 column_of(const struct latency_table *table, const char *name)
 {
 	for (u32 i = 0; i < TABLE_ALGORITHMS && i < table->algorithms; i++)
 		if (same_name(table->name[i], name) || same_name(table->also[i], name))
 			return i;
-	return 0;
+	return TABLE_ALGORITHMS;
 }
 
 /*
@@ -37,14 +39,13 @@ static __always_inline u32 column_of(const struct latency_table *table, const ch
  * measured: one that dctcp carries lives from the marks of a data centre's switches, not from
  * losses.
  */
-static __always_inline bool connection_met(struct connection *c, const struct latency_table *table)
+static __always_inline bool connection_met(struct connection *c)
 {
 	char dctcp[TCP_CA_NAME_MAX] __attribute__((aligned(8))) = "dctcp";
 
 	if (same_name(c->original, dctcp))
 		return false;
 	__builtin_memcpy(c->current, c->original, sizeof(c->current));
-	c->algorithm = column_of(table, c->original);
 	return true;
 }
 
@@ -53,19 +54,55 @@ static __always_inline void measuring_begin(struct connection *c, const struct t
 {
 	__builtin_memset(&c->estimator, 0, sizeof(c->estimator));
 	__builtin_memset(&c->runs, 0, sizeof(c->runs));
+	__builtin_memset(&c->bursts, 0, sizeof(c->bursts));
 	c->runs.dsack_dups = tp->dsack_dups;
+	c->rtt.start_us = 0;
+	c->rtt.present = ~0U;
+	c->rtt.before = ~0U;
 }
 
-/* An ACK brought an RTT sample, the first of a round trip. Whether there is a choice to be made,
- * and it may be made now. */
-static __always_inline bool choice_is_due(struct connection *c, const struct tcp_sock *tp,
-					  u32 fixed_period_us)
+static __always_inline void rtt_update(struct lowest_rtt *rtt, u64 now_us, u32 sample_us)
 {
-	u32 period_us = estimator_period_us(fixed_period_us, tp->srtt_us >> 3);
+	if (now_us - rtt->start_us >= RTT_BUCKET_US) {
+		rtt->before = rtt->present;
+		rtt->present = ~0U;
+		rtt->start_us = now_us;
+	}
+	rtt->present = min(rtt->present, sample_us);
+}
 
+static __always_inline void measure(const struct connection *c, const struct tcp_sock *tp,
+				    struct measured *measured)
+{
+	measured->rtt_us = min(c->rtt.present, c->rtt.before);
+	measured->rate = c->bursts.rate;
+	measured->burst = burst_bytes(&c->bursts, tp);
+	measured->latency_us = burst_latency_us(&c->bursts);
+}
+
+/*
+ * An ACK brought an RTT sample, the first of a round trip; `sample_us` 0: of a kernel that does not
+ * tell it. Whether a measuring period is over, and what it brought.
+ */
+static __always_inline bool period_is_over(struct connection *c, const struct tcp_sock *tp,
+					   u32 sample_us, u32 fixed_period_us,
+					   struct period *period)
+{
+	u32 srtt_us = tp->srtt_us >> 3;
+	u32 period_us = estimator_period_us(fixed_period_us, srtt_us);
+
+	rtt_update(&c->rtt, tp->tcp_mstamp, sample_us ? sample_us : srtt_us);
 	loss_runs_dsack(&c->runs, tp->dsack_dups);
-	if (estimator_update(&c->estimator, &c->runs, tp->tcp_mstamp, period_us, tp->data_segs_out))
-		c->flags |= CONNECTION_CHOICE_DUE;
+	if (!estimator_update(&c->estimator, &c->runs, tp->tcp_mstamp, period_us, tp->data_segs_out,
+			      period))
+		return false;
+	c->flags |= CONNECTION_CHOICE_DUE;
+	return true;
+}
+
+/* Whether there is a choice to be made, and it may be made now. */
+static __always_inline bool choice_is_due(struct connection *c, const struct tcp_sock *tp)
+{
 	/* Never in Recovery or Loss, where a pending undo would be lost, nor on the way there. */
 	if (!(c->flags & CONNECTION_CHOICE_DUE) || ca_state(tcp_to_sock(tp)) != TCP_CA_Open)
 		return false;
@@ -76,50 +113,73 @@ static __always_inline bool choice_is_due(struct connection *c, const struct tcp
 	return true;
 }
 
+/* What the period tells of the conditions. */
+static __always_inline void learn(struct connection *c, const struct tcp_sock *tp,
+				  const struct latency_table *table, const struct period *period)
+{
+	u32 column = column_of(table, c->current);
+	struct measured measured;
+	struct corners corners;
+
+	if (column >= TABLE_ALGORITHMS || !period->sent)
+		return;
+	measure(c, tp, &measured);
+	corners_around(table, &measured, &corners);
+	belief_update(&c->belief, table, &corners, column, period);
+}
+
+/* Whether its program has set an algorithm itself since: it is left alone from now on. */
+static __always_inline bool is_left_alone(struct connection *c, const struct tcp_sock *tp,
+					  const char *in_use)
+{
+	/* A switch of ours sets the kernel's flag, too. */
+	if (!same_name(in_use, c->current) || (!c->switches && set_by_program(tcp_to_sock(tp))))
+		c->flags |= CONNECTION_LEFT_ALONE;
+	return c->flags & CONNECTION_LEFT_ALONE;
+}
+
+/* The choice. Whether it is another algorithm than the one in use, to be set now. */
+static __always_inline bool decide(struct connection *c, const struct tcp_sock *tp,
+				   const struct latency_table *table, struct decision *decision)
+{
+	struct corners corners;
+	u32 in_use = TABLE_ALGORITHMS;
+
+	measure(c, tp, &decision->measured);
+	corners_around(table, &decision->measured, &corners);
+	predict(table, &corners, &c->belief, &decision->prediction);
+	if (c->switches)
+		in_use = column_of(table, c->current);
+	decision->to = choose(table, &decision->prediction, decision->measured.latency_us, in_use,
+			      &c->patience);
+	return !same_name(table->name[decision->to % TABLE_ALGORITHMS], c->current);
+}
+
 /*
- * The choice. Whether it is another algorithm than `in_use`, to be set now; where the program has
- * set one itself since, the connection is left alone from now on.
+ * A switch to `to` is about to be made.
  *
  * Step 7: sequence state, cwnd and ssthresh are kept; the new algorithm's init mends the rest. A
  * connection that was in bbr when met never had a ssthresh: its window takes the place where it
  * has lost something, and where it has not, slow start goes on.
  */
-static __always_inline bool decide(struct connection *c, const struct tcp_sock *tp,
-				   const struct latency_table *table, const char *in_use,
-				   struct decision *decision)
+static __always_inline void switching(struct connection *c, const struct tcp_sock *tp,
+				      const char *to)
 {
-	const char *to;
-
-	/* A switch of ours sets the kernel's flag, too. */
-	if (!same_name(in_use, c->current) || (!c->switches && set_by_program(tcp_to_sock(tp)))) {
-		c->flags |= CONNECTION_LEFT_ALONE;
-		return false;
-	}
-	decision->measured.rtt_us = tp->srtt_us >> 3;
-	decision->measured.isolated_ppb = c->estimator.isolated_ppb;
-	decision->measured.burst_ppb = c->estimator.burst_ppb;
-	decision->measured.algorithm = c->algorithm;
-	decision->to = choose(table, &decision->measured, &decision->predicted_us);
-	to = table->name[decision->to % TABLE_ALGORITHMS];
-	if (same_name(to, c->current))
-		return false;
 	if (is_bbr(to))
 		c->ssthresh_before_bbr = tp->snd_ssthresh;
 	else if (is_bbr(c->current) && !c->ssthresh_before_bbr && c->runs.segments)
 		c->ssthresh_before_bbr = tp->snd_cwnd;
-	return true;
 }
 
-/* The algorithm chosen is in use. */
-static __always_inline void switched(struct connection *c, const struct latency_table *table,
-				     const struct decision *decision)
+/* The algorithm `to` is in use. */
+static __always_inline void switched(struct connection *c, const char *to)
 {
-	const char *to = table->name[decision->to % TABLE_ALGORITHMS];
-
 	if (!is_bbr(to))
 		c->ssthresh_before_bbr = 0;
-	c->algorithm = decision->to;
 	__builtin_memcpy(c->current, to, sizeof(c->current));
+	c->patience.agreeing = 0;
+	c->patience.choices = 0;
+	bursts_switched(&c->bursts);
 	c->switches++;
 }
 

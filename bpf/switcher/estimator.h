@@ -43,11 +43,12 @@ static __always_inline u32 rate_ppb(u64 losses, u64 sent)
 
 /*
  * Ends the period when it is over; `segs_out` is the socket's count of segments sent. Returns
- * whether there is something to choose by: new rates, or, when the first period begins with the
- * first ACK, the round-trip time.
+ * whether there is something to choose by: new rates, with what the period brought in `period`, or,
+ * when the first one begins with the first ACK, the round-trip time.
  */
 static __always_inline bool estimator_update(struct estimator *e, struct loss_runs *runs,
-					     u64 now_us, u32 period_us, u32 segs_out)
+					     u64 now_us, u32 period_us, u32 segs_out,
+					     struct period *period)
 {
 	u32 sent = segs_out - e->period_start_segs;
 
@@ -55,11 +56,17 @@ static __always_inline bool estimator_update(struct estimator *e, struct loss_ru
 		return false;
 	/* Nothing sent is no news. The first ACK after an idle gap ends the period over it. */
 	if (e->period_start_us && sent) {
+		period->sent = sent;
+		period->isolated = runs->isolated;
+		period->bursts = runs->bursts;
 		e->averaged_sent = moving_average(e->averaged_sent, sent);
 		e->averaged_isolated = moving_average(e->averaged_isolated, runs->isolated);
 		e->averaged_bursts = moving_average(e->averaged_bursts, runs->bursts);
 		e->isolated_ppb = rate_ppb(e->averaged_isolated, e->averaged_sent);
 		e->burst_ppb = rate_ppb(e->averaged_bursts, e->averaged_sent);
+		e->all_sent += sent;
+		e->all_isolated += runs->isolated;
+		e->all_bursts += runs->bursts;
 		runs->isolated = 0;
 		runs->bursts = 0;
 	}

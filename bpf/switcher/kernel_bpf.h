@@ -23,11 +23,13 @@ struct bpf_sock_ops {
 enum {
 	BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB = 4,
 	BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB = 5,
+	BPF_SOCK_OPS_RTO_CB = 8,
 	BPF_SOCK_OPS_RETRANS_CB = 9,
 	BPF_SOCK_OPS_RTT_CB = 12,
 };
 
 enum {
+	BPF_SOCK_OPS_RTO_CB_FLAG = 1 << 0,
 	BPF_SOCK_OPS_RETRANS_CB_FLAG = 1 << 1,
 	BPF_SOCK_OPS_RTT_CB_FLAG = 1 << 3,
 };
@@ -38,6 +40,8 @@ enum { BPF_SK_STORAGE_GET_F_CREATE = 1 };
 #define AF_INET 2
 #define SOL_TCP 6
 #define TCP_CONGESTION 13
+#define TCP_RTO_MAX_MS 44    /* in bpf_setsockopt() since Linux 6.15 */
+#define TCP_BPF_RTO_MIN 1004 /* microseconds; in bpf_getsockopt() since Linux 6.15 */
 
 struct sock_common;
 

@@ -1,23 +1,55 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The latency tables: what latency each algorithm had, measured beforehand, at a given round trip
- * and loss rate (isolated losses) or free bandwidth (burst losses).
+ * The latency table: what each algorithm was measured to do beforehand, by round-trip time, rate
+ * of the bottleneck and size of a burst, under each of a list of conditions.
  *
- * Source: rtcp (Oguchi 2016), section 4.3, Figs 4-9 to 4-17. The Rust crate `table` fills in the
- * same struct; crates/algorithms checks that both agree on its layout.
+ * The first three are measured on every connection, and what lies between two points of theirs is
+ * interpolated. A condition (loss, burst loss, queue) cannot be seen from the sender; belief.h
+ * infers it from what was lost. The Rust crate `table` fills in the same struct; crates/algorithms
+ * checks that both agree on its layout.
  */
 #ifndef KIRIKAE_LATENCY_TABLE_H
 #define KIRIKAE_LATENCY_TABLE_H
 
-#include "../include/kernel.h"
+#include "../include/connection.h"
+#include "fixed_log.h"
 
 #define TABLE_RTTS 8
-#define TABLE_POINTS 16
-#define TABLE_ALGORITHMS 16
+#define TABLE_RATES 8
+#define TABLE_BURSTS 8
+#define TABLE_ALGORITHMS 8
+#define TABLE_CELLS (TABLE_RTTS * TABLE_RATES * TABLE_BURSTS)
+#define TABLE_PLACES (TABLE_CELLS * TABLE_CONDITIONS * TABLE_ALGORITHMS)
 
-/* Where values were measured, ascending. */
-struct points {
-	u32 at[TABLE_POINTS];
+/* Probabilities are multiples of 2^-30. */
+#define PROBABILITY_BITS 30
+
+/* What an algorithm was measured to do: logarithms (fixed_log.h). */
+struct expectation {
+	u16 latency;  /* of a burst, microseconds */
+	u16 isolated; /* segments lost in runs of at most 2, per segment sent */
+	u16 bursts;   /* runs of at least 3 lost segments, per segment sent */
+};
+
+/* Points in ascending order, logarithms; the last one is repeated up to the end. */
+struct axis {
+	u16 at[8];
+};
+
+struct latency_table {
+	u32 algorithms; /* columns in use, 1 to TABLE_ALGORITHMS */
+	u32 conditions; /* in use, 1 to TABLE_CONDITIONS */
+	/* In-kernel name of each column; a connection that is found using it is described by it. */
+	char name[TABLE_ALGORITHMS][TCP_CA_NAME_MAX];
+	/* The kernel's own algorithm that the column also describes. */
+	char also[TABLE_ALGORITHMS][TCP_CA_NAME_MAX];
+	struct axis rtt;   /* microseconds */
+	struct axis rate;  /* bytes per millisecond */
+	struct axis burst; /* bytes */
+	/* How much less likely a condition is before anything is known, logarithms */
+	u16 doubt[TABLE_CONDITIONS];
+	/* [rtt][rate][burst][condition][algorithm] */
+	struct expectation of[TABLE_PLACES];
 };
 
 /* One value for each algorithm. */
@@ -25,47 +57,76 @@ struct columns {
 	u32 of[TABLE_ALGORITHMS];
 };
 
-struct latency_table {
-	u32 algorithms; /* columns in use, 1 to TABLE_ALGORITHMS */
-	u32 rtts;	/* round-trip times in use, 1 to TABLE_RTTS */
-	u32 losses;	/* isolated loss rates in use, 1 to TABLE_POINTS */
-	u32 bandwidths; /* bandwidths in use, 1 to TABLE_POINTS */
-	/* In-kernel name of each column; a connection that is found using it is described by it. */
-	char name[TABLE_ALGORITHMS][TCP_CA_NAME_MAX];
-	/* The kernel's own algorithm that the column also describes; empty: none. */
-	char also[TABLE_ALGORITHMS][TCP_CA_NAME_MAX];
-	struct points rtt_us;	/* the first TABLE_RTTS places */
-	struct points loss_ppb; /* losses per 10^9 segments */
-	/* Latency by isolated loss rate. */
-	struct columns isolated_us[TABLE_RTTS][TABLE_POINTS];
-	/* Burst losses per 10^9 segments that an algorithm sees, from the largest bandwidth to the
-	 * smallest, so that the rates ascend. */
-	struct points burst_ppb[TABLE_RTTS][TABLE_ALGORITHMS];
-	/* Latency by bandwidth, in the same order. */
-	struct columns bandwidth_us[TABLE_RTTS][TABLE_POINTS];
+/* What is measured of a connection. */
+struct measured {
+	u32 rtt_us;	/* without waiting */
+	u32 rate;	/* of the bottleneck, bytes per millisecond; 0: not known */
+	u32 burst;	/* bytes; 0: not known */
+	u32 latency_us; /* of bursts, with the algorithm in use; 0: not known */
 };
 
-/*
- * The place of the point nearest to a value, among the first `count`; the lower of two equally
- * near ones. "Values between or beyond the table's points use the nearest point" (section 4.5).
- */
-VERIFIED_APART u32 nearest(const struct points *points, u32 count, u32 value)
+/* The cells around what was measured, and the share of each in 1 / 2^(3 * STEP_BITS). */
+struct corners {
+	u32 cell[8];
+	u32 share[8];
+};
+
+/* Steps between two points of an axis. */
+#define STEP_BITS 6
+#define STEPS (1U << STEP_BITS)
+
+/* Where a value lies on an axis, in steps; beyond its ends, there. */
+static __always_inline u32 axis_position(const struct axis *axis, u32 value)
 {
-	u32 best = 0;
-	u32 best_distance = ~0U;
+	u32 position = 0;
 
-	if (!points)
-		return 0;
-	for (u32 i = 0; i < TABLE_POINTS && i < count; i++) {
-		u32 point = points->at[i];
-		u32 distance = point > value ? point - value : value - point;
+	for (u32 i = 0; i < 7; i++) {
+		u32 width = axis->at[i + 1] - axis->at[i];
+		u32 above = least(most(value - axis->at[i], 0), width);
 
-		if (distance < best_distance) {
-			best = i;
-			best_distance = distance;
-		}
+		position += above * STEPS / (u32)most(width, 1);
 	}
-	return best;
+	return position;
+}
+
+static __always_inline void corners_around(const struct latency_table *t, const struct measured *m,
+					   struct corners *corners)
+{
+	/* Before they are known: 10 Mbit/s, 64 KB. */
+	u32 rate = axis_position(&t->rate, log2_fixed(m->rate ? m->rate : 1250));
+	u32 burst = axis_position(&t->burst, log2_fixed(m->burst ? m->burst : 65536));
+	u32 rtt = axis_position(&t->rtt, log2_fixed(m->rtt_us));
+
+	for (u32 i = 0; i < 8; i++) {
+		u32 far_rtt = i >> 2, far_rate = i >> 1 & 1, far_burst = i & 1;
+		u32 cell = rtt / STEPS + far_rtt;
+
+		cell = cell * TABLE_RATES + rate / STEPS + far_rate;
+		corners->cell[i] = cell * TABLE_BURSTS + burst / STEPS + far_burst;
+		corners->share[i] = (far_rtt ? rtt % STEPS : STEPS - rtt % STEPS) *
+				    (far_rate ? rate % STEPS : STEPS - rate % STEPS) *
+				    (far_burst ? burst % STEPS : STEPS - burst % STEPS);
+	}
+}
+
+/* What an algorithm does under a condition, between the corners. */
+static __always_inline void expect(const struct latency_table *t, const struct corners *corners,
+				   u32 condition, u32 algorithm, struct expectation *expectation)
+{
+	u32 latency = 0, isolated = 0, bursts = 0;
+
+	for (u32 i = 0; i < 8; i++) {
+		u32 place = corners->cell[i] * TABLE_CONDITIONS + condition;
+		const struct expectation *of =
+			&t->of[(place * TABLE_ALGORITHMS + algorithm) % TABLE_PLACES];
+
+		latency += corners->share[i] * of->latency;
+		isolated += corners->share[i] * of->isolated;
+		bursts += corners->share[i] * of->bursts;
+	}
+	expectation->latency = latency >> (3 * STEP_BITS);
+	expectation->isolated = isolated >> (3 * STEP_BITS);
+	expectation->bursts = bursts >> (3 * STEP_BITS);
 }
 
 #endif

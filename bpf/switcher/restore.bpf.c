@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Puts connections back on the algorithm they had when the switcher met them.
+ * Puts connections back on the algorithm and the timeouts they had when the switcher met them.
  *
  * Iterators: reading one runs it over all TCP sockets of the reader's network namespace, or over
  * all connections that the switcher remembers, wherever they are. What they print is for the
@@ -9,6 +9,7 @@
 #include "../include/connection.h"
 #include "kernel_bpf.h"
 #include "names.h"
+#include "timeout_options.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";
 
@@ -52,6 +53,7 @@ int restore(struct bpf_iter__tcp *ctx)
 			return 0;
 		BPF_SEQ_PRINTF(ctx->meta->seq, "%s to %s\n", c->current, c->original);
 	}
+	timeouts_restore(tp, &c->timeouts);
 	bpf_sk_storage_delete(&connections, tp);
 	return 0;
 }

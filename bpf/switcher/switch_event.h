@@ -19,8 +19,8 @@ struct switch_event {
 	u32 remote_port;
 	char from[TCP_CA_NAME_MAX];
 	char to[TCP_CA_NAME_MAX];
-	u32 rtt_us;
-	u32 isolated_ppb;
+	struct measured measured;
+	u32 isolated_ppb; /* smoothed: of 10^9 segments sent */
 	u32 burst_ppb;
 	u32 algorithms; /* columns in use, in the table's order */
 	struct columns predicted_us;

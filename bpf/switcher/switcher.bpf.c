@@ -10,11 +10,14 @@
 #include "decision.h"
 #include "kernel_bpf.h"
 #include "switch_event.h"
+#include "timeout_options.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";
 
 /* Measuring and switching period (microseconds); 0: one smoothed round trip, at least 50 ms. */
 const volatile u32 fixed_period_us = 0;
+/* Whether the retransmission timer stays as the kernel has it. */
+const volatile u32 kernel_timeouts = 0;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -59,13 +62,17 @@ static __always_inline void meet(struct bpf_sock_ops *ctx, struct bpf_sock *sk, 
 		if (!c)
 			return;
 		if (bpf_getsockopt(ctx, SOL_TCP, TCP_CONGESTION, c->original, TCP_CA_NAME_MAX) ||
-		    !connection_met(c, table)) {
+		    !connection_met(c)) {
 			bpf_sk_storage_delete(&connections, sk);
 			return;
 		}
 	}
 	measuring_begin(c, tp);
-	bpf_sock_ops_cb_flags_set(ctx, ctx->bpf_sock_ops_cb_flags | BPF_SOCK_OPS_RETRANS_CB_FLAG |
+	belief_begin(&c->belief, table);
+	if (!kernel_timeouts)
+		timeouts_begin(ctx, &c->timeouts, tp);
+	bpf_sock_ops_cb_flags_set(ctx, ctx->bpf_sock_ops_cb_flags | BPF_SOCK_OPS_RTO_CB_FLAG |
+					       BPF_SOCK_OPS_RETRANS_CB_FLAG |
 					       BPF_SOCK_OPS_RTT_CB_FLAG);
 }
 
@@ -105,33 +112,48 @@ static __always_inline void report(struct bpf_sock_ops *ctx, const struct connec
 	__builtin_memcpy(event->from, c->current, sizeof(event->from));
 	__builtin_memcpy(event->to, table->name[decision->to % TABLE_ALGORITHMS],
 			 sizeof(event->to));
-	event->rtt_us = decision->measured.rtt_us;
-	event->isolated_ppb = decision->measured.isolated_ppb;
-	event->burst_ppb = decision->measured.burst_ppb;
+	event->measured = decision->measured;
+	event->isolated_ppb = c->estimator.isolated_ppb;
+	event->burst_ppb = c->estimator.burst_ppb;
 	event->algorithms = table->algorithms;
-	event->predicted_us = decision->predicted_us;
+	event->predicted_us = decision->prediction.latency_us;
 	bpf_ringbuf_submit(event, 0);
 }
 
-/* New rates: choose, and switch where the choice is another algorithm. */
+/* Choose, and switch where the choice is another algorithm. */
 static __always_inline void choose_and_switch(struct bpf_sock_ops *ctx, struct tcp_sock *tp,
-					      struct connection *c)
+					      struct connection *c,
+					      const struct latency_table *table)
 {
-	const struct latency_table *table = latency_table();
 	char in_use[TCP_CA_NAME_MAX] = {};
 	struct decision decision = {};
+	const char *to;
+
+	if (bpf_getsockopt(ctx, SOL_TCP, TCP_CONGESTION, in_use, sizeof(in_use)))
+		return;
+	if (is_left_alone(c, tp, in_use) || !decide(c, tp, table, &decision))
+		return;
+	to = table->name[decision.to % TABLE_ALGORITHMS];
+	switching(c, tp, to);
+	if (bpf_setsockopt(ctx, SOL_TCP, TCP_CONGESTION, (void *)to, TCP_CA_NAME_MAX))
+		return;
+	report(ctx, c, table, &decision);
+	switched(c, to);
+}
+
+/* An RTT sample. */
+static __always_inline void round_trip(struct bpf_sock_ops *ctx, struct tcp_sock *tp,
+				       struct connection *c)
+{
+	const struct latency_table *table = latency_table();
+	struct period period = {};
 
 	if (!table)
 		return;
-	if (bpf_getsockopt(ctx, SOL_TCP, TCP_CONGESTION, in_use, sizeof(in_use)))
-		return;
-	if (!decide(c, tp, table, in_use, &decision))
-		return;
-	if (bpf_setsockopt(ctx, SOL_TCP, TCP_CONGESTION,
-			   (void *)table->name[decision.to % TABLE_ALGORITHMS], TCP_CA_NAME_MAX))
-		return;
-	report(ctx, c, table, &decision);
-	switched(c, table, &decision);
+	if (period_is_over(c, tp, ctx->args[0], fixed_period_us, &period))
+		learn(c, tp, table, &period);
+	if (choice_is_due(c, tp))
+		choose_and_switch(ctx, tp, c, table);
 }
 
 /* Segments were sent again, or, where args[2] is an error, could not be. */
@@ -163,11 +185,18 @@ int switcher(struct bpf_sock_ops *ctx)
 		return 1;
 	}
 	c = bpf_sk_storage_get(&connections, sk, 0, 0);
-	if (!c || c->flags & CONNECTION_LEFT_ALONE)
+	if (!c)
+		return 1;
+	/* Also where the program has chosen an algorithm itself since: what is bounded must end. */
+	if (!kernel_timeouts && ctx->op == BPF_SOCK_OPS_RTO_CB)
+		timed_out(ctx, &c->timeouts, tp, ctx->args[0]);
+	else if (!kernel_timeouts && ctx->op == BPF_SOCK_OPS_RTT_CB)
+		timeouts_renew(ctx, &c->timeouts, tp);
+	if (c->flags & CONNECTION_LEFT_ALONE)
 		return 1;
 	if (ctx->op == BPF_SOCK_OPS_RETRANS_CB)
 		retransmitted(ctx, tp, c);
-	else if (ctx->op == BPF_SOCK_OPS_RTT_CB && choice_is_due(c, tp, fixed_period_us))
-		choose_and_switch(ctx, tp, c);
+	else if (ctx->op == BPF_SOCK_OPS_RTT_CB)
+		round_trip(ctx, tp, c);
 	return 1;
 }

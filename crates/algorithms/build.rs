@@ -45,8 +45,8 @@ fn main() {
         declarations += &declaration(name);
         let source = bpf.join(format!("algorithms/{name}.bpf.c"));
         let source = fs::read_to_string(source).expect("a text");
-        // Said by a map to the kernel, and by nothing natively.
-        let large_state = source.contains("\nLARGE_STATE(");
+        // Said by a map to the kernel, and by nothing natively; every such file gives it back.
+        let large_state = source.contains("large_state_drop(");
         writeln!(list, "registration!(\"kk_{name}\", kk_{name}, kk_{name}_about, {large_state}),")
             .unwrap();
     }
@@ -57,13 +57,12 @@ fn main() {
     bindgen::Builder::default()
         .header_contents("all.h", &declarations)
         .clang_args([format!("-I{}", root.display()), format!("-I{}", include.display())])
-        .allowlist_item(
-            "kk_.*|tcp_ca_.*|TCP_.*|TABLE_.*|SK_PACING_.*|sk_pacing|tcp_sock|latency_table",
-        )
+        .allowlist_item("kk_.*|tcp_ca_.*|TCP_.*|TABLE_.*|RTCP_.*|SK_PACING_.*|sk_pacing|tcp_sock")
         .allowlist_item(
             "CA_EVENT_.*|ack_sample|rate_sample|connection|connection_flags|about|parameter",
         )
-        .allowlist_item("LARGE_STATE_.*|PARAMETERS_MAX|decision")
+        .allowlist_item("LARGE_STATE_.*|PARAMETERS_MAX|decision|period|.*latency_table|rtcp_table")
+        .allowlist_item("timeouts|BOUNDED_RTO_MS")
         .derive_default(true)
         .generate_comments(false)
         .layout_tests(false)

@@ -1,9 +1,10 @@
 //! The agent: everything in the kernel, in the order in which it goes in and comes out.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use kirikae_algorithms::Algorithm;
+use kirikae_algorithms::{Algorithm, Timeouts};
 use kirikae_table::KernelTable;
 use libbpf_rs::{Link, MapHandle};
 
@@ -22,10 +23,12 @@ pub struct Config {
     pub cgroup: PathBuf,
     /// Measuring and switching period.
     pub period: Period,
+    /// What becomes of the retransmission timer.
+    pub timeouts: Timeouts,
     /// The algorithms to register, with their parameters: at least those that the table names.
     pub algorithms: Vec<Algorithm>,
     /// What to choose by.
-    pub table: Box<KernelTable>,
+    pub table: Arc<KernelTable>,
     /// Whether the kernel goes on without the agent.
     pub pinning: Pinning,
 }
@@ -95,7 +98,7 @@ fn install(config: &Config, state: Option<&State>) -> Result<(Switcher, Attached
     if let Some(state) = state {
         state.mount_pins()?;
     }
-    let switcher = Switcher::load(&config.table, config.period)?;
+    let switcher = Switcher::load(&config.table, config.period, config.timeouts)?;
     let attached = Attached::attach(&switcher, config, state)?;
     Ok((switcher, attached))
 }

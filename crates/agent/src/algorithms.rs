@@ -3,6 +3,7 @@
 use std::os::fd::BorrowedFd;
 
 use kirikae_algorithms::Algorithm;
+use kirikae_table::KernelTable;
 use libbpf_rs::{ErrorKind, Link, MapCore, Object, ObjectBuilder};
 
 use crate::error::{Doing, Error};
@@ -22,10 +23,18 @@ pub(crate) const CONNECTIONS: &str = "connections";
 /// Read-only data with the values that an operator may set (`bpf/include/parameters.h`).
 const PARAMETERS: &str = ".rodata.parameters";
 
-/// The algorithms that the shipped table lets the switcher choose among.
-pub fn candidates() -> impl Iterator<Item = Algorithm> {
-    kirikae_table::candidates()
-        .map(|name| Algorithm::named(name).expect("every candidate is in bpf/algorithms/"))
+/// The algorithms that a table lets the switcher choose among.
+///
+/// # Errors
+/// A name that is none of ours.
+pub fn candidates(table: &KernelTable) -> Result<Vec<Algorithm>, Error> {
+    let named = |name: String| {
+        Algorithm::named(&name).ok_or_else(|| Error::Failed {
+            doing: "reading the latency table".into(),
+            cause: format!("{name} is no algorithm of ours; `kirikae algorithms` lists them"),
+        })
+    };
+    table.names().into_iter().map(named).collect()
 }
 
 /// The algorithms registered in the kernel, as long as this value lives. Connections that use one

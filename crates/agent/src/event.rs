@@ -24,6 +24,9 @@ struct SwitchEvent {
     from: [u8; NAME_BYTES],
     to: [u8; NAME_BYTES],
     rtt_us: u32,
+    rate: u32,
+    burst: u32,
+    latency_us: u32,
     isolated_ppb: u32,
     burst_ppb: u32,
     algorithms: u32,
@@ -45,8 +48,12 @@ pub struct Switch {
     pub to: String,
     /// Why.
     pub reason: Reason,
-    /// Smoothed round-trip time, in seconds.
+    /// Round-trip time, in seconds: the lowest of late.
     pub rtt_s: f64,
+    /// Rate of the bottleneck, bit/s; none before it is known.
+    pub rate_bit_s: Option<u64>,
+    /// Bytes of a burst; none before the first is over.
+    pub burst_bytes: Option<u32>,
     /// Smoothed rate of isolated losses (0 to 1).
     pub isolated_loss: f64,
     /// Smoothed rate of burst losses (0 to 1).
@@ -61,6 +68,8 @@ pub struct Switch {
 pub enum Reason {
     /// The table predicts a smaller latency for the algorithm taken up.
     PredictedLatency,
+    /// Too much was sent again, by bpftune's rule, which only the simulator has.
+    RetransmitRate,
 }
 
 impl Reason {
@@ -73,11 +82,12 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Reason::PredictedLatency => f.write_str("predicted-latency"),
+            Reason::RetransmitRate => f.write_str("retransmit-rate"),
         }
     }
 }
 
-/// `connection from -> to: reason (rtt, both loss rates; predicted latencies)`
+/// `connection from -> to: reason: rtt, rate, burst, both loss rates; predicted latencies`
 impl fmt::Display for Switch {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let predicted = self
@@ -88,7 +98,7 @@ impl fmt::Display for Switch {
             .join(", ");
         write!(
             f,
-            "{} > {}  {} -> {}  {}: rtt {:.1} ms, isolated loss {}, burst loss {}; \
+            "{} > {}  {} -> {}  {}: rtt {:.1} ms{}{}, isolated loss {}, burst loss {}; \
              predicted {predicted}",
             self.local,
             self.remote,
@@ -96,6 +106,9 @@ impl fmt::Display for Switch {
             self.to,
             self.reason,
             self.rtt_s * 1e3,
+            self.rate_bit_s
+                .map_or(String::new(), |rate| format!(", {:.1} Mbit/s", rate as f64 / 1e6)),
+            self.burst_bytes.map_or(String::new(), |bytes| format!(", bursts of {bytes} bytes")),
             percent(self.isolated_loss),
             percent(self.burst_loss),
         )
@@ -124,10 +137,17 @@ pub(crate) fn decode(bytes: &[u8], names: &[String]) -> Option<Switch> {
         to: name(&event.to),
         reason: Reason::from_number(event.reason)?,
         rtt_s: f64::from(event.rtt_us) / US,
+        rate_bit_s: rate_bit_s(event.rate),
+        burst_bytes: (event.burst > 0).then_some(event.burst),
         isolated_loss: f64::from(event.isolated_ppb) / PPB,
         burst_loss: f64::from(event.burst_ppb) / PPB,
         predicted_s,
     })
+}
+
+/// From bytes per millisecond, the switcher's unit; 0 is none.
+pub fn rate_bit_s(bytes_per_ms: u32) -> Option<u64> {
+    (bytes_per_ms > 0).then(|| u64::from(bytes_per_ms) * 8000)
 }
 
 fn socket_address(family: u32, words: &[[u8; 4]; 4], port: u32) -> Option<SocketAddr> {

@@ -14,7 +14,7 @@ mod switcher;
 pub use agent::{Agent, Config, Pinning, undo};
 pub use algorithms::{Algorithms, candidates};
 pub use error::Error;
-pub use event::{Reason, Switch};
+pub use event::{Reason, Switch, rate_bit_s};
 pub use host::{algorithm_requirements, cgroup_root, kernel_release, requirements};
 pub use kernel_algorithms::KernelAlgorithms;
 pub use restore::Restored;

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 
+use kirikae_algorithms::Timeouts;
 use kirikae_table::KernelTable;
 use libbpf_rs::{
     Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, RingBuffer, RingBufferBuilder,
@@ -46,14 +47,20 @@ pub(crate) struct Switcher {
 }
 
 impl Switcher {
-    pub fn load(table: &KernelTable, period: Period) -> Result<Switcher, Error> {
+    pub fn load(
+        table: &KernelTable,
+        period: Period,
+        timeouts: Timeouts,
+    ) -> Result<Switcher, Error> {
         let doing = || "loading the switcher".to_owned();
         let mut object = ObjectBuilder::default().open_memory(OBJECT).doing(doing)?;
         for mut map in object.maps_mut() {
-            // Its only constant is `fixed_period_us`.
+            // Its constants are `fixed_period_us` and `kernel_timeouts`.
             if map.name().to_string_lossy().ends_with(".rodata") {
                 let constants = map.initial_value_mut().expect(".rodata has a value");
+                let kernel_timeouts = u32::from(timeouts == Timeouts::Kernel);
                 constants[..4].copy_from_slice(&period.fixed_us().to_ne_bytes());
+                constants[4..8].copy_from_slice(&kernel_timeouts.to_ne_bytes());
             }
         }
         let object = object.load().doing(doing)?;

@@ -2,14 +2,19 @@
 //! switcher that run in the kernel, for tests and for the simulator.
 
 mod algorithm;
+mod bpftune;
 mod c;
 pub mod drive;
 pub mod portrait;
+mod rule;
 mod socket;
 mod switcher;
 
 pub use algorithm::{Algorithm, Parameter, ParameterError};
+pub use bpftune::Bpftune;
+pub use rule::Rule;
 pub use socket::{CaEvent, CaState, LargeState, RateSample, Socket};
 pub use switcher::{
-    Choice, Estimator, LossRuns, Measured, NoCandidate, Switch, Switcher, choose, period_us,
+    Belief, Estimator, LatencyTable, LossRuns, Losses, Measured, NoCandidate, Period, Predicted,
+    RtcpMeasured, Switch, Switcher, Timeouts, exp2_fixed, log2_fixed, period_us, rtcp_choose,
 };

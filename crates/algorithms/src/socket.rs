@@ -1,7 +1,7 @@
 //! A TCP socket as an algorithm sees it, and the callbacks in which the kernel calls it.
 
-use crate::Algorithm;
 use crate::c;
+use crate::{Algorithm, Losses};
 
 /// What one ACK told of the rate of delivery.
 pub type RateSample = c::rate_sample;
@@ -91,6 +91,15 @@ impl Socket {
         self.algorithm = algorithm;
         self.fields.inet_conn.icsk_ca_priv = Default::default();
         self.establish();
+    }
+
+    /// What was lost so far, where a switcher measures the connection.
+    pub fn losses(&self) -> Option<Losses> {
+        self.connection.as_ref().map(|connection| Losses {
+            segments: connection.estimator.all_sent,
+            isolated: connection.estimator.all_isolated,
+            bursts: connection.estimator.all_bursts,
+        })
     }
 
     /// `init`: the algorithm takes the connection up.

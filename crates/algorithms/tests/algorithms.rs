@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::{CAPACITY, MSS, ack, avoiding, idle, round_trip, socket, window_algorithms};
+use common::{
+    CAPACITY, MSS, ack, avoiding, idle, idle_before, round_trip, socket, window_algorithms,
+};
 use kirikae_algorithms::{Algorithm, CaState, Socket};
 
 /// (hybla's is faster, and bic's growth with no W_max is as fast as slow start; see its own tests.)
@@ -357,6 +359,20 @@ fn restored_window_is_what_is_paced_out_and_validated() {
             socket.fields.snd_cwnd = before;
             idle(&mut socket, 2_000_000);
             assert_eq!(socket.fields.snd_cwnd, after, "{algorithm:?} from {before}");
+        }
+    }
+}
+
+/// As on a new connection; the rate of before the gap would hold it back.
+#[test]
+fn what_fits_into_an_initial_window_leaves_at_once() {
+    for algorithm in window_algorithms() {
+        for (segments, paced) in [(10, false), (11, true)] {
+            let mut socket = avoiding(algorithm.name(), 100_000, 60);
+            burst(&mut socket, 10);
+            idle_before(&mut socket, 2_000_000, segments);
+            let unlimited = socket.pacing().is_none_or(|rate| rate == u64::MAX);
+            assert_eq!(unlimited, !paced, "{algorithm:?}, {segments} segments");
         }
     }
 }

@@ -1,10 +1,11 @@
 //! The switcher's C: runs of lost segments, rates, choice.
 
 use kirikae_algorithms::{
-    Algorithm, CaState, Estimator, LossRuns, Measured, NoCandidate, Socket, Switch, Switcher,
-    choose, period_us,
+    Algorithm, Belief, CaState, Estimator, LatencyTable, LossRuns, Measured, NoCandidate, Period,
+    RtcpMeasured, Socket, Switch, Switcher, Timeouts, exp2_fixed, log2_fixed, period_us,
+    rtcp_choose,
 };
-use kirikae_table::{KernelTable, shipped};
+use kirikae_table::{Condition, Expectation, Grid, KernelTable, rtcp};
 use proptest::prelude::*;
 
 const MSS: u32 = 1448;
@@ -165,21 +166,21 @@ fn a_period_without_traffic_changes_nothing() {
     assert_eq!(estimator.isolated_rate(), rate);
 }
 
-fn chosen(table: &KernelTable, rtt_ms: u32, isolated: f64, burst: f64, in_use: &str) -> String {
+fn chosen(table: &rtcp::Table, rtt_ms: u32, isolated: f64, burst: f64, in_use: &str) -> String {
     let names = table.names();
-    let measured = Measured {
+    let measured = RtcpMeasured {
         rtt_us: rtt_ms * 1000,
         isolated_ppb: (isolated * 1e9) as u32,
         burst_ppb: (burst * 1e9) as u32,
         algorithm: names.iter().position(|name| name == in_use).unwrap() as u32,
     };
-    names[choose(table.as_bytes(), &measured).column].clone()
+    names[rtcp_choose(table.as_bytes(), &measured).0].clone()
 }
 
-/// What the thesis says was chosen in the field (sections 6.2 and 6.3), among our candidates.
+/// What the thesis says was chosen in the field (sections 6.2 and 6.3).
 #[test]
 fn choices_are_those_of_the_thesis() {
-    let table = shipped().unwrap();
+    let table = rtcp::published().unwrap();
     let chosen = |rtt, isolated, burst| chosen(&table, rtt, isolated, burst, "kk_cubic");
     assert_eq!(chosen(200, 0.0, 0.0), "kk_hybla", "no loss");
     assert_eq!(chosen(200, 0.0001, 0.0), "kk_hybla", "0.01 % and less");
@@ -192,12 +193,12 @@ fn choices_are_those_of_the_thesis() {
 /// Step 3: the same burst loss rate means another bandwidth under another algorithm.
 #[test]
 fn burst_loss_is_read_under_the_algorithm_in_use() {
-    let table = shipped().unwrap();
+    let table = rtcp::published().unwrap();
     let column = |name| table.names().iter().position(|n| n == name).unwrap() as u32;
     let predicted = |algorithm| {
         let measured =
-            Measured { rtt_us: 200_000, isolated_ppb: 0, burst_ppb: 4_000_000, algorithm };
-        choose(table.as_bytes(), &measured).predicted_us
+            RtcpMeasured { rtt_us: 200_000, isolated_ppb: 0, burst_ppb: 4_000_000, algorithm };
+        rtcp_choose(table.as_bytes(), &measured).1
     };
     // 0.4 %: cubic sees 0.42147 % in row 7, paired in reverse with 3 Mb/s... and westwood sees
     // 0.41338 % in row 9, with 1.6 Mb/s; each with its column of Fig 4-16 and no isolated loss.
@@ -207,15 +208,15 @@ fn burst_loss_is_read_under_the_algorithm_in_use() {
     assert_eq!(predicted(column("kk_westwood"))[hybla], no_loss_us + 1_313_883);
 }
 
-/// A connection of 200 ms in slow start that the switcher has met, with all candidates.
+/// A connection of 200 ms in slow start that the switcher has met, with the thesis' tables.
 fn met(original: Algorithm) -> (Switcher, Socket) {
-    met_by(&shipped().unwrap(), original)
+    met_by(&rtcp::published().unwrap(), original)
 }
 
-fn met_by(table: &KernelTable, original: Algorithm) -> (Switcher, Socket) {
+fn met_by(table: &rtcp::Table, original: Algorithm) -> (Switcher, Socket) {
     let candidates: Vec<_> =
         table.names().iter().map(|name| Algorithm::named(name).unwrap()).collect();
-    let switcher = Switcher::new(table.as_bytes(), 0, &candidates).unwrap();
+    let switcher = Switcher::rtcp(table.as_bytes(), 0, Timeouts::Adapted, &candidates).unwrap();
     let mut socket = Socket::new(original, MSS);
     socket.fields.tcp_mstamp = 1_000_000;
     switcher.met(&mut socket);
@@ -229,7 +230,7 @@ fn round_trip(switcher: &Switcher, socket: &mut Socket, sent: u32) -> Option<Swi
     fields.data_segs_out += sent;
     fields.srtt_us = 200_000 << 3;
     fields.rtt_min.s[0].v = 200_000;
-    switcher.rtt_sample(socket)
+    switcher.rtt_sample(socket, 200_000)
 }
 
 fn stock(name: &str) -> Algorithm {
@@ -244,20 +245,20 @@ fn a_connection_is_switched_to_the_candidate_that_answers_soonest() {
     assert_eq!((switch.from, switch.to.name()), (stock("cubic"), "kk_hybla"));
     assert_eq!(socket.algorithm(), switch.to);
     assert_eq!((switch.rtt_us, switch.isolated_ppb, switch.burst_ppb), (200_000, 0, 0));
-    let measured = Measured { rtt_us: 200_000, isolated_ppb: 0, burst_ppb: 0, algorithm: 0 };
-    let alone = choose(shipped().unwrap().as_bytes(), &measured);
+    let measured = RtcpMeasured { rtt_us: 200_000, isolated_ppb: 0, burst_ppb: 0, algorithm: 0 };
+    let (_, alone) = rtcp_choose(rtcp::published().unwrap().as_bytes(), &measured);
     let predicted: Vec<u32> = switch.predicted_us.iter().map(|(_, us)| *us).collect();
-    assert_eq!(predicted, alone.predicted_us[..predicted.len()]);
+    assert_eq!(predicted, alone[..predicted.len()]);
     assert_eq!(round_trip(&switcher, &mut socket, 10), None, "and stays there");
 }
 
 /// What an operator has set of a candidate holds for every connection that takes it up.
 #[test]
 fn a_candidate_keeps_its_parameters() {
-    let table = shipped().unwrap();
+    let table = rtcp::published().unwrap();
     let set = |name: &String| Algorithm::named(name).unwrap().with("idle_keep", 0).unwrap();
     let candidates: Vec<_> = table.names().iter().map(set).collect();
-    let switcher = Switcher::new(table.as_bytes(), 0, &candidates).unwrap();
+    let switcher = Switcher::rtcp(table.as_bytes(), 0, Timeouts::Adapted, &candidates).unwrap();
     let mut socket = Socket::new(stock("cubic"), MSS);
     switcher.met(&mut socket);
     let switch = round_trip(&switcher, &mut socket, 10).unwrap();
@@ -265,7 +266,8 @@ fn a_candidate_keeps_its_parameters() {
 
     let without_hybla: Vec<_> =
         candidates.into_iter().filter(|candidate| candidate.name() != "kk_hybla").collect();
-    let refused = Switcher::new(table.as_bytes(), 0, &without_hybla).err().unwrap();
+    let refused =
+        Switcher::rtcp(table.as_bytes(), 0, Timeouts::Adapted, &without_hybla).err().unwrap();
     assert_eq!(refused, NoCandidate("kk_hybla".into()));
 }
 
@@ -291,7 +293,7 @@ fn losses_move_the_choice() {
 #[test]
 fn the_kernels_own_is_described_by_the_column_that_also_means_it() {
     let rates_under = |also: usize| {
-        let mut table = shipped().unwrap();
+        let mut table = rtcp::published().unwrap();
         let cubic = std::mem::take(&mut table.also[0]);
         table.also[also] = cubic;
         let (switcher, mut socket) = met_by(&table, stock("cubic"));
@@ -343,4 +345,127 @@ fn bbr_is_not_left_in_probe_rtt() {
     socket.fields.snd_cwnd = 40;
     assert_eq!(round_trip(&switcher, &mut socket, 10).unwrap().to.name(), "kk_hybla");
     assert_eq!(socket.pacing(), None);
+}
+
+#[test]
+fn logarithms_are_within_a_hundredth() {
+    for value in [1u32, 2, 3, 5, 100, 1000, 1448, 65_536, 99_999_999, u32::MAX] {
+        let exact = f64::from(value).log2();
+        assert!((f64::from(log2_fixed(value)) / 256.0 - exact).abs() < 0.01, "of {value}");
+        let back = exp2_fixed(log2_fixed(value)) as f64 / f64::from(value);
+        assert!((0.98..1.02).contains(&back) || value < 100, "of {value}: {back}");
+    }
+    assert_eq!(log2_fixed(0), 0);
+}
+
+/// Two algorithms at an RTT of 100 and 400 ms. Under the first condition, a channel that loses
+/// 3 %, whoever sends, `kk_hybla` is twice as fast; under the second, a queue that only hybla
+/// overflows, `kk_bbr` is.
+fn two_conditions() -> kirikae_table::LatencyTable {
+    let condition = |loss, queue| Condition { loss, burst_loss: 0.0, queue };
+    let grid = Grid {
+        rtts_us: vec![100_000, 400_000],
+        rates: vec![1_000_000, 10_000_000],
+        bursts: vec![65_536],
+        conditions: vec![condition(0.03, 1000), condition(0.0, 10)],
+    };
+    let expectations = grid.places().flat_map(|place| {
+        let rtt_s = f64::from(place.rtt_us) / 1e6;
+        let of = |latency_s, isolated| Expectation { latency_s, isolated, bursts: 0.0 };
+        if place.condition.loss > 0.0 {
+            [of(rtt_s, 0.03), of(2.0 * rtt_s, 0.03)]
+        } else {
+            [of(2.0 * rtt_s, 0.03), of(rtt_s, 0.0)]
+        }
+    });
+    kirikae_table::LatencyTable {
+        origin: Vec::new(),
+        expectations: expectations.collect(),
+        grid,
+        algorithms: vec!["kk_hybla".into(), "kk_bbr".into()],
+    }
+}
+
+fn conditions_table() -> LatencyTable {
+    LatencyTable::new(KernelTable::new(&two_conditions()).as_bytes())
+}
+
+const MEASURED: Measured = Measured { rtt_us: 100_000, rate: 1250, burst: 65_536, latency_us: 0 };
+
+/// 46 segments, so many of them lost one by one, with the algorithm in the column in use.
+fn after_bursts(belief: &mut Belief, bursts: u32, isolated: i32, algorithm: usize) {
+    let period = Period { sent: 46, isolated, bursts: 0 };
+    for _ in 0..bursts {
+        belief.update(&conditions_table(), &MEASURED, algorithm, &period);
+    }
+}
+
+/// The same losses mean another condition under another algorithm.
+#[test]
+fn losses_that_end_with_an_algorithm_were_its_own() {
+    let mut belief = Belief::default();
+    assert_eq!(belief.weights(2), [0.5, 0.5], "nothing is known");
+    after_bursts(&mut belief, 20, 1, 0);
+    // But for the little that was forgotten, towards what was likely beforehand.
+    let undecided = belief.weights(2);
+    assert!((undecided[0] - 0.5).abs() < 0.02, "hybla loses as much under both: {undecided:?}");
+
+    let mut own = belief.clone();
+    after_bursts(&mut own, 10, 0, 1);
+    assert!(own.weights(2)[1] > 0.99, "{:?}", own.weights(2));
+    let mut channel = belief;
+    after_bursts(&mut channel, 3, 1, 1);
+    assert!(channel.weights(2)[0] > 0.99, "{:?}", channel.weights(2));
+}
+
+/// However long it was certain, it is not for ever.
+#[test]
+fn a_belief_follows_a_change() {
+    let mut belief = Belief::default();
+    after_bursts(&mut belief, 10_000, 0, 1);
+    assert!(belief.weights(2)[1] > 0.999);
+    after_bursts(&mut belief, 3, 2, 1);
+    assert!(belief.weights(2)[0] > 0.9, "{:?}", belief.weights(2));
+}
+
+#[test]
+fn a_prediction_is_between_the_points_and_the_conditions() {
+    let mut belief = Belief::default();
+    let predicted = |belief: &Belief, rtt_us| {
+        let measured = Measured { rtt_us, ..MEASURED };
+        belief.predict(&conditions_table(), &measured)
+    };
+    // Steps of 1/64 between the points, and parabolas for logarithms.
+    let near = |value: f64, wanted: f64| (value / wanted - 1.0).abs() < 0.03;
+    let unknown = predicted(&belief, 100_000);
+    assert!(near(unknown[0].latency_s, 0.15) && near(unknown[1].latency_s, 0.15), "{unknown:?}");
+    assert!(near(unknown[0].regret, 1.5), "{unknown:?}");
+    after_bursts(&mut belief, 50, 1, 1);
+    let known = predicted(&belief, 200_000);
+    assert!(near(known[0].latency_s, 0.2) && near(known[1].latency_s, 0.4), "{known:?}");
+    assert!(near(known[0].regret, 1.0) && near(known[1].regret, 2.0), "{known:?}");
+    let beyond = predicted(&belief, 4_000_000);
+    assert!(near(beyond[0].latency_s, 0.4), "the edge: {beyond:?}");
+}
+
+/// What a choice is made of in a connection: losses while bbr is in use are the channel's.
+#[test]
+fn a_connection_is_switched_by_what_it_lost() {
+    let table = KernelTable::new(&two_conditions());
+    let candidates = ["kk_hybla", "kk_bbr"].map(|name| Algorithm::named(name).unwrap());
+    let switcher = Switcher::new(table.as_bytes(), 0, Timeouts::Adapted, &candidates).unwrap();
+    let mut socket = Socket::new(stock("cubic"), MSS);
+    socket.fields.tcp_mstamp = 1_000_000;
+    switcher.met(&mut socket);
+    let first = round_trip(&switcher, &mut socket, 10).unwrap();
+    assert_eq!(first.to.name(), "kk_hybla", "between equals the first");
+    for round in 0..20u32 {
+        switcher.retransmitted(&mut socket, round * 46 * MSS, 1, MSS);
+        assert_eq!(round_trip(&switcher, &mut socket, 46), None, "no news");
+    }
+    let losses = socket.losses().unwrap();
+    assert_eq!((losses.segments, losses.isolated, losses.bursts), (920, 20, 0));
+    // An algorithm that never loses would have been better off without the channel's losses.
+    let second = (0..40).find_map(|_| round_trip(&switcher, &mut socket, 46));
+    assert_eq!(second, None, "hybla without losses: neither condition, and no reason to switch");
 }

@@ -28,6 +28,9 @@ fn status(error: &anyhow::Error) -> u8 {
     if let Some(error) = error.downcast_ref::<kirikae_lab::Error>() {
         return error.exit_status();
     }
+    if error.is::<kirikae_table::NoCandidate>() {
+        return 2;
+    }
     match error.downcast_ref::<kirikae_agent::Error>() {
         Some(kirikae_agent::Error::Missing(_)) => 3,
         _ => 1,

@@ -22,6 +22,9 @@ enum Command {
     Sim(commands::sim::Arguments),
     Bench(commands::bench::Arguments),
     Validate(commands::validate::Arguments),
+    Characterize(commands::characterize::Arguments),
+    Explain(commands::explain::Arguments),
+    Reproduce(commands::reproduce::Arguments),
     Algorithms(commands::algorithms::Arguments),
     #[command(hide = true)]
     BurstSender(commands::burst_sender::Arguments),
@@ -32,9 +35,12 @@ fn main() -> ExitCode {
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::Undo(arguments) => commands::undo::run(&arguments),
         Command::Algorithms(arguments) => commands::algorithms::run(&arguments),
+        Command::Characterize(arguments) => commands::characterize::run(&arguments),
+        Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Sim(arguments) => commands::sim::run(&arguments),
         Command::Bench(arguments) => commands::bench::run(&arguments),
         Command::Validate(arguments) => commands::validate::run(&arguments),
+        Command::Reproduce(arguments) => commands::reproduce::run(&arguments),
         Command::BurstSender(arguments) => commands::burst_sender::run(&arguments),
     };
     done.unwrap_or_else(|error| exit::report(&error))

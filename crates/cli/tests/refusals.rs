@@ -199,3 +199,21 @@ fn not_root() {
     }
     fs::remove_dir_all(directory).unwrap();
 }
+
+#[test]
+fn unknown_study() {
+    let output = kirikae().args(["reproduce", "nothing"]).output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("nothing") && message.contains("rtcp-tables"), "{message}");
+}
+
+#[test]
+fn study_whose_files_are_not_there() {
+    let directory = temporary("no-studies");
+    let output = kirikae().args(["reproduce", "--from"]).arg(&directory).output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("rtcp-tables/isolated.toml"), "{message}");
+    fs::remove_dir_all(directory).unwrap();
+}

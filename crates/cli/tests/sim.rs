@@ -151,3 +151,28 @@ fn bench_refuses_what_only_the_simulator_plays() {
     });
     assert!(dumbbell.contains(": link: found [[link]]; allowed: one [path]"), "{dumbbell}");
 }
+
+#[test]
+fn contenders_of_the_simulator_alone_are_refused_by_the_bench() {
+    let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/shallow.toml");
+    for contenders in ["all", "cubic,r-tcp", "bpftune"] {
+        let output =
+            kirikae().args(["bench", scenario, "--contenders", contenders]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{contenders}");
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(message.contains(" is played by the simulator alone"), "{message}");
+    }
+    let output = kirikae().args(["sim", scenario, "--contenders", "cubic,no"]).output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(
+        message.contains("found \"no\"; allowed: all, or each once of cubic, bbr,"),
+        "{message}"
+    );
+    let output =
+        kirikae().args(["sim", "--json", scenario, "--contenders", "bbr,kk_bbr"]).output().unwrap();
+    let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let names = summary["scenarios"][0]["contenders"].as_array().unwrap();
+    assert_eq!(names.len(), 2);
+    assert_eq!((&names[0]["contender"], &names[1]["contender"]), (&"bbr".into(), &"kk_bbr".into()));
+}

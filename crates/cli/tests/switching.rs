@@ -11,6 +11,7 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -18,7 +19,8 @@ use common::{OwnCgroup, algorithm, privileged, say, ss};
 use kirikae_agent::{
     Agent, Algorithms, Config, Period, Pinning, Restored, Switch, candidates, undo,
 };
-use kirikae_algorithms::{Algorithm, Parameter};
+use kirikae_algorithms::{Algorithm, Parameter, Timeouts};
+use kirikae_table::KernelTable;
 use nix::sched::{CloneFlags, unshare};
 use socket2::{Domain, SockFilter, SockRef, Socket, Type};
 
@@ -93,6 +95,26 @@ impl Connection {
         (number(&text, "cwnd:").unwrap(), number(&text, "ssthresh:"))
     }
 
+    /// The retransmission timeout, milliseconds.
+    fn rto(&self) -> f64 {
+        let text = ss(&self.near);
+        text.split_whitespace().find_map(|word| word.strip_prefix("rto:")).unwrap().parse().unwrap()
+    }
+
+    /// Loses what is sent until timeouts have doubled the timeout so often; returns it.
+    fn back_off(&mut self, times: u64) -> f64 {
+        let far = SockRef::from(&self.far);
+        far.attach_filter(&[DROP]).unwrap();
+        self.near.write_all(b"lost").unwrap();
+        while number(&ss(&self.near), "backoff:") < Some(times) {
+            thread::sleep(Duration::from_millis(10));
+        }
+        let rto = self.rto();
+        far.detach_filter().unwrap();
+        self.far.read_exact(&mut [0; 4]).unwrap();
+        rto
+    }
+
     fn switch_to(&self, algorithm: &str) {
         SockRef::from(&self.near).set_tcp_congestion(algorithm.as_bytes()).unwrap();
     }
@@ -109,11 +131,13 @@ fn number(text: &str, before: &str) -> Option<u64> {
 }
 
 fn config(cgroup: &Path, pinning: Pinning) -> Config {
+    let table = Arc::from(KernelTable::new(kirikae_table::shipped()));
     Config {
         cgroup: cgroup.to_owned(),
         period: Period::RoundTrip,
-        algorithms: candidates().collect(),
-        table: kirikae_table::shipped().unwrap(),
+        timeouts: Timeouts::Adapted,
+        algorithms: candidates(&table).unwrap(),
+        table,
         pinning,
     }
 }
@@ -122,6 +146,11 @@ fn switches(agent: &Agent) -> Vec<Switch> {
     let mut switches = Vec::new();
     agent.poll(Duration::from_millis(100), &mut |switch| switches.push(switch)).unwrap();
     switches
+}
+
+/// TCP_RTO_MAX_MS, and with it the sysctl, came with Linux 6.15.
+fn has_rto_max() -> bool {
+    Path::new("/proc/sys/net/ipv4/tcp_rto_max_ms").exists()
 }
 
 fn algorithm_names() -> impl Iterator<Item = &'static str> {
@@ -206,6 +235,14 @@ fn connections_are_switched_and_put_back() {
     assert_eq!(chosen.algorithm(), "reno", "its program chose it");
     assert_eq!(kept.algorithm(), original, "its program chose what it had");
 
+    // The timer: 50 ms allowed for the variation, and for a while a second at most.
+    assert!(switched.rto() < 150.0, "{}", switched.rto());
+    assert_eq!(chosen.rto().max(200.0), chosen.rto(), "left alone");
+    if has_rto_max() {
+        assert_eq!(switched.back_off(5), 1000.0);
+        switched.talk();
+    }
+
     let reported = switches(&agent);
     let local = switched.near.local_addr().unwrap();
     let first = reported.iter().find(|switch| switch.local == local).unwrap();
@@ -248,6 +285,9 @@ fn connections_are_switched_and_put_back() {
     assert_eq!(later.algorithm(), "reno", "its program chose it after the switch");
     assert_eq!(registered(), [""; 0]);
     switched.talk();
+    if has_rto_max() {
+        assert!(switched.back_off(6) > 1000.0, "the kernel's longest timeout is back");
+    }
 
     // Killed while pinned: the kernel goes on switching, and `undo` puts everything back.
     assert_eq!(undo().unwrap(), None, "nothing to undo yet");
@@ -299,8 +339,9 @@ fn into_bbr_and_back(cgroup: &Path) {
     fs::write("/proc/sys/net/ipv4/tcp_congestion_control", "reno").unwrap();
 
     let mut config = config(cgroup, Pinning::Unpinned);
-    config.table.algorithms = 1;
-    config.table.name[0] = *b"bbr\0\0\0\0\0\0\0\0\0\0\0\0\0";
+    let table = Arc::make_mut(&mut config.table);
+    table.algorithms = 1;
+    table.name[0] = *b"bbr\0\0\0\0\0\0\0\0\0\0\0\0\0";
     let agent = Agent::start(&config).unwrap();
     let mut connection = Connection::open(None);
     let ssthresh = connection.time_out();

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use kirikae_agent::{Agent, Algorithms, Config, Period, Pinning};
-use kirikae_algorithms::Algorithm;
+use kirikae_algorithms::{Algorithm, Timeouts};
+use kirikae_table::KernelTable;
 use socket2::{Domain, Socket, Type};
 
 use crate::guest::Guest;
@@ -79,8 +80,9 @@ pub fn inside() -> anyhow::Result<()> {
     let agent = Agent::start(&Config {
         cgroup: "/sys/fs/cgroup".into(),
         period: Period::RoundTrip,
+        timeouts: Timeouts::Adapted,
         algorithms: Algorithm::all().collect(),
-        table: kirikae_table::shipped()?,
+        table: KernelTable::new(kirikae_table::usual()).into(),
         pinning: Pinning::Unpinned,
     })?;
     let (used, received) = transfer(None, BYTES)?;

@@ -46,6 +46,12 @@ pub enum Error {
         /// Its place in the stream.
         offset: u64,
     },
+    /// The journal beside a table is of no use.
+    #[error("{0}")]
+    Journal(String),
+    /// It was ended early: says what is kept.
+    #[error("interrupted: {0}")]
+    Interrupted(String),
     /// Anything else.
     #[error("{0}")]
     Failed(String),
@@ -59,6 +65,7 @@ impl Error {
             Error::Scenario(_)
             | Error::Incompatible(_)
             | Error::Exists(_)
+            | Error::Journal(_)
             | Error::Directory(_) => 2,
             Error::Missing(_)
             | Error::Agent(kirikae_agent::Error::Missing(_))

@@ -2,11 +2,16 @@
 
 pub mod bench;
 pub mod bound;
+pub mod characterize;
+mod controls;
 mod error;
+pub mod explain;
+mod interruption;
 pub mod outcome;
 pub mod play;
 mod records;
 pub mod report;
+pub mod reproduce;
 pub mod scenario;
 pub mod sim;
 pub mod statistics;
@@ -14,4 +19,5 @@ pub mod summary;
 pub mod validate;
 pub mod workload;
 
+pub use controls::Controls;
 pub use error::Error;

@@ -45,6 +45,8 @@ pub(crate) struct Measured {
     pub arrivals: Vec<Arrival>,
     /// The switches of its connection, in order of time.
     pub switches: Vec<Switch>,
+    /// When it ended at the latest, in the bursts' clock, nanoseconds.
+    pub end_ns: u64,
     /// The sender's port.
     pub port: u16,
     /// What the path did.
@@ -62,6 +64,8 @@ pub struct Performance {
     pub bursts: Vec<Burst>,
     /// Counted bursts that should have arrived and did not; a run that was interrupted has none.
     pub unfinished: u32,
+    /// When it ended at the latest, in the bursts' clock, nanoseconds.
+    pub end_ns: u64,
     /// The switches of its connection, in order of time.
     pub switches: Vec<Switch>,
     /// What its path did.
@@ -153,6 +157,7 @@ impl Performance {
             seed,
             bursts,
             unfinished,
+            end_ns: measured.end_ns,
             switches: measured.switches,
             report: measured.report,
         }
@@ -162,6 +167,24 @@ impl Performance {
     pub fn counted(&self) -> impl Iterator<Item = (u32, Delivery)> {
         let counted = self.bursts.iter().filter(|burst| !burst.warmup);
         counted.filter_map(|burst| Some((burst.index, burst.delivery?)))
+    }
+
+    /// How long each burst took that counts and was written, in seconds, with their numbers: its
+    /// latency or, where it should have arrived and did not, how long it had waited at the end.
+    pub fn waits(&self) -> impl Iterator<Item = (u32, f64)> {
+        let counted = self.bursts.iter().filter(|burst| !burst.warmup);
+        counted.filter_map(|burst| {
+            let waited = || self.end_ns.saturating_sub(burst.start_ns) as f64 / 1e9;
+            let latency = burst.delivery.map(|delivery| delivery.latency_s);
+            Some((burst.index, latency.or_else(|| (self.unfinished > 0).then(waited))?))
+        })
+    }
+
+    /// Bursts that should have been written and were not.
+    pub fn unwritten(&self) -> u32 {
+        let missing = |burst: &&Burst| !burst.warmup && burst.delivery.is_none();
+        let waiting = self.bursts.iter().filter(missing).count() as u32;
+        self.unfinished.saturating_sub(waiting)
     }
 }
 

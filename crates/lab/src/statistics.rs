@@ -69,12 +69,48 @@ pub fn quantile(ascending: &[f64], q: f64) -> Option<f64> {
     Some(below + (above - below) * rank.fract())
 }
 
+/// Spearman's rank correlation of pairs, -1 to 1; equal values share the mean of their ranks. None
+/// where all are equal on one side.
+pub fn rank_correlation(pairs: &[(f64, f64)]) -> Option<f64> {
+    let (first, second): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+    let (first, second) = (ranks(&first), ranks(&second));
+    let middle = (pairs.len() as f64 + 1.0) / 2.0;
+    let product = |a: &[f64], b: &[f64]| -> f64 {
+        a.iter().zip(b).map(|(a, b)| (a - middle) * (b - middle)).sum()
+    };
+    let scale = (product(&first, &first) * product(&second, &second)).sqrt();
+    (scale > 0.0).then(|| product(&first, &second) / scale)
+}
+
+/// The rank of each value, from 1.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let rank = |value: &f64| {
+        let below = values.iter().filter(|other| *other < value).count();
+        let equal = values.iter().filter(|other| *other == value).count();
+        below as f64 + (equal as f64 + 1.0) / 2.0
+    };
+    values.iter().map(rank).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn near(found: f64, expected: f64) {
         assert!((found - expected).abs() < 1e-3, "{found}, not {expected}");
+    }
+
+    #[test]
+    fn ranks_are_compared() {
+        let of = |second: [f64; 4]| {
+            let pairs: Vec<(f64, f64)> = [1.0, 2.0, 3.0, 4.0].into_iter().zip(second).collect();
+            rank_correlation(&pairs)
+        };
+        near(of([10.0, 20.0, 30.0, 90.0]).unwrap(), 1.0);
+        near(of([4.0, 3.0, 2.0, 1.0]).unwrap(), -1.0);
+        // Ranks 1, 2.5, 2.5, 4: 4.5 / sqrt(5 * 4.5).
+        near(of([1.0, 2.0, 2.0, 4.0]).unwrap(), 0.9487);
+        assert_eq!(of([5.0; 4]), None);
     }
 
     #[test]

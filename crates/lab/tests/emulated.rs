@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::Path;
 
+use kirikae_lab::Controls;
 use kirikae_lab::bench::{self, Options};
 use kirikae_lab::report;
 use kirikae_lab::scenario::Scenario;
@@ -59,7 +60,7 @@ fn a_comparison_measures_what_the_path_does() {
     fs::write(&file, SCENARIO).unwrap();
     let scenarios = Scenario::load(&file).unwrap_or_else(|refusal| panic!("{refusal}"));
     let output = directory.path().join("results");
-    let options = Options { output, algorithms: Vec::new() };
+    let options = Options { output, controls: Controls::default() };
     let outcome = bench::run(&scenarios, &options).unwrap_or_else(|error| panic!("{error}"));
     println!("{}", report::render(&outcome, false));
 

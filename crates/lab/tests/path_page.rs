@@ -59,6 +59,7 @@ fn examples_are_read_and_every_element_has_one() {
         "gilbert_elliott",
         "run_loss",
         "listed_loss",
+        "during",
         "arq",
         "outage",
     ];

@@ -5,6 +5,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 
+use kirikae_lab::Controls;
 use kirikae_lab::Error;
 use kirikae_lab::scenario::Scenario;
 use kirikae_lab::sim::{self, Files, Options};
@@ -33,8 +34,8 @@ contenders = ["cubic", "kk_hybla"]
 /// Records of these scenarios as the bench writes them, but for the figures, which are simulated.
 fn record(directory: &Path, scenarios: &[Scenario], clock: Option<&str>) {
     let output = Some(directory.join(format!("records-{clock:?}")));
-    let algorithms = kirikae_algorithms::Algorithm::all().collect();
-    let options = Options { output, files: Files::default(), algorithms };
+    let controls = Controls::default();
+    let options = Options { output, files: Files::default(), controls };
     let records = sim::run(scenarios, &options).unwrap().records.unwrap();
     let run = fs::read_to_string(records.join("run.json")).unwrap();
     let mut run: serde_json::Value = serde_json::from_str(&run).unwrap();

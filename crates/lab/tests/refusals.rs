@@ -67,7 +67,7 @@ fn unknown_keys() {
     assert_refused(
         "probability = 0.01",
         "probability = 0.01\nrate = \"1 Mbit/s\"",
-        "x.toml:10: path.forward[0].rate: unknown key; allowed: element, probability",
+        "x.toml:10: path.forward[0].rate: unknown key; allowed: element, probability, during, every",
     );
     assert_refused(
         "[[path.backward]]",
@@ -297,7 +297,17 @@ fn paths_that_deliver_nothing() {
         (
             "element = \"outage\"\nintervals = [{ from = \"0 s\", to = \"9 s\" }]\nevery = \"9 s\"\n",
             "x.toml:10: path.forward[0].every: found 9.000000000 s; allowed: longer than the \
-             intervals, so that the outage ends",
+             intervals, so that they end",
+        ),
+        (
+            "element = \"loss\"\nprobability = 0.1\nduring = [{ from = \"2 s\", to = \"1 s\" }]\n",
+            "x.toml:10: path.forward[0].during: found 2.000000000 s to 1.000000000 s; allowed: an end \
+             after the start",
+        ),
+        (
+            "element = \"loss\"\nprobability = 0.1\nevery = \"1 s\"\n",
+            "x.toml:10: path.forward[0].every: found \"1 s\"; allowed: beside during, which then comes \
+             again and again",
         ),
         (
             "element = \"rate\"\nqueue = \"9 packets\"\nsteps = [{ at = \"0 s\", rate = \"none\" }]\n",
@@ -408,7 +418,7 @@ fn wrong_kinds() {
     assert_refused(
         "[bench]",
         "[[bench]]",
-        "x.toml:17: bench: found [[bench]]; allowed: [bench] with contenders, period",
+        "x.toml:17: bench: found [[bench]]; allowed: [bench] with contenders, period, timeouts",
     );
     assert_refused(
         r#""A path""#,
@@ -448,14 +458,15 @@ fn scenarios_that_ship_are_good_and_name_what_they_are() {
     let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let mut titles = Vec::new();
     let files = |directory| fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
-    let all = files(scenarios.join("agreement")).chain(files(scenarios));
+    let directories = ["", "agreement", "friendliness", "friendliness/kirikae"];
+    let all = directories.into_iter().flat_map(|directory| files(scenarios.join(directory)));
     for file in all.filter(|file| file.is_file()) {
         let scenarios = Scenario::load(&file).unwrap_or_else(|bad| panic!("{bad}"));
         titles.extend(scenarios.into_iter().map(|scenario| scenario.title));
     }
     titles.sort();
     titles.dedup();
-    assert_eq!(titles.len(), 10 + 2 * 12);
+    assert_eq!(titles.len(), 10 + 2 * 12 + 3 * (24 + 18) + 3 + 3 + 12 + 18);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use etherparse::{Ipv4Header, LaxSlicedPacket, TcpOptionElement, TcpSlice, TransportSlice};
-use kirikae_algorithms::Algorithm;
+use kirikae_lab::Controls;
 use kirikae_lab::scenario::Scenario;
 use kirikae_lab::sim::{self, Files, Format, Options};
 use kirikae_tcp::Profile;
@@ -49,8 +49,8 @@ fn run(directory: &Path, files: Files) -> Profile {
     let file = directory.join("scenario.toml");
     fs::write(&file, SCENARIO).unwrap();
     let scenarios = Scenario::load(&file).unwrap();
-    let algorithms = Algorithm::all().collect();
-    sim::run(&scenarios, &Options { output: None, files, algorithms }).unwrap();
+    let controls = Controls::default();
+    sim::run(&scenarios, &Options { output: None, files, controls }).unwrap();
     scenarios[0].stack.clone()
 }
 

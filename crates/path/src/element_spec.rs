@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use crate::check::{self, Unfit};
 use crate::{
-    AdaptiveModulationSpec, Arq, ArqSpec, Delay, Element, GilbertElliott, GilbertElliottSpec,
-    IndependentLoss, Jitter, LinkChange, LinkChangeSpec, LinkSpec, ListedLoss, Order, Outage,
-    OutageSpec, QueueLimit, QueueSpec, RateSpec, RecordedDelay, RecordedDelays, RunLoss,
-    RunLossSpec, Span,
+    AdaptiveModulationSpec, Arq, ArqSpec, Delay, During, Element, GilbertElliott,
+    GilbertElliottSpec, IndependentLoss, Intervals, Jitter, LinkChange, LinkChangeSpec, LinkSpec,
+    ListedLoss, Order, Outage, OutageSpec, QueueLimit, QueueSpec, RateSpec, RecordedDelay,
+    RecordedDelays, RunLoss, RunLossSpec, Span,
 };
 
 /// One element of a path.
@@ -61,6 +61,14 @@ pub enum ElementSpec {
     ListedLoss {
         /// The numbers of the packets to lose; the first packet has number 0.
         packets: Vec<u64>,
+    },
+    /// [`During`]
+    During {
+        /// What loses meanwhile: one of the losses above.
+        loss: Box<ElementSpec>,
+        /// When it does.
+        #[serde(flatten)]
+        when: Intervals,
     },
     /// [`Arq`]
     Arq {
@@ -122,9 +130,25 @@ impl ElementSpec {
                 check::loss("loss", *loss)?;
                 arq.check()
             }
-            ElementSpec::Outage(spec) => spec.check(),
+            ElementSpec::During { loss, when } => {
+                check::check(loss.loses(), "element", "another", "a loss")?;
+                loss.check()?;
+                when.check("during")
+            }
+            ElementSpec::Outage(spec) => spec.when.check("intervals"),
             ElementSpec::RecordedDelay { .. } | ElementSpec::ListedLoss { .. } => Ok(()),
         }
+    }
+
+    /// Whether it is a channel that passes or drops, and does nothing else.
+    fn loses(&self) -> bool {
+        matches!(
+            self,
+            ElementSpec::Loss { .. }
+                | ElementSpec::GilbertElliott(_)
+                | ElementSpec::RunLoss(_)
+                | ElementSpec::ListedLoss { .. }
+        )
     }
 
     /// Its state machines, in the order in which packets meet them.
@@ -149,6 +173,10 @@ impl ElementSpec {
             ElementSpec::RunLoss(spec) => Box::new(RunLoss::new(spec, seed)),
             ElementSpec::ListedLoss { packets } => Box::new(ListedLoss::new(packets.clone())),
             ElementSpec::Arq { loss, arq } => Box::new(Arq::new(*arq, *loss, seed)),
+            ElementSpec::During { loss, when } => {
+                let channel = loss.build(seed).pop().expect("one element");
+                Box::new(During::new(channel, when.clone()))
+            }
             ElementSpec::Outage(spec) => Box::new(Outage::new(spec.clone())),
         };
         vec![element]

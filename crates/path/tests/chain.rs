@@ -2,8 +2,8 @@
 
 use kirikae_path::{
     AdaptiveModulationSpec, ArqSpec, Chain, CoDelSpec, CrossTrafficSpec, Direction, DirectionSpec,
-    DropCause, Ecn, ElementSpec, GilbertElliottSpec, LinkChangeSpec, LinkSpec, Movement, Order,
-    OutageSpec, PathLoss, PathSpec, QueueLimit, QueueSpec, RadioSpec, RateSpec, RateStep,
+    DropCause, Ecn, ElementSpec, GilbertElliottSpec, Intervals, LinkChangeSpec, LinkSpec, Movement,
+    Order, OutageSpec, PathLoss, PathSpec, QueueLimit, QueueSpec, RadioSpec, RateSpec, RateStep,
     RecordedDelays, RecordedRate, RetrySpec, RunLossSpec, Span, Time, Turns, UsedLink,
 };
 use proptest::prelude::*;
@@ -255,11 +255,20 @@ fn any_element() -> impl Strategy<Value = ElementSpec> {
             arq: ArqSpec { retries, retry_delay: Span::from_nanos(delay) },
         }),
         outage.prop_map(|(from, length, repeats, hold)| {
-            let intervals = vec![(Time::from_nanos(from), Time::from_nanos(from + length))];
-            let every = repeats.then(|| Span::from_nanos(from + length + 100));
-            ElementSpec::Outage(OutageSpec { intervals, every, hold })
+            ElementSpec::Outage(OutageSpec { when: intervals(from, length, repeats), hold })
         }),
+        (0u64..2_000, 1u64..2_000, any::<bool>(), 0.0..1.0).prop_map(
+            |(from, length, repeats, probability)| ElementSpec::During {
+                loss: Box::new(ElementSpec::Loss { probability }),
+                when: intervals(from, length, repeats),
+            }
+        ),
     ]
+}
+
+fn intervals(from: u64, length: u64, repeats: bool) -> Intervals {
+    let intervals = vec![(Time::from_nanos(from), Time::from_nanos(from + length))];
+    Intervals { intervals, every: repeats.then(|| Span::from_nanos(from + length + 100)) }
 }
 
 /// Any element that may let packets overtake each other.

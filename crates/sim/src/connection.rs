@@ -1,5 +1,6 @@
 //! A flow as it happens.
 
+use kirikae_algorithms::Socket;
 use kirikae_path::{Span, Time, stream_seed};
 use kirikae_tcp::{Endpoint, Segment};
 
@@ -150,10 +151,12 @@ impl Connection {
     }
 
     pub fn outcome(self) -> FlowOutcome {
-        let switches = self.ends[End::Client as usize].switches().to_vec();
+        let client = &self.ends[End::Client as usize];
+        let switches = client.switches().to_vec();
+        let losses = client.socket().and_then(Socket::losses);
         let traffic = End::BOTH.map(|end| self.traffic(end));
         let [client, server] = self.streams.map(|stream| stream.writes);
-        FlowOutcome { switches, client, server, traffic }
+        FlowOutcome { switches, losses, client, server, traffic }
     }
 
     fn traffic(&self, end: End) -> Traffic {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use kirikae_algorithms::Switch;
+use kirikae_algorithms::{Losses, Switch};
 use kirikae_path::{DropCause, Span, Time};
 use serde::Serialize;
 
@@ -31,6 +31,8 @@ pub struct Outcome {
 pub struct FlowOutcome {
     /// The switches of the client's congestion control, in order of time.
     pub switches: Vec<(Time, Switch)>,
+    /// What the client lost, as the switcher counts; none without one.
+    pub losses: Option<Losses>,
     /// What the client wrote.
     pub client: Vec<Written>,
     /// What the server wrote.

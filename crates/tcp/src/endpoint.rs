@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kirikae_algorithms::{Algorithm, Socket, Switch, Switcher};
+use kirikae_algorithms::{Algorithm, Rule, Socket, Switch};
 use kirikae_path::{Span, Time};
 
 use crate::receiver::{Host, Receiver};
@@ -21,7 +21,7 @@ pub struct Control {
     /// The congestion control that a connection starts with.
     pub algorithm: Algorithm,
     /// What switches it while it runs, if anything does.
-    pub switcher: Option<Switcher>,
+    pub switcher: Option<Rule>,
 }
 
 /// Where an endpoint is in the handshake.
@@ -339,10 +339,12 @@ fn host<'a>(
     if let Some(sender) = sender {
         let srtt_us = sender.srtt_us();
         let srtt = (srtt_us > 0).then(|| micros(srtt_us));
-        return Host { profile, srtt, rto: micros(sender.rto_us()) };
+        let (rto, rto_min) = (micros(sender.rto_us()), micros(sender.rto_min_us().into()));
+        return Host { profile, srtt, rto, rto_min };
     }
     let srtt = handshake_rtt_us.map(|us| micros(us.into()));
     // RFC 6298, section 2.2, with Linux's least variation.
     let twice = |srtt: Span| (srtt + srtt).max(profile.rto_min);
-    Host { profile, srtt, rto: srtt.map_or(profile.rto_initial, |srtt| srtt + twice(srtt)) }
+    let rto = srtt.map_or(profile.rto_initial, |srtt| srtt + twice(srtt));
+    Host { profile, srtt, rto, rto_min: profile.rto_min }
 }

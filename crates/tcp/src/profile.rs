@@ -37,7 +37,11 @@ pub struct Profile {
     pub undo: bool,
     /// Growth counts segments ACKed (RFC 3465); otherwise each ACK counts as one.
     pub count_segments: bool,
-    /// The window is cut to what is in flight and 3 more when recovery ends, so that no train leaves.
+    /// When the window grows.
+    pub growth: Growth,
+    /// While there is doubt (Disorder, Loss, and until something sent after a recovery is ACKed) each
+    /// ACK cuts the window to what is in flight and [`reordering`](Profile::reordering) more, so that
+    /// no train leaves (Linux before 3.2).
     pub moderate_window: bool,
     /// What a retransmission timeout allows for the variation of the RTT at least (RFC 6298).
     pub rto_min: Span,
@@ -79,6 +83,18 @@ pub enum LossDetection {
     Duplicates,
 }
 
+/// When the window grows with an ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Growth {
+    /// After what the ACK tells of losses, where the window was the limit of the latest flight, or in
+    /// slow start half of it was used (RFC 7661).
+    Validated,
+    /// Before, where what was in flight left next to nothing of the window: not while a write runs
+    /// out (Linux before 3.16).
+    InFlight,
+}
+
 /// How the window comes down to ssthresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -116,6 +132,7 @@ impl Profile {
             frto: true,
             undo: true,
             count_segments: true,
+            growth: Growth::Validated,
             moderate_window: false,
             rto_min: Span::from_millis(200),
             rto_max: Span::from_secs(120),
@@ -140,6 +157,7 @@ impl Profile {
             tail_loss_probe: false,
             reduction: Reduction::RateHalving,
             count_segments: false,
+            growth: Growth::InFlight,
             moderate_window: true,
             rto_initial: Span::from_secs(3),
             ack_full_push: false,

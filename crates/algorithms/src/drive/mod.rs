@@ -269,6 +269,8 @@ impl Connection {
     /// Whatever the window allows is sent, and the first of it announced where nothing was there.
     fn send(&mut self) -> Checked {
         if self.in_flight() == 0 {
+            // There is always more to send.
+            self.socket.fields.write_seq = self.una.wrapping_add(FLIGHT_MAX as u32);
             self.call(|socket| socket.cwnd_event(CaEvent::TxStart))?;
         }
         let bytes = (u64::from(self.cwnd()) * u64::from(self.mss())).min(FLIGHT_MAX) as u32;

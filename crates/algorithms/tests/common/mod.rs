@@ -121,9 +121,15 @@ pub fn loss(socket: &mut Socket) {
 
 /// What the kernel does around an idle gap: the event, the cut, and the event after it.
 pub fn idle(socket: &mut Socket, gap_us: u64) {
+    idle_before(socket, gap_us, 46);
+}
+
+/// The same, and then so many segments are written.
+pub fn idle_before(socket: &mut Socket, gap_us: u64, segments: u32) {
     socket.cwnd_event(CaEvent::CwndRestart);
     socket.fields.snd_cwnd = 10;
     socket.cwnd_event(CaEvent::CwndRestart);
     socket.fields.tcp_mstamp += gap_us;
+    socket.fields.write_seq = socket.fields.snd_nxt + segments * socket.fields.mss_cache;
     socket.cwnd_event(CaEvent::TxStart);
 }

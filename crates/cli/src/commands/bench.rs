@@ -27,9 +27,8 @@ pub struct Arguments {
 /// Runs the comparison.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let scenarios = arguments.comparison.scenarios()?;
-    let algorithms = arguments.comparison.algorithms()?;
-    let outcome =
-        bench::run(&scenarios, &Options { output: arguments.output.clone(), algorithms })?;
+    let controls = arguments.comparison.controls()?;
+    let outcome = bench::run(&scenarios, &Options { output: arguments.output.clone(), controls })?;
     comparison::print_outcome(&outcome, arguments.json)?;
     Ok(if outcome.interrupted { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

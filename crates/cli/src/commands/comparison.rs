@@ -5,11 +5,12 @@ use std::path::PathBuf;
 
 use kirikae_algorithms::Algorithm;
 use kirikae_lab::outcome::Outcome;
-use kirikae_lab::scenario::Scenario;
-use kirikae_lab::{report, summary::Summary};
+use kirikae_lab::scenario::{Contender, Scenario};
+use kirikae_lab::{Controls, report, summary::Summary};
 use serde::Serialize;
 
 use super::setting::{self, Setting};
+use super::table::Choice;
 
 /// What is compared, and how the result is told.
 #[derive(clap::Args)]
@@ -17,10 +18,22 @@ pub struct Comparison {
     /// Scenario files; those in scenarios/ explain themselves
     #[arg(required = true, value_name = "SCENARIO.toml")]
     scenarios: Vec<PathBuf>,
+    /// Who is compared, instead of whom the scenarios name: such as cubic,kk_hybla,kirikae; or all
+    #[arg(long, value_name = "CONTENDER,...", value_parser = contenders)]
+    contenders: Option<Contenders>,
     /// Set a parameter of an algorithm, such as kk_vegas.alpha=4, for all scenarios; `kirikae
     /// algorithms` lists them with their ranges. May be given several times
     #[arg(long, value_name = "ALGORITHM.PARAMETER=VALUE", value_parser = setting)]
     set: Vec<Setting>,
+    #[command(flatten)]
+    choice: Choice,
+}
+
+#[derive(Clone)]
+struct Contenders(Vec<Contender>);
+
+fn contenders(text: &str) -> Result<Contenders, String> {
+    Contender::list(text).map(Contenders)
 }
 
 fn setting(text: &str) -> Result<Setting, String> {
@@ -30,12 +43,19 @@ fn setting(text: &str) -> Result<Setting, String> {
 impl Comparison {
     /// The scenarios, read and validated.
     pub fn scenarios(&self) -> Result<Vec<Scenario>, kirikae_lab::Error> {
-        Ok(Scenario::load_all(&self.scenarios)?)
+        let mut scenarios = Scenario::load_all(&self.scenarios)?;
+        if let Some(Contenders(contenders)) = &self.contenders {
+            for scenario in &mut scenarios {
+                scenario.contenders.clone_from(contenders);
+            }
+        }
+        Ok(scenarios)
     }
 
-    /// Every algorithm, with what was set.
-    pub fn algorithms(&self) -> anyhow::Result<Vec<Algorithm>> {
-        Ok(setting::apply(&self.set, Algorithm::all())?)
+    /// Every algorithm, with what was set, and the table.
+    pub fn controls(&self) -> anyhow::Result<Controls> {
+        let algorithms = setting::apply(&self.set, Algorithm::all())?;
+        Ok(Controls { algorithms, table: self.choice.kernel_table()? })
     }
 }
 

@@ -3,9 +3,13 @@
 pub mod algorithms;
 pub mod bench;
 pub mod burst_sender;
+pub mod characterize;
 mod comparison;
+pub mod explain;
+pub mod reproduce;
 pub mod run;
 mod setting;
 pub mod sim;
+mod table;
 pub mod undo;
 pub mod validate;

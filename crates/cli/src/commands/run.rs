@@ -7,11 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use kirikae_agent::{Agent, Config, Period, Pinning, Switch, candidates};
+use kirikae_agent::{Agent, Config, Period, Pinning, Switch};
+use kirikae_algorithms::{Algorithm, Timeouts};
 use nix::time::{ClockId, clock_gettime};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::setting::{self, Setting};
+use super::table::Choice;
 
 const POLL: Duration = Duration::from_millis(200);
 
@@ -32,10 +34,16 @@ pub struct Arguments {
     /// Measuring and switching period: `round-trip` (at least 50 ms) or a time such as `200ms`
     #[arg(long, value_name = "PERIOD", default_value = "round-trip", value_parser = period)]
     period: Period,
+    /// Leave the retransmission timer of the connections as the kernel has it. Otherwise it goes off
+    /// sooner, and backs off to at most a second for the first seven timeouts in a row
+    #[arg(long)]
+    kernel_timeouts: bool,
     /// Set a parameter of an algorithm, such as kk_hybla.rtt0_us=50000; `kirikae algorithms` lists
     /// them with their ranges. May be given several times
     #[arg(long, value_name = "ALGORITHM.PARAMETER=VALUE", value_parser = setting)]
     set: Vec<Setting>,
+    #[command(flatten)]
+    choice: Choice,
     /// Print each switch as a line of JSON
     #[arg(long)]
     json: bool,
@@ -65,11 +73,12 @@ fn period(text: &str) -> Result<Period, String> {
 }
 
 fn setting(text: &str) -> Result<Setting, String> {
-    Setting::parse(text, candidates())
+    Setting::parse(text, Algorithm::all())
 }
 
 /// Runs until a signal.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let table = arguments.choice.kernel_table()?;
     kirikae_agent::requirements()?;
     let stop = Arc::new(AtomicBool::new(false));
     // SIGHUP: a lost ssh session must not leave the kernel switching with nobody told.
@@ -80,11 +89,13 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Some(cgroup) => cgroup.clone(),
         None => kirikae_agent::cgroup_root()?,
     };
+    let candidates = kirikae_agent::candidates(&table)?;
     let agent = Agent::start(&Config {
         cgroup: cgroup.clone(),
         period: arguments.period,
-        algorithms: setting::apply(&arguments.set, candidates())?,
-        table: kirikae_table::shipped()?,
+        timeouts: if arguments.kernel_timeouts { Timeouts::Kernel } else { Timeouts::Adapted },
+        algorithms: setting::apply(&arguments.set, candidates.into_iter())?,
+        table,
         pinning: Pinning::Pinned,
     })?;
     eprintln!("kirikae: switching new connections of cgroup {}; Ctrl-C ends it", cgroup.display());

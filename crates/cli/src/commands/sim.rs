@@ -64,9 +64,9 @@ impl Arguments {
 /// Runs the comparison.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let scenarios = arguments.comparison.scenarios()?;
-    let algorithms = arguments.comparison.algorithms()?;
+    let controls = arguments.comparison.controls()?;
     let (output, files) = (arguments.output.clone(), arguments.files());
-    let outcome = sim::run(&scenarios, &Options { output, files, algorithms })?;
+    let outcome = sim::run(&scenarios, &Options { output, files, controls })?;
     comparison::print_outcome(&outcome, arguments.json)?;
     Ok(ExitCode::SUCCESS)
 }

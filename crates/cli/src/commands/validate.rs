@@ -38,7 +38,7 @@ pub struct Arguments {
 /// Runs both sides.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let scenarios = arguments.comparison.scenarios()?;
-    let algorithms = arguments.comparison.algorithms()?;
+    let controls = arguments.comparison.controls()?;
     for scenario in &scenarios {
         scenario.bursts().map_err(kirikae_lab::Error::from)?;
     }
@@ -48,7 +48,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     if arguments.recorded.is_empty() {
         let output = arguments.output.clone();
-        let options = bench::Options { output, algorithms: algorithms.clone() };
+        let options = bench::Options { output, controls: controls.clone() };
         for batch in batches(&scenarios, arguments.at_once.get()) {
             let outcome = bench::run(batch, &options)?;
             if let Some(records) = &outcome.records {
@@ -62,7 +62,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         }
     }
     let emulated: Vec<Scenario> = scenarios.iter().map(validate::as_emulated).collect();
-    let options = sim::Options { output: None, files: sim::Files::default(), algorithms };
+    let options = sim::Options { output: None, files: sim::Files::default(), controls };
     let simulated = sim::run(&emulated, &options)?;
     let cells = validate::cells(&scenarios, &kernel, &validate::latencies(&simulated));
     comparison::print(&cells, || validate::render(&cells), arguments.json)?;

@@ -12,11 +12,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use kirikae_agent::{Algorithms, Period, Switch, candidates};
-use kirikae_algorithms::Algorithm;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use kirikae_agent::{Algorithms, Period, Switch};
+use kirikae_algorithms::{Algorithm, Timeouts};
 
-use crate::error::{Error, While};
+use crate::controls::Controls;
+use crate::error::Error;
+use crate::interruption::Interruption;
 use crate::outcome::{Comparison, Measured, Outcome};
 use crate::records::{Clock, Records};
 use crate::scenario::{Contender, Scenario, stack};
@@ -33,8 +34,8 @@ const RUN_UP: Duration = Duration::from_secs(2);
 pub struct Options {
     /// Directory in which the run makes a directory of its own for its records.
     pub output: PathBuf,
-    /// Every algorithm that may contend, with its parameters.
-    pub algorithms: Vec<Algorithm>,
+    /// What the contenders are made of.
+    pub controls: Controls,
 }
 
 /// Runs every contender of every scenario side by side and writes the records. Ends early on
@@ -46,8 +47,9 @@ pub struct Options {
 /// cannot hold, records that cannot be written, and anything that breaks on the way.
 pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> {
     scenarios.iter().try_for_each(|scenario| scenario.bursts().map(drop))?;
-    let period = common_period(scenarios)?;
+    let settings = common_settings(scenarios)?;
     refuse_stacks(scenarios)?;
+    refuse_contenders(scenarios)?;
     host::check(scenarios)?;
     host::clean()?;
     let interruption = Interruption::listen()?;
@@ -59,19 +61,22 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
         }
     }
     // Registered until the end of the run, by the agent where there is one.
-    let algorithms = contending(scenarios, &options.algorithms);
-    let (switcher, _registered) = match period {
-        Some(period) => (Some(Switcher::start(period, algorithms.clone())?), None),
+    let Controls { algorithms, table } = &options.controls;
+    let algorithms = contending(scenarios, algorithms, &table.names());
+    let (switcher, _registered) = match settings {
+        Some(settings) => {
+            (Some(Switcher::start(settings, algorithms.clone(), Arc::clone(table))?), None)
+        }
         None if algorithms.is_empty() => (None, None),
         None => (None, Some(Algorithms::register(&algorithms)?)),
     };
 
     let records = Records::create(&options.output, scenarios, Clock::Real)?;
     let cgroup = switcher.as_ref().map(|switcher| switcher.cgroup().to_owned());
-    let mut measured = run_all(trials, &cgroup.unwrap_or_default(), &interruption.0)?;
+    let mut measured = run_all(trials, &cgroup.unwrap_or_default(), interruption.flag())?;
     let switches = switcher.map_or(Ok(Vec::new()), Switcher::finish)?;
 
-    let interrupted = interruption.0.load(Ordering::Relaxed);
+    let interrupted = interruption.came();
     for measured in &mut measured {
         let own = |switch: &&Switch| switch.local.port() == measured.port;
         measured.switches = switches.iter().filter(own).cloned().collect();
@@ -99,29 +104,49 @@ fn refuse_stacks(scenarios: &[Scenario]) -> Result<(), Error> {
     }
 }
 
+/// Some contenders have no program for the kernel.
+fn refuse_contenders(scenarios: &[Scenario]) -> Result<(), Error> {
+    let mut all = scenarios.iter().flat_map(|scenario| {
+        scenario.contenders.iter().map(|contender| (&scenario.file, *contender))
+    });
+    match all.find(|(_, contender)| !contender.is_real()) {
+        None => Ok(()),
+        Some((file, contender)) => Err(Error::Incompatible(format!(
+            "{}: bench.contenders: {contender} is played by the simulator alone, kirikae sim; allowed \
+             on the real kernel: the others",
+            file.display(),
+        ))),
+    }
+}
+
 /// Every algorithm that a contender is or may be switched to.
-fn contending(scenarios: &[Scenario], algorithms: &[Algorithm]) -> Vec<Algorithm> {
+fn contending(
+    scenarios: &[Scenario],
+    algorithms: &[Algorithm],
+    candidates: &[String],
+) -> Vec<Algorithm> {
     let contends = |contender| scenarios.iter().any(|s| s.contenders.contains(&contender));
     let switched = contends(Contender::Kirikae);
     algorithms
         .iter()
         .copied()
         .filter(|algorithm| {
-            let candidate = candidates().any(|candidate| candidate.name() == algorithm.name());
+            let candidate = candidates.iter().any(|candidate| candidate == algorithm.name());
             contends(Contender::Fixed(algorithm.name())) || (switched && candidate)
         })
         .collect()
 }
 
-/// The period of the one agent of the run; none where no scenario has kirikae as a contender.
-fn common_period(scenarios: &[Scenario]) -> Result<Option<Period>, Error> {
+/// What the one agent of the run is told; none where no scenario has kirikae as a contender.
+fn common_settings(scenarios: &[Scenario]) -> Result<Option<(Period, Timeouts)>, Error> {
     let mut switched =
         scenarios.iter().filter(|scenario| scenario.contenders.contains(&Contender::Kirikae));
     let Some(first) = switched.next() else { return Ok(None) };
-    match switched.find(|other| other.period != first.period) {
-        None => Ok(Some(first.period)),
+    let settings = |scenario: &Scenario| (scenario.period, scenario.timeouts);
+    match switched.find(|other| settings(other) != settings(first)) {
+        None => Ok(Some(settings(first))),
         Some(other) => Err(Error::Incompatible(format!(
-            "{} and {}: bench.period differs; allowed: the same in all scenarios of one run, \
+            "{} and {}: bench.period or bench.timeouts differs; allowed: the same in all scenarios of one run, \
              which has one agent",
             first.file.display(),
             other.file.display(),
@@ -163,27 +188,4 @@ fn run_all(
             .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect()
     })
-}
-
-/// Set by SIGINT, SIGTERM and SIGHUP (a lost ssh session) while this value lives.
-struct Interruption(Arc<AtomicBool>, [signal_hook::SigId; 3]);
-
-impl Interruption {
-    fn listen() -> Result<Interruption, Error> {
-        let flag = Arc::new(AtomicBool::new(false));
-        let on = |signal| {
-            signal_hook::flag::register(signal, Arc::clone(&flag))
-                .during(|| format!("listening for signal {signal}"))
-        };
-        let signals = [on(SIGINT)?, on(SIGTERM)?, on(SIGHUP)?];
-        Ok(Interruption(flag, signals))
-    }
-}
-
-impl Drop for Interruption {
-    fn drop(&mut self) {
-        for signal in self.1 {
-            signal_hook::low_level::unregister(signal);
-        }
-    }
 }

@@ -8,7 +8,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use kirikae_agent::{Agent, Config, Period, Pinning, Switch};
-use kirikae_algorithms::Algorithm;
+use kirikae_algorithms::{Algorithm, Timeouts};
+use kirikae_table::KernelTable;
 
 use super::cgroup::Cgroup;
 use crate::error::Error;
@@ -22,7 +23,11 @@ pub struct Switcher {
 
 impl Switcher {
     /// Starts the agent on a cgroup of ours; returns when it is attached.
-    pub fn start(period: Period, algorithms: Vec<Algorithm>) -> Result<Switcher, Error> {
+    pub fn start(
+        (period, timeouts): (Period, Timeouts),
+        algorithms: Vec<Algorithm>,
+        table: Arc<KernelTable>,
+    ) -> Result<Switcher, Error> {
         let cgroup = Cgroup::create()?;
         let stop = Arc::new(AtomicBool::new(false));
         let (attached, wait) = mpsc::channel();
@@ -30,9 +35,9 @@ impl Switcher {
             let config = Config {
                 cgroup: cgroup.path().into(),
                 period,
+                timeouts,
                 algorithms,
-                table: kirikae_table::shipped()
-                    .map_err(|error| Error::Failed(error.to_string()))?,
+                table,
                 pinning: Pinning::Unpinned,
             };
             let stop = Arc::clone(&stop);

@@ -59,6 +59,7 @@ impl<'a> Trial<'a> {
                 emulated.sender().set_sysctl("net.ipv4.tcp_slow_start_after_idle", "0")?;
             }
             Contender::Stock(_) | Contender::Fixed(_) => {}
+            Contender::RTcp | Contender::Bpftune => unreachable!("refused before"),
         }
         // The default receive window (64 KiB) would hold back the first bursts, whoever sends.
         let buffers =
@@ -127,6 +128,7 @@ impl<'a> Trial<'a> {
             sent: sent?,
             arrivals: received?,
             switches: Vec::new(),
+            end_ns: deadline_ns,
             port: self.port,
             report,
         })

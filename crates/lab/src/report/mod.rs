@@ -1,6 +1,7 @@
 //! A run as people read it: a table for each scenario, and what stands behind it.
 
 mod flows;
+mod overview;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,11 +13,11 @@ use kirikae_emu::TimingError;
 use kirikae_path::{PathSpec, sustained_rate};
 
 use crate::outcome::{Comparison, Outcome, Performance};
-use crate::scenario::{Contender, Scenario, Workload};
+use crate::scenario::{Scenario, Workload};
 use crate::statistics::Estimate;
-use crate::summary::{ContenderSummary, ScenarioSummary};
+use crate::summary::{ContenderSummary, ScenarioSummary, Summary};
 
-const COLUMNS: [&str; 11] = [
+const COLUMNS: [&str; 12] = [
     "contender",
     "n",
     "mean ± 95 %",
@@ -25,17 +26,20 @@ const COLUMNS: [&str; 11] = [
     "p99",
     "< 1 s",
     "vs cubic",
+    "vs best",
     "vs bound",
-    "drops channel/queue",
+    "drops",
     "switches",
 ];
 
 const LEGEND: &str = "\
 Latency in seconds, from the start of a burst's write to its last byte in order; mean with Student's
 95 % interval; quantiles interpolated. < 1 s: share of responses (latency + RTT/2) under one second.
-vs cubic: ratio to the mean of stock cubic, paired by burst. vs bound: ratio to the lower bound:
-one-way delay, serialisation, and one RTT for each time that the channel lost the same packet; what
-overflows a queue is the sender's own doing and not in it. Drops are of both directions.
+vs cubic: ratio to the mean of stock cubic, paired by burst. vs best: the same to the best of those
+that are neither switched nor cubic-no-idle-restart, known afterwards: the regret. In both a burst
+that did not arrive took until the end of the run. vs bound: ratio to the lower bound: one-way delay,
+serialisation, and one RTT for each time that the channel lost the same packet; what overflows a queue
+is the sender's own doing and not in it. Drops: by the channel / by full queues, both directions.
 ";
 
 /// Whether standard output is to be coloured: on a terminal, unless NO_COLOR is set.
@@ -47,30 +51,31 @@ pub fn colour_wanted() -> bool {
 /// The whole run as text.
 pub fn render(outcome: &Outcome, colour: bool) -> String {
     let mut text = String::new();
-    for comparison in &outcome.comparisons {
-        let summary = ScenarioSummary::of(comparison);
+    let summaries = Summary::of(outcome);
+    for (comparison, summary) in outcome.comparisons.iter().zip(&summaries.scenarios) {
         let Some((path, workload)) = comparison.scenario.timed() else {
             text += &flows::heading(&comparison.scenario);
-            text += &flows::table(&summary, colour);
-            text += &flows::notes(&summary, comparison.scenario.repetitions);
+            text += &flows::table(summary, colour);
+            text += &flows::notes(summary, comparison.scenario.repetitions);
             text.push('\n');
             continue;
         };
         text += &heading(&comparison.scenario, path, workload);
-        text += &table(&summary, colour);
+        text += &table(summary, colour);
         // Virtual time keeps itself.
         if comparison.plays.is_empty() {
             text += &path_notes(comparison);
         }
-        text += &unfinished_notes(&summary);
+        text += &unfinished_notes(summary);
         let by_contender = comparison.performances.chunk_by(|a, b| a.contender == b.contender);
         for repetitions in by_contender {
-            if repetitions[0].contender == Contender::Kirikae {
+            if repetitions[0].contender.is_switched() {
                 text += &choice(repetitions);
             }
         }
         text.push('\n');
     }
+    text += &overview::render(&summaries, colour);
     for (legend, timed) in [(LEGEND, true), (flows::LEGEND, false)] {
         if outcome.comparisons.iter().any(|it| it.scenario.timed().is_some() == timed) {
             text += legend;
@@ -169,10 +174,15 @@ fn cells(contender: &ContenderSummary) -> [String; COLUMNS.len()] {
         seconds(contender.p99_s),
         contender.under_1_s.map_or("-".into(), |share| format!("{:.1} %", share * 100.0)),
         estimate(contender.over_cubic, 2),
-        estimate(contender.over_bound, 2),
+        estimate(contender.over_best_fixed, 2),
+        ratio(contender.over_bound.map(|over| over.value)),
         format!("{}/{}", contender.channel_drops, contender.queue_drops),
         contender.switches.to_string(),
     ]
+}
+
+fn ratio(ratio: Option<f64>) -> String {
+    ratio.map_or("-".into(), |ratio| format!("{ratio:.2}"))
 }
 
 pub(crate) fn estimate(estimate: Option<Estimate>, digits: usize) -> String {
@@ -225,8 +235,9 @@ fn unfinished_notes(summary: &ScenarioSummary) -> String {
     text
 }
 
-/// One sentence on what the switcher chose in all repetitions, and why.
+/// One sentence on what a contender that switches chose in all repetitions, and why.
 fn choice(repetitions: &[Performance]) -> String {
+    let name = repetitions[0].contender;
     let bursts = repetitions.iter().flat_map(|repetition| &repetition.bursts);
     let counted = bursts.filter(|burst| !burst.warmup);
     let mut used: BTreeMap<&str, usize> = BTreeMap::new();
@@ -234,7 +245,7 @@ fn choice(repetitions: &[Performance]) -> String {
         *used.entry(&burst.algorithm_before).or_default() += 1;
     }
     let Some((favourite, often)) = used.iter().max_by_key(|(_, often)| **often) else {
-        return "kirikae wrote no burst that counts.\n".into();
+        return format!("{name} wrote no burst that counts.\n");
     };
     let of: usize = used.values().sum();
     let switches: Vec<&Switch> = repetitions.iter().flat_map(|it| &it.switches).collect();
@@ -243,18 +254,19 @@ fn choice(repetitions: &[Performance]) -> String {
         [only] => format!("it switched once: {}", because(only)),
         [.., last] => format!("{} switches, the last: {}", switches.len(), because(last)),
     };
-    format!("kirikae began {often} of {of} bursts with {favourite}; {switches}.\n")
+    format!("{name} began {often} of {of} bursts with {favourite}; {switches}.\n")
 }
 
 fn because(switch: &Switch) -> String {
+    let Switch { from, to, reason, .. } = switch;
+    let at = format!("{from} to {to} ({reason}) at RTT {:.0} ms", switch.rtt_s * 1e3);
+    if switch.predicted_s.is_empty() {
+        return at;
+    }
     let predicted: Vec<String> =
         switch.predicted_s.iter().map(|(name, seconds)| format!("{name} {seconds:.3} s")).collect();
     format!(
-        "{} to {} ({}) at RTT {:.0} ms, {:.2} % isolated and {:.2} % burst loss, predicted {}",
-        switch.from,
-        switch.to,
-        switch.reason,
-        switch.rtt_s * 1e3,
+        "{at}, {:.2} % isolated and {:.2} % burst loss, predicted {}",
         switch.isolated_loss * 100.0,
         switch.burst_loss * 100.0,
         predicted.join(", "),

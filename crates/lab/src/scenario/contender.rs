@@ -6,7 +6,9 @@ use kirikae_algorithms::Algorithm;
 use serde::{Serialize, Serializer};
 
 /// Congestion controls that the kernel brings; the first is the baseline of every comparison.
-const STOCK: [&str; 2] = ["cubic", "bbr"];
+const STOCK: [&str; 3] = ["cubic", "bbr", "reno"];
+/// How many of them are compared where a scenario names nobody.
+const USUAL_STOCK: usize = 2;
 
 /// A congestion control, or the switching among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,6 +22,11 @@ pub enum Contender {
     Fixed(&'static str),
     /// The switcher, starting from stock cubic.
     Kirikae,
+    /// R-TCP as in the thesis, its choice by its table (`tables/oguchi-2016`), starting from stock
+    /// cubic.
+    RTcp,
+    /// bpftune's rule, starting from stock cubic: [`kirikae_algorithms::Bpftune`].
+    Bpftune,
 }
 
 impl Contender {
@@ -28,18 +35,42 @@ impl Contender {
 
     /// Every contender there is, stock ones first.
     pub fn all() -> Vec<Contender> {
-        let mut all = Contender::around(Algorithm::all().map(|algorithm| algorithm.name()));
+        let fixed = Algorithm::all().map(|algorithm| algorithm.name());
+        let mut all = Contender::around(&STOCK, fixed);
         all.insert(STOCK.len(), Contender::CubicWithoutIdleRestart);
+        all.extend([Contender::RTcp, Contender::Bpftune]);
         all
+    }
+
+    /// Those of a list such as `cubic,kk_hybla,kirikae`; `all` is every one.
+    ///
+    /// # Errors
+    /// What is allowed, where one is unknown or there twice.
+    pub fn list(text: &str) -> Result<Vec<Contender>, String> {
+        let all = Contender::all();
+        if text == "all" {
+            return Ok(all);
+        }
+        let mut chosen = Vec::new();
+        for name in text.split(',') {
+            let found = all.iter().find(|contender| contender.name() == name);
+            let Some(contender) = found.filter(|contender| !chosen.contains(*contender)) else {
+                let names: Vec<&str> = all.iter().map(|contender| contender.name()).collect();
+                let names = names.join(", ");
+                return Err(format!("found {name:?}; allowed: all, or each once of {names}"));
+            };
+            chosen.push(*contender);
+        }
+        Ok(chosen)
     }
 
     /// Those of a scenario that names none: stock ones, what the switcher chooses among, and it.
     pub fn usual() -> Vec<Contender> {
-        Contender::around(kirikae_table::candidates())
+        Contender::around(&STOCK[..USUAL_STOCK], kirikae_table::candidates())
     }
 
-    fn around(fixed: impl Iterator<Item = &'static str>) -> Vec<Contender> {
-        let stock = STOCK.into_iter().map(Contender::Stock);
+    fn around(stock: &[&'static str], fixed: impl Iterator<Item = &'static str>) -> Vec<Contender> {
+        let stock = stock.iter().copied().map(Contender::Stock);
         stock.chain(fixed.map(Contender::Fixed)).chain([Contender::Kirikae]).collect()
     }
 
@@ -49,6 +80,8 @@ impl Contender {
             Contender::Stock(name) | Contender::Fixed(name) => name,
             Contender::CubicWithoutIdleRestart => "cubic-no-idle-restart",
             Contender::Kirikae => "kirikae",
+            Contender::RTcp => "r-tcp",
+            Contender::Bpftune => "bpftune",
         }
     }
 
@@ -56,8 +89,25 @@ impl Contender {
     pub fn congestion_control(self) -> &'static str {
         match self {
             Contender::Stock(name) | Contender::Fixed(name) => name,
-            Contender::CubicWithoutIdleRestart | Contender::Kirikae => STOCK[0],
+            Contender::CubicWithoutIdleRestart => STOCK[0],
+            Contender::Kirikae | Contender::RTcp | Contender::Bpftune => STOCK[0],
         }
+    }
+
+    /// Whether it is one algorithm of the kernel as that is, or one of ours: neither switched nor with
+    /// a sysctl that is not the kernel's preset.
+    pub fn is_fixed(self) -> bool {
+        matches!(self, Contender::Stock(_) | Contender::Fixed(_))
+    }
+
+    /// Whether a rule switches it while it runs.
+    pub fn is_switched(self) -> bool {
+        matches!(self, Contender::Kirikae | Contender::RTcp | Contender::Bpftune)
+    }
+
+    /// Whether the real kernel can be shown it.
+    pub fn is_real(self) -> bool {
+        !matches!(self, Contender::RTcp | Contender::Bpftune)
     }
 }
 
@@ -70,5 +120,26 @@ impl fmt::Display for Contender {
 impl Serialize for Contender {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_has_each_once() {
+        let all = Contender::all();
+        let names: Vec<&str> = all.iter().map(|contender| contender.name()).collect();
+        assert_eq!(Contender::list(&names.join(",")), Contender::list("all"));
+        for (list, found) in
+            [("", ""), ("cubic,kk_hyblo", "kk_hyblo"), ("bbr,bbr", "bbr"), ("all,bbr", "all")]
+        {
+            let refused = Contender::list(list).unwrap_err();
+            assert!(
+                refused.starts_with(&format!("found {found:?}; allowed: all, or ")),
+                "{refused}"
+            );
+        }
     }
 }

@@ -6,10 +6,10 @@
 mod contender;
 mod network;
 mod path;
-mod quantity;
+pub(crate) mod quantity;
 mod recorded_writes;
 mod refusal;
-mod section;
+pub(crate) mod section;
 pub(crate) mod stack;
 mod sweep;
 mod workload;
@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kirikae_agent::Period;
+use kirikae_algorithms::Timeouts;
 use kirikae_path::{PathSpec, Span};
 use kirikae_tcp::Profile;
 use serde::{Serialize, Serializer};
@@ -53,6 +54,8 @@ pub struct Scenario {
     /// How long the switcher counts before it updates its rates.
     #[serde(serialize_with = "write_period")]
     pub period: Period,
+    /// What becomes of the retransmission timer of the connections that are switched.
+    pub timeouts: Timeouts,
     /// When a simulation ends at the latest; none where the workloads tell.
     pub duration: Option<Span>,
     /// How often each contender is simulated, each time with the next seed.
@@ -78,12 +81,13 @@ impl Scenario {
     pub fn load_all(
         files: impl IntoIterator<Item = impl AsRef<Path>>,
     ) -> Result<Vec<Scenario>, Refusal> {
+        const EXAMPLE: &str = "a scenario file, such as scenarios/shallow.toml";
         const OWN_TITLE: &str = "a title that no other scenario has; that of a sweep names what tells \
                                  its scenarios apart, such as \"Loss $loss\"";
         let mut scenarios = Vec::new();
         let mut titles = BTreeSet::new();
         for file in files {
-            let source = Source::read(file.as_ref())?;
+            let source = Source::read(file.as_ref(), EXAMPLE)?;
             let table = source.root()?;
             for bindings in sweep::read(&Section::root(&source, &table, &[]))? {
                 let root = Section::root(&source, &table, &bindings);
@@ -111,7 +115,7 @@ impl Scenario {
         let seed = root.required("seed", "a whole number, such as 1")?.whole(0..=u64::MAX)?;
         let (links, flows) = network::read(root)?;
         let stack = stack::read(root)?;
-        let (contenders, period) = bench(root)?;
+        let (contenders, period, timeouts) = bench(root)?;
         let (duration, repetitions) = sim(root, &flows)?;
         Ok(Scenario {
             file: source.file.clone(),
@@ -122,6 +126,7 @@ impl Scenario {
             stack,
             contenders,
             period,
+            timeouts,
             duration,
             repetitions,
             only_simulated: only_simulated(root),
@@ -216,18 +221,24 @@ fn begin_before(root: &Section, flows: &[FlowGroup], duration: Span) -> Result<(
     Ok(())
 }
 
-fn bench(root: &Section) -> Result<(Vec<Contender>, Period), Refusal> {
+fn bench(root: &Section) -> Result<(Vec<Contender>, Period, Timeouts), Refusal> {
     let Some(field) = root.optional("bench") else {
-        return Ok((Contender::usual(), Period::RoundTrip));
+        return Ok((Contender::usual(), Period::RoundTrip, Timeouts::Adapted));
     };
-    let section = field.section("[bench] with contenders, period")?;
-    section.allow(&["contenders", "period"])?;
+    let section = field.section("[bench] with contenders, period, timeouts")?;
+    section.allow(&["contenders", "period", "timeouts"])?;
     let contenders = section
         .optional("contenders")
         .map_or_else(|| Ok(Contender::usual()), |field| contenders(&field))?;
     let period =
         section.optional("period").map_or(Ok(Period::RoundTrip), |field| period(&field))?;
-    Ok((contenders, period))
+    let timeouts =
+        section.optional("timeouts").map_or(Ok(Timeouts::Adapted), |field| timeouts(&field))?;
+    Ok((contenders, period, timeouts))
+}
+
+fn timeouts(field: &Field) -> Result<Timeouts, Refusal> {
+    Ok([Timeouts::Adapted, Timeouts::Kernel][field.choice(&["adapted", "kernel"])?])
 }
 
 fn contenders(field: &Field) -> Result<Vec<Contender>, Refusal> {

@@ -11,19 +11,20 @@ use super::quantity::Quantity;
 use super::refusal::Refusal;
 
 /// The text that the tables were read from.
-pub(super) struct Source {
+pub(crate) struct Source {
     pub file: PathBuf,
     pub text: String,
 }
 
 impl Source {
-    pub fn read(file: &Path) -> Result<Source, Refusal> {
+    /// The text of a file; `allowed` tells what one is, where it cannot be read.
+    pub fn read(file: &Path, allowed: &str) -> Result<Source, Refusal> {
         let text = std::fs::read_to_string(file).map_err(|error| Refusal {
             file: file.to_owned(),
             line: None,
             key: None,
             found: format!("cannot be read ({error})"),
-            allowed: "a scenario file, such as scenarios/shallow.toml".into(),
+            allowed: allowed.into(),
         })?;
         Ok(Source { file: file.to_owned(), text })
     }
@@ -67,7 +68,7 @@ impl Source {
 
 /// What the names of a sweep stand for in one of its scenarios.
 #[derive(Clone, Copy)]
-pub(super) struct Binding<'a> {
+pub(crate) struct Binding<'a> {
     pub name: &'a str,
     pub value: &'a Spanned<DeValue<'a>>,
 }
@@ -90,7 +91,7 @@ impl<'a> Binding<'a> {
 }
 
 /// A table, its name and where it begins.
-pub(super) struct Section<'a> {
+pub(crate) struct Section<'a> {
     source: &'a Source,
     bindings: &'a [Binding<'a>],
     name: String,
@@ -200,7 +201,7 @@ impl<'a> Section<'a> {
 }
 
 /// A value, its full name and where it stands.
-pub(super) struct Field<'a> {
+pub(crate) struct Field<'a> {
     source: &'a Source,
     bindings: &'a [Binding<'a>],
     name: String,
@@ -331,7 +332,7 @@ impl<'a> Field<'a> {
 }
 
 /// The listed word that was probably meant, as an addition to a message.
-pub(super) fn nearest(written: &str, words: &[&str]) -> String {
+pub(crate) fn nearest(written: &str, words: &[&str]) -> String {
     words
         .iter()
         .map(|word| (strsim::damerau_levenshtein(written, word), word))

@@ -1,7 +1,7 @@
 //! `[stack]`: how the simulated hosts' TCP behaves.
 
 use kirikae_path::Span;
-use kirikae_tcp::{LossDetection, Profile, Reduction};
+use kirikae_tcp::{Growth, LossDetection, Profile, Reduction};
 
 use super::quantity::Size;
 use super::refusal::Refusal;
@@ -29,7 +29,7 @@ pub(crate) fn usual() -> Profile {
 }
 
 /// Reads `stack`: a profile by name, and what is to be otherwise. Without it, `linux-6`.
-pub(super) fn read(root: &Section) -> Result<Profile, Refusal> {
+pub(crate) fn read(root: &Section) -> Result<Profile, Refusal> {
     let Some(field) = root.optional("stack") else { return Ok(usual()) };
     let section = field.section("[stack] with profile, and features that are to be otherwise")?;
     let mut profile = match section.optional("profile") {
@@ -94,7 +94,7 @@ pub(super) fn read(root: &Section) -> Result<Profile, Refusal> {
             *bytes = size as u32;
         }
     }
-    keys.extend(["loss-detection", "reduction"]);
+    keys.extend(["loss-detection", "reduction", "growth"]);
     if let Some(field) = section.optional("loss-detection") {
         let kinds = [LossDetection::Rack, LossDetection::Fack, LossDetection::Duplicates];
         profile.loss_detection = kinds[field.choice(&["rack", "fack", "duplicates"])?];
@@ -102,6 +102,10 @@ pub(super) fn read(root: &Section) -> Result<Profile, Refusal> {
     if let Some(field) = section.optional("reduction") {
         let kinds = [Reduction::Proportional, Reduction::RateHalving];
         profile.reduction = kinds[field.choice(&["proportional", "rate-halving"])?];
+    }
+    if let Some(field) = section.optional("growth") {
+        profile.growth =
+            [Growth::Validated, Growth::InFlight][field.choice(&["validated", "in-flight"])?];
     }
     section.allow(&keys)?;
     agree(&section, &profile)?;

@@ -10,8 +10,8 @@ mod trial;
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use kirikae_algorithms::Algorithm;
 
+use crate::controls::Controls;
 use crate::error::Error;
 use crate::outcome::{Comparison, Outcome, Performance};
 use crate::play::Play;
@@ -29,8 +29,8 @@ pub struct Options {
     pub output: Option<PathBuf>,
     /// What is written while it runs.
     pub files: Files,
-    /// Every algorithm that may contend, with its parameters.
-    pub algorithms: Vec<Algorithm>,
+    /// What the contenders are made of.
+    pub controls: Controls,
 }
 
 /// A contender of a scenario with one of its seeds.
@@ -77,7 +77,7 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
     let contests: Vec<Contest> = scenarios.iter().flat_map(Contest::all).collect();
     let simulation = |index: usize| {
         let Contest { scenario, contender, seed } = contests[index];
-        trial::simulation(scenario, contender, seed, &options.algorithms)
+        trial::simulation(scenario, contender, seed, &options.controls)
     };
     // What cannot be written is told before anything is simulated.
     let plan = Plan::new(&options.files, scenarios)?;
@@ -113,7 +113,7 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
         interrupted: false,
         records: records.as_ref().map(|records| records.directory().to_owned()),
     };
-    records.map_or(Ok(()), |records| records.write(&outcome, &options.algorithms))?;
+    records.map_or(Ok(()), |records| records.write(&outcome, &options.controls.algorithms))?;
     Ok(outcome)
 }
 

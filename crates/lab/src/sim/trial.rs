@@ -4,14 +4,16 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use kirikae_agent::{Reason, Switch};
-use kirikae_algorithms::{Algorithm, Switcher};
+use kirikae_algorithms::{Algorithm, Bpftune, Rule, Switcher, Timeouts};
 use kirikae_emu::{DirectionReport, DroppedPacket, Report, Segment, TimingError};
 use kirikae_path::{Direction, Span, Time, stream_seed};
 use kirikae_sim::{
     Activity, DirectionOutcome, Flow, Hop, Host, Routes, Simulation, Workload, Written, staggered,
 };
+use kirikae_table::rtcp;
 use kirikae_tcp::Control;
 
+use crate::controls::Controls;
 use crate::outcome::Measured;
 use crate::scenario::{self, Contender, FlowGroup, Scenario};
 use crate::workload::receiver::Arrival;
@@ -36,14 +38,14 @@ pub(super) fn simulation(
     scenario: &Scenario,
     contender: Contender,
     seed: u64,
-    algorithms: &[Algorithm],
+    controls: &Controls,
 ) -> Simulation {
     let mut flows: Vec<Flow> = Vec::new();
     for (place, group) in (0..).zip(&scenario.flows) {
         let stagger = group.stagger.unwrap_or_default();
         let starts = staggered(group.count as usize, stagger, stream_seed(seed, &[GROUPS, place]));
-        let client = host(scenario, group.contender.unwrap_or(contender), algorithms);
-        let server = host(scenario, Contender::BASELINE, algorithms);
+        let client = host(scenario, group.contender.unwrap_or(contender), controls);
+        let server = host(scenario, Contender::BASELINE, controls);
         for start in starts {
             flows.push(Flow {
                 start: start + group.start,
@@ -102,25 +104,39 @@ fn last_write(flows: &[Flow]) -> Span {
     activities.map(last).max().unwrap_or_default()
 }
 
-fn host(scenario: &Scenario, contender: Contender, algorithms: &[Algorithm]) -> Host {
+fn host(scenario: &Scenario, contender: Contender, controls: &Controls) -> Host {
     let mut profile = scenario.stack.clone();
     if contender == Contender::CubicWithoutIdleRestart {
         profile.idle_restart = false;
     }
-    Host { profile: Arc::new(profile), control: control(scenario, contender, algorithms).into() }
+    Host { profile: Arc::new(profile), control: control(scenario, contender, controls).into() }
 }
 
-fn control(scenario: &Scenario, contender: Contender, algorithms: &[Algorithm]) -> Control {
+fn control(scenario: &Scenario, contender: Contender, controls: &Controls) -> Control {
+    let Controls { algorithms, table } = controls;
     let name = contender.congestion_control();
     let named = |name| algorithms.iter().copied().find(|algorithm| algorithm.name() == name);
     let algorithm = named(name)
         .or_else(|| Algorithm::stock(name))
         .expect("a contender is one of ours or stock");
-    let switcher = (contender == Contender::Kirikae).then(|| {
-        let table = kirikae_table::shipped().expect("the table that ships is good");
-        Switcher::new(table.as_bytes(), scenario.period.fixed_us(), algorithms)
-            .expect("the table's algorithms are ours")
-    });
+    let period_us = scenario.period.fixed_us();
+    let switcher = match contender {
+        Contender::Stock(_) | Contender::Fixed(_) | Contender::CubicWithoutIdleRestart => None,
+        Contender::Kirikae => {
+            Some(Switcher::new(table.as_bytes(), period_us, scenario.timeouts, algorithms))
+        }
+        Contender::RTcp => {
+            let table = rtcp::published().expect("the thesis' tables are good");
+            Some(Switcher::rtcp(table.as_bytes(), period_us, Timeouts::Kernel, algorithms))
+        }
+        Contender::Bpftune => {
+            let bbr = Algorithm::stock("bbr").expect("the kernel has one");
+            let rule = Some(Rule::Bpftune(Bpftune::new(bbr)));
+            return Control { algorithm, switcher: rule };
+        }
+    };
+    let ours = "the table's algorithms are ours";
+    let switcher = switcher.map(|switcher| Rule::Switcher(switcher.expect(ours)));
     Control { algorithm, switcher }
 }
 
@@ -145,6 +161,7 @@ pub(super) fn measured(contender: Contender, outcome: &kirikae_sim::Outcome) -> 
         sent: sent.collect(),
         arrivals: flow.client.iter().map_while(arrival).collect(),
         switches: flow.switches.iter().map(|(at, switch)| reported(*at, switch)).collect(),
+        end_ns: outcome.end.as_nanos(),
         port: PORTS.0,
         report: Report {
             forward: direction(forward),
@@ -164,14 +181,18 @@ fn reported(at: Time, switch: &kirikae_algorithms::Switch) -> Switch {
         .map(|(name, us)| (String::from(*name), f64::from(*us) / 1e6))
         .collect();
     predicted_s.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let reason =
+        if predicted_s.is_empty() { Reason::RetransmitRate } else { Reason::PredictedLatency };
     Switch {
         at_ns: at.as_nanos(),
         local: end(PORTS.0),
         remote: end(PORTS.1),
         from: switch.from.name().into(),
         to: switch.to.name().into(),
-        reason: Reason::PredictedLatency,
+        reason,
         rtt_s: f64::from(switch.rtt_us) / 1e6,
+        rate_bit_s: kirikae_agent::rate_bit_s(switch.rate),
+        burst_bytes: (switch.burst > 0).then_some(switch.burst),
         isolated_loss: f64::from(switch.isolated_ppb) / 1e9,
         burst_loss: f64::from(switch.burst_ppb) / 1e9,
         predicted_s,

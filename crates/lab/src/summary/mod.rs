@@ -1,22 +1,26 @@
 //! A run in a few numbers for each contender.
 
 mod flows;
+mod regret;
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::outcome::{Comparison, Delivery, Outcome, Performance};
+use crate::outcome::{Comparison, Outcome, Performance};
 use crate::scenario::Contender;
 use crate::statistics::{Estimate, mean, quantile, ratio_of_means};
 pub use flows::GroupSummary;
+use regret::Waits;
+pub use regret::{Extreme, GOOD, Overview};
 
 /// A run, as printed by `--json`.
 #[derive(Debug, Serialize)]
 pub struct Summary {
     /// One for each scenario.
     pub scenarios: Vec<ScenarioSummary>,
+    /// Over all scenarios: one for each contender; none where only one scenario has regrets.
+    pub overview: Vec<Overview>,
     /// Whether a signal ended the run before its schedule did.
     pub interrupted: bool,
     /// Where the records are, if any were asked for.
@@ -30,6 +34,9 @@ pub struct ScenarioSummary {
     pub title: String,
     /// Its file.
     pub file: PathBuf,
+    /// The fixed contender, one of the kernel's own or of ours, whose bursts took least in the mean;
+    /// those that did not arrive took until the end of the run.
+    pub best_fixed: Option<Contender>,
     /// Write by write: one for each contender, in the scenario's order; none where the scenario is
     /// not [`Scenario::timed`](crate::scenario::Scenario::timed).
     pub contenders: Vec<ContenderSummary>,
@@ -58,8 +65,11 @@ pub struct ContenderSummary {
     /// Share (0 to 1) of counted bursts whose response, latency and half a round trip, takes less
     /// than 1 s; those that did not arrive do not.
     pub under_1_s: Option<f64>,
-    /// Mean latency over that of stock cubic, paired by burst; none without stock cubic.
+    /// Mean latency over that of stock cubic, paired by burst; none without stock cubic. Bursts that
+    /// did not arrive count with the time until the end of the run.
     pub over_cubic: Option<Estimate>,
+    /// The regret: the same over the best fixed contender.
+    pub over_best_fixed: Option<Estimate>,
     /// Mean latency over the mean lower bound, paired by burst.
     pub over_bound: Option<Estimate>,
     /// Packets that the channel lost, both directions.
@@ -75,8 +85,10 @@ pub struct ContenderSummary {
 impl Summary {
     /// The numbers of a run.
     pub fn of(outcome: &Outcome) -> Summary {
+        let scenarios: Vec<_> = outcome.comparisons.iter().map(ScenarioSummary::of).collect();
         Summary {
-            scenarios: outcome.comparisons.iter().map(ScenarioSummary::of).collect(),
+            overview: regret::overviews(&scenarios),
+            scenarios,
             interrupted: outcome.interrupted,
             records: outcome.records.clone(),
         }
@@ -87,19 +99,17 @@ impl ScenarioSummary {
     /// The numbers of a scenario.
     pub fn of(comparison: &Comparison) -> ScenarioSummary {
         let scenario = &comparison.scenario;
-        let baseline: HashMap<(u64, u32), f64> = comparison
-            .performances
-            .iter()
-            .filter(|performance| performance.contender == Contender::BASELINE)
-            .flat_map(|it| it.counted().map(|(index, burst)| ((it.seed, index), burst.latency_s)))
-            .collect();
+        let baseline = regret::waits(comparison, Contender::BASELINE);
+        let best_fixed = regret::best_fixed(comparison);
+        let best = best_fixed.map_or(Waits::new(), |best| regret::waits(comparison, best));
         let round_trip_s = scenario.timed().map_or(0.0, |(path, _)| path.base_rtt().as_secs_f64());
         let contenders = comparison.performances.chunk_by(|a, b| a.contender == b.contender);
         ScenarioSummary {
             title: scenario.title.clone(),
             file: scenario.file.clone(),
+            best_fixed,
             contenders: contenders
-                .map(|repetitions| contender(repetitions, &baseline, round_trip_s / 2.0))
+                .map(|repetitions| contender(repetitions, &baseline, &best, round_trip_s / 2.0))
                 .collect(),
             flows: flows::summaries(comparison),
         }
@@ -109,7 +119,8 @@ impl ScenarioSummary {
 /// `repetitions` are not none, and of one contender.
 fn contender(
     repetitions: &[Performance],
-    baseline: &HashMap<(u64, u32), f64>,
+    baseline: &Waits,
+    best: &Waits,
     half_round_trip_s: f64,
 ) -> ContenderSummary {
     let counted = || repetitions.iter().flat_map(Performance::counted);
@@ -118,11 +129,15 @@ fn contender(
     let unfinished = repetitions.iter().map(|repetition| repetition.unfinished).sum();
     let due = latencies.len() + unfinished as usize;
     let prompt = latencies.iter().filter(|latency| *latency + half_round_trip_s < 1.0).count();
-    let paired = samples(repetitions, |repetition, index, delivery| {
-        Some((delivery.latency_s, *baseline.get(&(repetition.seed, index))?))
+    let over = |others: &Waits| {
+        ratio_of_means(&samples(repetitions, |repetition| {
+            let other = |index| others.get(&(repetition.seed, index)).copied();
+            repetition.waits().filter_map(|(index, wait)| Some((wait, other(index)?))).collect()
+        }))
+    };
+    let bounds = samples(repetitions, |repetition| {
+        repetition.counted().map(|(_, delivery)| (delivery.latency_s, delivery.bound_s)).collect()
     });
-    let bounds =
-        samples(repetitions, |_, _, delivery| Some((delivery.latency_s, delivery.bound_s)));
     let means: Vec<f64> = bounds.iter().map(|(latency_s, _)| *latency_s).collect();
     let drops = |channel: bool| {
         let reports = repetitions.iter().map(|repetition| &repetition.report);
@@ -138,7 +153,8 @@ fn contender(
         p95_s: quantile(&latencies, 0.95),
         p99_s: quantile(&latencies, 0.99),
         under_1_s: (due > 0).then(|| prompt as f64 / due as f64),
-        over_cubic: ratio_of_means(&paired),
+        over_cubic: over(baseline),
+        over_best_fixed: over(best),
         over_bound: ratio_of_means(&bounds),
         channel_drops: drops(true),
         queue_drops: drops(false),
@@ -147,22 +163,18 @@ fn contender(
     }
 }
 
-/// What `of` says of each burst that counts; of several repetitions, the mean of each: bursts of one
-/// connection depend on each other, repetitions do not.
+/// What `of` says of the bursts of a repetition; of several repetitions, the mean of each: bursts of
+/// one connection depend on each other, repetitions do not.
 fn samples(
     repetitions: &[Performance],
-    of: impl Fn(&Performance, u32, Delivery) -> Option<(f64, f64)>,
+    of: impl Fn(&Performance) -> Vec<(f64, f64)>,
 ) -> Vec<(f64, f64)> {
-    let bursts = |repetition: &Performance| -> Vec<(f64, f64)> {
-        let counted = repetition.counted();
-        counted.filter_map(|(index, delivery)| of(repetition, index, delivery)).collect()
-    };
     if let [only] = repetitions {
-        return bursts(only);
+        return of(only);
     }
     let means = |pairs: Vec<(f64, f64)>| {
         let (first, second): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
         Some((mean(&first)?.value, mean(&second)?.value))
     };
-    repetitions.iter().map(bursts).filter_map(means).collect()
+    repetitions.iter().map(of).filter_map(means).collect()
 }

@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use kirikae_lab::Controls;
 use kirikae_lab::Error;
 use kirikae_lab::outcome::Outcome;
 use kirikae_lab::scenario::{Refusal, Scenario};
@@ -37,6 +38,6 @@ pub fn refusal(text: &str, good: &str, bad: &str, files: &[(&str, &str)]) -> Str
 /// What comes of a scenario of this text in virtual time.
 pub fn simulate(text: &str, files: &[(&str, &str)]) -> Outcome {
     let scenarios = load(text, files).unwrap_or_else(|refusal| panic!("{refusal}"));
-    let algorithms = kirikae_algorithms::Algorithm::all().collect();
-    sim::run(&scenarios, &Options { output: None, files: Files::default(), algorithms }).unwrap()
+    let controls = Controls::default();
+    sim::run(&scenarios, &Options { output: None, files: Files::default(), controls }).unwrap()
 }

@@ -167,7 +167,7 @@ impl DelayedAck {
             ato = ato.min(round_trip.max(least(host)));
         }
         // Not so long that the other end's shortest RTO would run out (`tcp_delack_max`).
-        let rto_min = in_ticks(host.profile.rto_min, hz) as u32;
+        let rto_min = in_ticks(host.rto_min, hz) as u32;
         ato = ato.min(longest).min(rto_min.max(2) - 1);
         let tick = ticks(now, hz) as u32;
         if self.timer && self.timeout <= tick + ato / 4 {

@@ -48,6 +48,8 @@ pub(crate) struct Host<'a> {
     pub srtt: Option<Span>,
     /// The sending half's retransmission timeout.
     pub rto: Span,
+    /// What that allows for the variation of the RTT at least.
+    pub rto_min: Span,
 }
 
 /// The receiving half of an endpoint.

@@ -43,7 +43,8 @@ impl Bench {
     }
 
     fn with_host<T>(&mut self, what: impl FnOnce(&mut Receiver, Time, &Host) -> T) -> T {
-        let host = Host { profile: &self.profile, srtt: self.srtt, rto: Span::from_millis(300) };
+        let (rto, rto_min) = (Span::from_millis(300), self.profile.rto_min);
+        let host = Host { profile: &self.profile, srtt: self.srtt, rto, rto_min };
         what(&mut self.receiver, self.now, &host)
     }
 

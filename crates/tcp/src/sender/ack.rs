@@ -8,7 +8,7 @@ use kirikae_path::Time;
 use super::delivery_rate::Sampling;
 use super::scoreboard::Sent;
 use super::{BOOT_NS, Sender};
-use crate::{SackBlocks, Segment, Timestamp};
+use crate::{Growth, SackBlocks, Segment, Timestamp};
 
 /// What is found out about an ACK while it is worked through.
 #[derive(Clone, Copy, Debug, Default)]
@@ -136,6 +136,10 @@ impl Sender {
                 self.rack_adapt_window(&delivery.sampling);
             }
             self.probe_acked(segment.ack, &ack);
+            if self.profile.growth == Growth::InFlight && !self.in_reduction() {
+                self.limit_by_flight(delivery.sampling.prior_in_flight);
+                self.grow_window(delivery.segments, &ack);
+            }
             let retransmit = if ack.is_dubious(self.state()) {
                 self.alert(prior_una, &mut ack)
             } else {
@@ -421,21 +425,23 @@ impl Sender {
     fn control_window(&mut self, delivered: u32, lost: u32, ack: &Ack) {
         if self.in_reduction() {
             self.reduce_window(delivered, lost, ack);
-        } else {
-            // With much reordering whatever is delivered counts, otherwise what is ACKed.
-            let progress = if self.reordering > self.profile.reordering {
-                ack.data_acked || ack.data_sacked
-            } else {
-                ack.data_acked
-            };
-            if progress {
-                let acked = if self.profile.count_segments { delivered } else { delivered.min(1) };
-                let una = self.una as u32;
-                self.socket.cong_avoid(una, acked);
-                self.usage.stamp_us = self.now_us();
-            }
+        } else if self.profile.growth == Growth::Validated {
+            self.grow_window(delivered, ack);
         }
         self.update_pacing_rate();
+    }
+
+    /// Growth by an ACK that delivers so many segments.
+    fn grow_window(&mut self, delivered: u32, ack: &Ack) {
+        // With much reordering whatever is delivered counts, otherwise what is ACKed.
+        let much =
+            self.profile.growth == Growth::Validated && self.reordering > self.profile.reordering;
+        if ack.data_acked || (much && ack.data_sacked) {
+            let acked = if self.profile.count_segments { delivered } else { delivered.min(1) };
+            let una = self.una as u32;
+            self.socket.cong_avoid(una, acked);
+            self.usage.stamp_us = self.now_us();
+        }
     }
 
     /// Twice the window in a round trip while slow start is far from its end, else 6/5 of it.

@@ -32,7 +32,7 @@ impl Sender {
     }
 
     /// FACK counts holes as delivered; not once reordering was seen.
-    fn forward_acks(&self) -> bool {
+    pub(super) fn forward_acks(&self) -> bool {
         self.profile.sack
             && self.profile.loss_detection == LossDetection::Fack
             && !self.reordering_seen
@@ -44,6 +44,10 @@ impl Sender {
             return self.mark_head_lost(1, true);
         }
         if self.forward_acks() {
+            for index in self.board.overtaken() {
+                self.mark_lost(index); // the segment, if it was not held for lost,
+                self.mark_lost(index); // and what was sent again of it
+            }
             let lost = self.forward_acked().saturating_sub(self.reordering).max(1);
             return self.mark_head_lost(lost, true);
         }

@@ -35,11 +35,11 @@ impl Sender {
                 // One segment alone may wait for the receiver's delayed ACK.
                 let alone = self.packets_out() == 1;
                 u64::from(srtt_8 >> 2)
-                    + if alone { self.round_trip.rto_min_us() } else { TIMEOUT_MIN_US }
+                    + if alone { u64::from(self.rto_min_us()) } else { TIMEOUT_MIN_US }
             }
         };
         // Not later than the timeout, which runs from the first segment in flight.
-        let timeout_us = if advancing { self.round_trip.rto_us() } else { self.until_timeout_us() };
+        let timeout_us = if advancing { self.rto_us() } else { self.until_timeout_us() };
         if timeout_us > 0 {
             wait_us = wait_us.min(timeout_us);
         }

@@ -71,6 +71,8 @@ pub(crate) struct Sender {
     retransmissions: u32,
     /// Timeouts since the latest progress.
     timeouts: u32,
+    /// Probes of a closed window since it closed.
+    window_probes: u32,
     /// When data was last sent.
     last_sent: Time,
     ecn: Ecn,
@@ -119,6 +121,7 @@ impl Sender {
             frto: false,
             retransmissions: 0,
             timeouts: 0,
+            window_probes: 0,
             last_sent: now,
             ecn: Ecn::default(),
             switching: None,
@@ -128,14 +131,16 @@ impl Sender {
         let fields = &mut sender.socket.fields;
         fields.snd_cwnd = sender.profile.initial_window;
         fields.random = seed;
+        fields.rto_min_us = (sender.profile.rto_min.as_nanos() / 1_000) as u32;
+        fields.rto_max_ms = (sender.profile.rto_max.as_nanos() / 1_000_000) as u32;
         fields.delivered = 1; // the SYN
         if let Some(rtt_us) = rtt_us {
             sender.rtt_sample(rtt_us, rtt_us);
         }
-        // The switcher meets the connection before its algorithm does.
-        sender.switching = control.switcher.clone().map(|switcher| {
-            switcher.met(&mut sender.socket);
-            Box::new(Switching { switcher, switches: Vec::new() })
+        // What switches meets the connection before its algorithm does.
+        sender.switching = control.switcher.clone().map(|rule| {
+            rule.met(&mut sender.socket);
+            Box::new(Switching { rule, switches: Vec::new() })
         });
         sender.socket.establish();
         sender
@@ -161,11 +166,6 @@ impl Sender {
         self.una
     }
 
-    /// The present retransmission timeout, microseconds.
-    pub fn rto_us(&self) -> u64 {
-        self.round_trip.rto_us()
-    }
-
     /// The application writes.
     pub fn write(&mut self, now: Time, bytes: u64, out: &mut Vec<Segment>) {
         self.set_clock(now);
@@ -174,6 +174,7 @@ impl Sender {
             self.idle_restart(now);
         }
         self.written += bytes;
+        self.socket.fields.write_seq = self.written as u32;
         self.transmit_new(now, out);
     }
 

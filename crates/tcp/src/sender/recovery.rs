@@ -59,16 +59,14 @@ impl Sender {
             self.set_cwnd(cwnd);
             self.usage.stamp_us = self.now_us();
         }
-        if self.profile.moderate_window {
-            self.moderate_window();
-        }
         self.socket.cwnd_event(CaEvent::CompleteCwr);
     }
 
-    /// No more than a short train may follow what is in flight.
-    pub(super) fn moderate_window(&mut self) {
-        const TRAIN: u32 = 3;
-        self.set_cwnd(self.cwnd().min(self.packets_in_flight() + TRAIN));
+    /// In doubt no more than a short train may follow what is in flight.
+    fn moderate_window(&mut self) {
+        if self.profile.moderate_window {
+            self.set_cwnd(self.cwnd().min(self.packets_in_flight() + self.reordering));
+        }
     }
 
     /// The window after an ACK during a reduction.
@@ -150,7 +148,9 @@ impl Sender {
     /// Open, or Disorder where something is SACKed, lost or sent again.
     pub(super) fn try_keep_open(&mut self) {
         let fields = &self.socket.fields;
-        let disorder = fields.sacked_out + fields.lost_out > 0 || self.any_retransmission();
+        let undoable = self.profile.moderate_window && self.undo.marker.is_some();
+        let disorder =
+            fields.sacked_out + fields.lost_out > 0 || self.any_retransmission() || undoable;
         let state = if disorder { CaState::Disorder } else { CaState::Open };
         if self.state() != state {
             self.set_state(state);
@@ -167,6 +167,7 @@ impl Sender {
         }
         if self.state() != CaState::Cwr {
             self.try_keep_open();
+            self.moderate_window();
         }
     }
 
@@ -211,6 +212,7 @@ impl Sender {
                 let next = self.process_loss(ack, duplicate);
                 self.identify_loss(ack, false);
                 if !(self.state() == CaState::Open || ack.lost_retransmission) {
+                    self.moderate_window();
                     return next;
                 }
                 // The window was restored, or what was sent again was lost again.
@@ -255,6 +257,10 @@ impl Sender {
                     return true;
                 }
                 self.end_reduction();
+            }
+            CaState::Disorder if self.profile.moderate_window && self.una != self.high_seq => {
+                self.undo.marker = None;
+                self.set_state(CaState::Open);
             }
             _ => {}
         }

@@ -1,5 +1,6 @@
 //! What is held for lost, and sending it again.
 
+use kirikae_algorithms::CaState;
 use kirikae_path::Time;
 
 use super::Sender;
@@ -61,14 +62,13 @@ impl Sender {
         let mut rearm = false;
         loop {
             // As much as goes in one train leaves without asking pacing again.
-            if self.socket.fields.retrans_out >= self.socket.fields.lost_out || self.pacing_holds()
-            {
+            if !self.may_retransmit() || self.pacing_holds() {
                 break;
             }
             let mut left = train;
             while left > 0
                 && self.packets_in_flight() < self.cwnd()
-                && let Some(index) = self.board.next_to_retransmit()
+                && let Some(index) = self.next_to_retransmit()
                 && self.retransmit(now, index, out)
             {
                 if self.in_reduction() {
@@ -82,8 +82,26 @@ impl Sender {
             }
         }
         if rearm {
-            self.set_timer(Purpose::Retransmission, self.round_trip.rto_us());
+            self.set_timer(Purpose::Retransmission, self.rto_us());
         }
+    }
+
+    /// Whether anything may be left to send again, at little cost.
+    fn may_retransmit(&self) -> bool {
+        let fields = &self.socket.fields;
+        // With FACK what is sent again need not be held for lost.
+        fields.lost_out > fields.retrans_out || self.forward_acks()
+    }
+
+    fn next_to_retransmit(&mut self) -> Option<usize> {
+        self.board.next_to_retransmit().or_else(|| self.next_hole())
+    }
+
+    /// With FACK and nothing new to send: a hole that is not held for lost yet.
+    fn next_hole(&self) -> Option<usize> {
+        let nothing_new = self.nxt == self.written || self.window_end() <= self.nxt;
+        let may = self.forward_acks() && self.state() == CaState::Recovery && nothing_new;
+        may.then(|| self.board.next_hole()).flatten()
     }
 
     /// The last segment in flight, for a probe; whether there was one. It is not held for lost, and
@@ -124,7 +142,7 @@ impl Sender {
         sent.ever_retransmitted = true;
         sent.sent_us = sent_us;
         sent.at_sending = at_sending;
-        self.board.sent_again(index);
+        self.board.sent_again(index, self.nxt);
         self.tell_retransmission(seq, len);
         out.push(Segment { seq, len, ..Segment::default() });
         true
@@ -136,10 +154,11 @@ impl Sender {
         if self.board.is_empty() {
             return;
         }
+        self.tell_timeout();
         self.enter_loss();
         self.timeouts += 1;
         self.retransmit(now, 0, out);
-        self.round_trip.back_off();
-        self.set_timer(Purpose::Retransmission, self.round_trip.rto_us());
+        self.back_off();
+        self.set_timer(Purpose::Retransmission, self.rto_us());
     }
 }

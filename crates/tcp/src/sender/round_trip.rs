@@ -1,9 +1,10 @@
 //! Round-trip time and retransmission timeout (RFC 6298, with Linux's floor and its slower fall).
 
 use kirikae_algorithms::Socket;
+use kirikae_path::Span;
 
 use super::Sender;
-use crate::Profile;
+use crate::{Profile, timer_wheel};
 
 /// The lowest RTT is remembered for so long, microseconds (sysctl tcp_min_rtt_wlen).
 const MIN_RTT_MEMORY_US: u64 = 300_000_000;
@@ -15,16 +16,10 @@ pub(super) struct RoundTrip {
     mdev: u32,
     /// Its largest in the present round trip.
     mdev_max: u32,
-    /// What the timeout allows for the variation: it rises at once and falls once in a round trip.
-    rttvar: u32,
     /// Where the present round trip ends.
     round_end: u64,
-    /// Without back-off.
+    /// The retransmission timeout, back-off included.
     rto_us: u64,
-    /// Timeouts double it so often.
-    backoff: u32,
-    rto_min_us: u32,
-    rto_max_us: u64,
 }
 
 impl RoundTrip {
@@ -32,48 +27,49 @@ impl RoundTrip {
         RoundTrip {
             mdev: 0,
             mdev_max: 0,
-            rttvar: 0,
             round_end: 0,
             rto_us: profile.rto_initial.as_nanos() / 1000,
-            backoff: 0,
-            rto_min_us: (profile.rto_min.as_nanos() / 1000) as u32,
-            rto_max_us: profile.rto_max.as_nanos() / 1000,
         }
-    }
-
-    /// The present retransmission timeout, back-off included.
-    pub fn rto_us(&self) -> u64 {
-        (self.rto_us << self.backoff.min(32)).min(self.rto_max_us)
-    }
-
-    /// Lowest variation that a timeout allows for.
-    pub fn rto_min_us(&self) -> u64 {
-        self.rto_min_us.into()
-    }
-
-    pub fn back_off(&mut self) {
-        self.backoff += 1;
-    }
-
-    pub fn reset_back_off(&mut self) {
-        self.backoff = 0;
     }
 }
 
 impl Sender {
+    /// The present retransmission timeout, microseconds, back-off included.
+    pub fn rto_us(&self) -> u64 {
+        self.round_trip.rto_us
+    }
+
+    /// Lowest variation that a timeout allows for, microseconds, in whole ticks.
+    pub fn rto_min_us(&self) -> u32 {
+        let set = Span::from_nanos(u64::from(self.socket.fields.rto_min_us) * 1000);
+        let ticks = timer_wheel::in_ticks(set, self.profile.hz);
+        (timer_wheel::of_ticks(ticks, self.profile.hz).as_nanos() / 1000) as u32
+    }
+
+    /// Longest timeout, microseconds.
+    pub(super) fn rto_max_us(&self) -> u64 {
+        u64::from(self.socket.fields.rto_max_ms) * 1000
+    }
+
+    /// The next timeout is twice as long.
+    pub(super) fn back_off(&mut self) {
+        self.round_trip.rto_us = (2 * self.round_trip.rto_us).min(self.rto_max_us());
+    }
+
     /// A sample: of the first segment ACKed for the timeout, of the last one for the lowest RTT.
     pub(super) fn rtt_sample(&mut self, first_us: u32, last_us: u32) {
         let now_us = self.now_us();
         lowest_rtt(&mut self.socket, now_us, last_us.max(1));
-        let (una, nxt) = (self.una, self.nxt);
+        let (una, nxt, rto_min_us) = (self.una, self.nxt, self.rto_min_us());
         let trip = &mut self.round_trip;
+        let rttvar = &mut self.socket.fields.rttvar_us;
         let mut srtt = self.socket.fields.srtt_us;
         let round_over = srtt == 0 || una > trip.round_end;
         if srtt == 0 {
             srtt = first_us << 3;
             trip.mdev = first_us << 1;
-            trip.rttvar = trip.mdev.max(trip.rto_min_us);
-            trip.mdev_max = trip.rttvar;
+            *rttvar = trip.mdev.max(rto_min_us);
+            trip.mdev_max = *rttvar;
             trip.round_end = nxt;
         } else {
             let error = i64::from(first_us) - i64::from(srtt >> 3);
@@ -84,24 +80,26 @@ impl Sender {
                 deviation >>= 3;
             }
             trip.mdev = (i64::from(trip.mdev) + deviation) as u32;
-            trip.mdev_max = trip.mdev_max.max(trip.mdev);
-            trip.rttvar = trip.rttvar.max(trip.mdev_max);
+            // Only a deviation raises it: an rto_min that was raised by itself does not.
+            if trip.mdev > trip.mdev_max {
+                trip.mdev_max = trip.mdev;
+                *rttvar = trip.mdev_max.max(*rttvar);
+            }
             if round_over {
-                if trip.mdev_max < trip.rttvar {
-                    trip.rttvar -= (trip.rttvar - trip.mdev_max) >> 2;
+                if trip.mdev_max < *rttvar {
+                    *rttvar -= (*rttvar - trip.mdev_max) >> 2;
                 }
                 trip.round_end = nxt;
-                trip.mdev_max = trip.rto_min_us;
+                trip.mdev_max = rto_min_us;
             }
         }
         if round_over {
-            self.tell_rtt(); // once in a round trip, with the srtt before this sample
+            self.tell_rtt(first_us); // once in a round trip, with the srtt before this sample
         }
         let srtt = srtt.max(1);
         self.socket.fields.srtt_us = srtt;
-        let trip = &mut self.round_trip;
-        trip.rto_us = (u64::from(srtt >> 3) + u64::from(trip.rttvar)).min(trip.rto_max_us);
-        trip.backoff = 0;
+        let rto_us = u64::from(srtt >> 3) + u64::from(self.socket.fields.rttvar_us);
+        self.round_trip.rto_us = rto_us.min(self.rto_max_us());
     }
 
     /// Smoothed round-trip time, microseconds; 0 before the first sample.

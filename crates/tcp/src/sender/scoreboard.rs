@@ -52,6 +52,8 @@ pub(super) type SendOrder = (u64, u64);
 struct Retransmission {
     seq: u64,
     sent_us: u64,
+    /// `snd_nxt` when it was sent.
+    nxt: u64,
 }
 
 /// The segments in flight in the order of their sequence numbers.
@@ -188,10 +190,41 @@ impl Scoreboard {
         self.retransmit_from = self.retransmit_from.min(self.segments[index].seq);
     }
 
-    /// The segment at `index` has been sent again.
-    pub fn sent_again(&mut self, index: usize) {
+    /// The segment at `index` has been sent again, when `nxt` was to be sent next.
+    pub fn sent_again(&mut self, index: usize, nxt: u64) {
         let Sent { seq, sent_us, .. } = self.segments[index];
-        self.retransmissions.push_back(Retransmission { seq, sent_us });
+        self.retransmissions.push_back(Retransmission { seq, sent_us, nxt });
+    }
+
+    /// Position of the first segment below the highest SACKed one, that is neither
+    /// SACKed nor sent again, whether or not it is held for lost.
+    pub fn next_hole(&self) -> Option<usize> {
+        let highest = self.position(self.highest_sacked()?);
+        (0..highest).find(|index| {
+            let sent = &self.segments[*index];
+            !sent.sacked && !sent.retransmitted
+        })
+    }
+
+    /// Positions of the retransmissions in flight that something was SACKed after which was sent
+    /// later, as new data, and is not the very next segment. None is told of twice.
+    pub fn overtaken(&mut self) -> Vec<usize> {
+        let Some(last) = self.highest_sacked().map(|end| self.position(end - 1)) else {
+            return Vec::new();
+        };
+        let highest = self.segments.get(last).map_or(0, |sent| sent.seq);
+        let mut found = Vec::new();
+        while let Some(&Retransmission { seq, sent_us, .. }) =
+            self.retransmissions.front().filter(|again| again.nxt < highest)
+        {
+            let index = self.position(seq);
+            let current = self.segments.get(index).is_some_and(|sent| {
+                sent.seq <= seq && sent.retransmitted && !sent.sacked && sent.sent_us == sent_us
+            });
+            found.extend(current.then_some(index));
+            self.retransmissions.pop_front();
+        }
+        found
     }
 
     /// No segment is held for lost any more.
@@ -238,7 +271,7 @@ impl Scoreboard {
         found: &mut Vec<usize>,
     ) {
         let mut at = 0;
-        while let Some(&Retransmission { seq, sent_us }) = self.retransmissions.get(at) {
+        while let Some(&Retransmission { seq, sent_us, .. }) = self.retransmissions.get(at) {
             let index = self.position(seq);
             let current = self.segments.get(index).filter(|sent| {
                 let out = sent.retransmitted || !sent.lost; // a probe's is not held for lost
@@ -288,7 +321,7 @@ mod tests {
     fn send_again(board: &mut Scoreboard, index: usize, sent_us: u64) {
         let sent = board.get_mut(index).unwrap();
         (sent.retransmitted, sent.ever_retransmitted, sent.sent_us) = (true, true, sent_us);
-        board.sent_again(index);
+        board.sent_again(index, 1001);
     }
 
     #[test]

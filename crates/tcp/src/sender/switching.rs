@@ -1,14 +1,14 @@
-//! The switcher, called where the kernel calls it: when an RTT sample has come in, and when segments
-//! were sent again.
+//! What switches a connection, called where the kernel calls it: when an RTT sample has come in, and
+//! when segments were sent again.
 
-use kirikae_algorithms::{Switch, Switcher};
+use kirikae_algorithms::{Rule, Switch};
 use kirikae_path::Time;
 
 use super::Sender;
 
 /// What switches a connection, and what it did.
 pub(super) struct Switching {
-    pub switcher: Switcher,
+    pub rule: Rule,
     pub switches: Vec<(Time, Switch)>,
 }
 
@@ -19,19 +19,34 @@ impl Sender {
     }
 
     /// BPF_SOCK_OPS_RTT_CB
-    pub(super) fn tell_rtt(&mut self) {
-        let now = self.now();
-        if let Some(switching) = &mut self.switching
-            && let Some(switch) = switching.switcher.rtt_sample(&mut self.socket)
-        {
-            switching.switches.push((now, switch));
+    pub(super) fn tell_rtt(&mut self, sample_us: u32) {
+        if let Some(switching) = &mut self.switching {
+            let switch = switching.rule.rtt_sample(&mut self.socket, sample_us);
+            self.note_switch(switch);
+        }
+    }
+
+    /// BPF_SOCK_OPS_RTO_CB
+    pub(super) fn tell_timeout(&mut self) {
+        if let Some(switching) = &self.switching {
+            switching.rule.timed_out(&mut self.socket, self.timeouts);
         }
     }
 
     /// BPF_SOCK_OPS_RETRANS_CB, of one segment
     pub(super) fn tell_retransmission(&mut self, seq: u64, bytes: u32) {
-        if let Some(switching) = &self.switching {
-            switching.switcher.retransmitted(&mut self.socket, seq as u32, 1, bytes);
+        if let Some(switching) = &mut self.switching {
+            let switch = switching.rule.retransmitted(&mut self.socket, seq as u32, 1, bytes);
+            self.note_switch(switch);
+        }
+    }
+
+    /// Setting TCP_CONGESTION forgets the threshold that an undo would restore.
+    fn note_switch(&mut self, switch: Option<Switch>) {
+        let now = self.now();
+        if let (Some(switching), Some(switch)) = (&mut self.switching, switch) {
+            switching.switches.push((now, switch));
+            self.undo.prior_ssthresh = 0;
         }
     }
 }

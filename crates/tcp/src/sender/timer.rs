@@ -81,7 +81,7 @@ impl Sender {
         }
         let delay_us = match self.timers.purpose() {
             Some(Purpose::Reordering | Purpose::Probe) => self.until_timeout_us().max(1),
-            _ => self.round_trip.rto_us(),
+            _ => self.rto_us(),
         };
         self.set_timer(Purpose::Retransmission, delay_us);
     }
@@ -89,6 +89,6 @@ impl Sender {
     /// Time until the first segment in flight has been so for one retransmission timeout; 0: it has.
     pub(super) fn until_timeout_us(&self) -> u64 {
         let sent_us = self.board.first().map_or(self.now_us(), |first| first.sent_us);
-        (sent_us + self.round_trip.rto_us()).saturating_sub(self.now_us())
+        (sent_us + self.rto_us()).saturating_sub(self.now_us())
     }
 }

@@ -201,6 +201,13 @@ impl Sender {
         ((bytes.min(TRAIN_BYTES_MAX) / u64::from(self.mss)) as u32).max(TRAIN_MIN)
     }
 
+    /// Whether so little of the window may have been held back for a larger train.
+    pub(super) fn may_hold_back(&self, left: u32) -> bool {
+        let left = u64::from(left);
+        left * HOLD_BACK_DIVISOR < self.cwnd().into()
+            && left * u64::from(self.mss) < TRAIN_BYTES_MAX
+    }
+
     /// Whether to wait for the next ACK because a larger train could then go. `limited` is set
     /// where it is the congestion window that is waited for.
     fn holds_back(&self, unit: u64, room: u64, train: u32, limited: &mut bool) -> bool {

@@ -5,6 +5,7 @@ use kirikae_algorithms::{CaEvent, CaState};
 use kirikae_path::{Span, Time};
 
 use super::Sender;
+use crate::Growth;
 use crate::timer_wheel::{in_ticks, ticks};
 
 /// How far the window was used.
@@ -47,7 +48,7 @@ impl Sender {
         } else {
             self.usage.used = self.usage.used.max(self.packets_out());
             if self.profile.idle_restart
-                && now_us - self.usage.stamp_us >= self.round_trip.rto_us()
+                && now_us - self.usage.stamp_us >= self.rto_us()
                 && !self.socket.algorithm().controls_alone()
             {
                 self.application_limited();
@@ -57,9 +58,22 @@ impl Sender {
 
     fn is_cwnd_limited(&self) -> bool {
         let fields = &self.socket.fields;
+        if self.profile.growth == Growth::InFlight {
+            return fields.packets_out >= fields.snd_cwnd;
+        }
         fields.is_cwnd_limited() != 0
             || (fields.snd_cwnd < fields.snd_ssthresh
                 && fields.snd_cwnd < 2 * fields.max_packets_out)
+    }
+
+    /// Tells the algorithm whether so many segments in flight left next to nothing of the window: what
+    /// may be reordered, or what is held back for a larger train.
+    pub(super) fn limit_by_flight(&mut self, in_flight: u32) {
+        let left = self.cwnd().saturating_sub(in_flight);
+        let held_back = self.profile.segmentation_offload && self.may_hold_back(left);
+        let fields = &mut self.socket.fields;
+        fields.set_is_cwnd_limited((left <= self.reordering || held_back).into());
+        fields.max_packets_out = 0; // half of it used is not enough
     }
 
     /// For a retransmission timeout the application used only part of the window.
@@ -84,7 +98,7 @@ impl Sender {
         // Counted in ticks, as the kernel does.
         let hz = self.profile.hz;
         let idle = ticks(now, hz) - ticks(self.last_sent, hz);
-        let rto = in_ticks(Span::from_nanos(self.round_trip.rto_us() * 1000), hz);
+        let rto = in_ticks(Span::from_nanos(self.rto_us() * 1000), hz);
         if idle <= rto {
             return;
         }

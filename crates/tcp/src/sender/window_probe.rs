@@ -10,15 +10,16 @@ use crate::Segment;
 impl Sender {
     /// Nothing is in flight, and the receiver's window lets nothing go.
     pub(super) fn await_window(&mut self) {
-        let wait_us = self.round_trip.rto_us().max(self.round_trip.rto_min_us());
-        self.set_timer(Purpose::Window, wait_us);
+        let rto_min_us = self.profile.rto_min.as_nanos() / 1000; // whatever the socket has
+        let wait_us = self.rto_us().max(rto_min_us) << self.window_probes.min(32);
+        self.set_timer(Purpose::Window, wait_us.min(self.rto_max_us()));
     }
 
     /// The window has opened.
     pub(super) fn window_opened(&mut self) {
         if self.timers.purpose() == Some(Purpose::Window) {
             self.clear_timer();
-            self.round_trip.reset_back_off();
+            self.window_probes = 0;
         }
     }
 
@@ -39,7 +40,7 @@ impl Sender {
             self.send(now, fits, out);
         } else {
             out.push(Segment { seq: self.una - 1, ..Segment::default() });
-            self.round_trip.back_off();
+            self.window_probes += 1;
             self.await_window();
         }
     }

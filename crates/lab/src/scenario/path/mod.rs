@@ -5,12 +5,12 @@ mod link;
 mod radio;
 
 use kirikae_path::{
-    ArqSpec, Direction, DirectionSpec, ElementSpec, GilbertElliottSpec, Order, OutageSpec,
-    PathSpec, RecordedDelays, RunLossSpec, Span,
+    ArqSpec, Direction, DirectionSpec, ElementSpec, GilbertElliottSpec, Intervals, Order,
+    OutageSpec, PathSpec, RecordedDelays, RunLossSpec, Span,
 };
 
 use super::refusal::Refusal;
-use super::section::Section;
+use super::section::{Field, Section};
 
 /// How an element is read from its table, once its keys are known to be these.
 type Read = fn(&Section) -> Result<ElementSpec, Refusal>;
@@ -22,11 +22,13 @@ const ELEMENTS: [(&str, &[&str], Read); 12] = [
     ("rate", &link::KEYS, link::read),
     ("adaptive-modulation", &radio::KEYS, radio::read),
     ("link-change", &link::CHANGE_KEYS, link::read_change),
-    ("loss", &["probability"], loss),
-    ("gilbert-elliott", &["p", "r", "k", "h"], |section| {
-        gilbert_elliott(section).map(ElementSpec::GilbertElliott)
+    ("loss", &["probability", "during", "every"], |section| during(section, loss(section)?)),
+    ("gilbert-elliott", &["p", "r", "k", "h", "during", "every"], |section| {
+        during(section, ElementSpec::GilbertElliott(gilbert_elliott(section)?))
     }),
-    ("run-loss", &["begin", "lengths"], run_loss),
+    ("run-loss", &["begin", "lengths", "during", "every"], |section| {
+        during(section, run_loss(section)?)
+    }),
     ("listed-loss", &["packets"], listed_loss),
     ("arq", &["loss", "retries", "retry-delay"], |section| {
         Ok(ElementSpec::Arq { loss: section.probability("loss")?, arq: arq(section)? })
@@ -132,16 +134,33 @@ fn arq(section: &Section) -> Result<ArqSpec, Refusal> {
     })
 }
 
+/// A loss that comes and goes, where there is the key `during`.
+fn during(section: &Section, loss: ElementSpec) -> Result<ElementSpec, Refusal> {
+    match (section.optional("during"), section.optional("every")) {
+        (None, None) => Ok(loss),
+        (None, Some(every)) => Err(every.refuse("beside during, which then comes again and again")),
+        (Some(field), _) => {
+            let when = intervals(section, &field)?;
+            Ok(ElementSpec::During { loss: Box::new(loss), when })
+        }
+    }
+}
+
 fn outage(section: &Section) -> Result<ElementSpec, Refusal> {
-    const ALLOWED: &str = r#"intervals, such as [{ from = "10 s", to = "12 s" }]"#;
+    let when = intervals(section, &section.required("intervals", INTERVALS)?)?;
+    let hold = section.choice_or_first("action", &["drop", "hold"])? == 1;
+    Ok(ElementSpec::Outage(OutageSpec { when, hold }))
+}
+
+const INTERVALS: &str = r#"intervals, such as [{ from = "10 s", to = "12 s" }]"#;
+
+fn intervals(section: &Section, list: &Field) -> Result<Intervals, Refusal> {
     let interval = |interval: &Section| {
         interval.allow(&["from", "to"])?;
         Ok((interval.quantity("from")?, interval.quantity("to")?))
     };
-    let intervals = section.required("intervals", ALLOWED)?.tables(ALLOWED)?;
-    Ok(ElementSpec::Outage(OutageSpec {
-        intervals: intervals.iter().map(interval).collect::<Result<_, _>>()?,
+    Ok(Intervals {
+        intervals: list.tables(INTERVALS)?.iter().map(interval).collect::<Result<_, _>>()?,
         every: section.optional_quantity::<Span>("every")?,
-        hold: section.choice_or_first("action", &["drop", "hold"])? == 1,
-    }))
+    })
 }

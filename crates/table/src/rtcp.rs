@@ -1,37 +1,66 @@
-//! The table shipped: the published one of the thesis, restricted to the candidates that exist.
+//! The tables of the thesis, as R-TCP was published.
 //!
 //! Source: rtcp (Oguchi 2016), Figs 4-9 to 4-17, in `tables/oguchi-2016/`.
-//!
-//! The thesis knows no bbr, and a figure measured today does not compare with its latencies of a
-//! Linux of 2010. The rule for bbr is that it is no candidate: in every scenario of
-//! `docs/measurements.md` it answers later than the candidates do, or as soon. A connection that
-//! is found in bbr is therefore switched with its first choice.
 
-use crate::kernel_table::{KernelTable, NAME_BYTES, POINTS};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
+
+use crate::kernel_table::{NAME_BYTES, padded};
+
+/// Most round-trip times in a table.
+pub const RTTS: usize = 8;
+/// Most loss rates, and most bandwidths.
+pub const POINTS: usize = 16;
+/// Most algorithms (columns).
+pub const ALGORITHMS: usize = 16;
+
+/// Where values were measured, ascending.
+pub type Points = [u32; POINTS];
+/// One value for each algorithm.
+pub type Columns = [u32; ALGORITHMS];
+
+/// `struct rtcp_table` of `bpf/switcher/rtcp/table.h`; the fields are described there.
+#[repr(C)]
+#[derive(Clone, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[allow(missing_docs)]
+pub struct Table {
+    pub algorithms: u32,
+    pub rtts: u32,
+    pub losses: u32,
+    pub bandwidths: u32,
+    pub name: [[u8; NAME_BYTES]; ALGORITHMS],
+    pub also: [[u8; NAME_BYTES]; ALGORITHMS],
+    pub rtt_us: Points,
+    pub loss_ppb: Points,
+    pub isolated_us: [[Columns; POINTS]; RTTS],
+    pub burst_ppb: [[Points; ALGORITHMS]; RTTS],
+    pub bandwidth_us: [[Columns; POINTS]; RTTS],
+}
+
+impl Table {
+    /// The table's bytes, as the switcher takes them.
+    pub fn as_bytes(&self) -> &[u8] {
+        IntoBytes::as_bytes(self)
+    }
+
+    /// In-kernel names of the candidates, in the order of the columns.
+    pub fn names(&self) -> Vec<String> {
+        CANDIDATES[..self.algorithms as usize].iter().map(|column| in_kernel(column)).collect()
+    }
+}
 
 const PPB: f64 = 1e9;
 const US: f64 = 1e6;
 
-/// A candidate: its column in the files, its in-kernel name, and the kernel's own algorithm that
-/// the column also describes. The first one also stands for algorithms that no column describes.
-struct Candidate {
-    column: &'static str,
-    name: &'static str,
-    also: &'static str,
-}
+/// The candidates, by their columns in the files. The first also stands for algorithms that no
+/// column describes.
+const CANDIDATES: [&str; 9] =
+    ["cubic", "hybla", "scalable", "westwood", "reno", "bic", "highspeed", "htcp", "vegas"];
 
-const CANDIDATES: [Candidate; 4] = [
-    Candidate { column: "cubic", name: "kk_cubic", also: "cubic" },
-    Candidate { column: "hybla", name: "kk_hybla", also: "hybla" },
-    Candidate { column: "scalable", name: "kk_scalable", also: "scalable" },
-    Candidate { column: "westwood", name: "kk_westwood", also: "westwood" },
-];
-
-struct Files {
-    rtt_ms: u32,
-    isolated: &'static str,
-    burst_rate: &'static str,
-    burst_latency: &'static str,
+pub(crate) struct Files {
+    pub rtt_ms: u32,
+    pub isolated: &'static str,
+    pub burst_rate: &'static str,
+    pub burst_latency: &'static str,
 }
 
 macro_rules! files {
@@ -57,7 +86,7 @@ macro_rules! files {
     };
 }
 
-const FILES: [Files; 3] = [files!(100), files!(200), files!(300)];
+pub(crate) const FILES: [Files; 3] = [files!(100), files!(200), files!(300)];
 
 /// Why a table's files cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -77,25 +106,27 @@ pub enum Error {
     },
 }
 
-/// In-kernel names of the algorithms that the shipped table lets the switcher choose among.
-pub fn candidates() -> impl Iterator<Item = &'static str> {
-    CANDIDATES.iter().map(|candidate| candidate.name)
+fn in_kernel(column: &str) -> String {
+    format!("kk_{column}")
 }
 
-/// The table that ships with Kirikae.
-pub fn shipped() -> Result<Box<KernelTable>, Error> {
-    let mut table = KernelTable::empty();
+/// The thesis' tables.
+///
+/// # Errors
+/// Where its files are not what they should be.
+pub fn published() -> Result<Box<Table>, Error> {
+    let mut table = Table::new_box_zeroed().expect("48 KB of memory");
     table.algorithms = CANDIDATES.len() as u32;
     table.rtts = FILES.len() as u32;
     for (i, candidate) in CANDIDATES.iter().enumerate() {
-        table.name[i] = padded(candidate.name);
-        table.also[i] = padded(candidate.also);
+        table.name[i] = padded(&in_kernel(candidate));
+        table.also[i] = padded(candidate);
     }
     for (rtt, files) in FILES.iter().enumerate() {
         table.rtt_us[rtt] = files.rtt_ms * 1000;
-        let isolated = Columns::read(files.rtt_ms, files.isolated)?;
-        let burst_rate = Columns::read(files.rtt_ms, files.burst_rate)?;
-        let burst_latency = Columns::read(files.rtt_ms, files.burst_latency)?;
+        let isolated = CsvFile::read(files.rtt_ms, files.isolated)?;
+        let burst_rate = CsvFile::read(files.rtt_ms, files.burst_rate)?;
+        let burst_latency = CsvFile::read(files.rtt_ms, files.burst_latency)?;
 
         let losses = isolated.column("isolated_loss_rate")?;
         table.losses = losses.len() as u32;
@@ -105,8 +136,8 @@ pub fn shipped() -> Result<Box<KernelTable>, Error> {
         table.bandwidths = burst_rate.column("bandwidth_kbps")?.len() as u32;
 
         for (i, candidate) in CANDIDATES.iter().enumerate() {
-            let seconds = format!("{}_s", candidate.column);
-            let percent = format!("{}_percent", candidate.column);
+            let seconds = format!("{candidate}_s");
+            let percent = format!("{candidate}_percent");
             for (point, latency) in isolated.column(&seconds)?.into_iter().enumerate() {
                 table.isolated_us[rtt][point][i] = scaled(latency, US);
             }
@@ -127,27 +158,21 @@ fn scaled(value: f64, scale: f64) -> u32 {
     (value * scale).round() as u32
 }
 
-fn padded(name: &str) -> [u8; NAME_BYTES] {
-    let mut bytes = [0; NAME_BYTES];
-    bytes[..name.len()].copy_from_slice(name.as_bytes());
-    bytes
-}
-
 /// A CSV file with a header line.
-struct Columns {
+pub(crate) struct CsvFile {
     rtt_ms: u32,
-    header: csv::StringRecord,
+    pub header: csv::StringRecord,
     rows: Vec<csv::StringRecord>,
 }
 
-impl Columns {
-    fn read(rtt_ms: u32, text: &str) -> Result<Columns, Error> {
+impl CsvFile {
+    pub fn read(rtt_ms: u32, text: &str) -> Result<CsvFile, Error> {
         let mut reader = csv::Reader::from_reader(text.as_bytes());
         let header = reader.headers()?.clone();
-        Ok(Columns { rtt_ms, header, rows: reader.records().collect::<Result<_, _>>()? })
+        Ok(CsvFile { rtt_ms, header, rows: reader.records().collect::<Result<_, _>>()? })
     }
 
-    fn column(&self, name: &str) -> Result<Vec<f64>, Error> {
+    pub fn column(&self, name: &str) -> Result<Vec<f64>, Error> {
         let error =
             |problem| Error::Column { rtt_ms: self.rtt_ms, column: name.to_owned(), problem };
         let index = self.header.iter().position(|h| h == name).ok_or(error("is missing"))?;
@@ -167,9 +192,9 @@ mod tests {
 
     /// Values read off the thesis' print, Figs 4-10 and 4-16.
     #[test]
-    fn shipped_table_has_the_printed_values() {
-        let table = shipped().unwrap();
-        assert_eq!(table.names(), ["kk_cubic", "kk_hybla", "kk_scalable", "kk_westwood"]);
+    fn tables_have_the_printed_values() {
+        let table = published().unwrap();
+        assert_eq!(table.names()[..4], ["kk_cubic", "kk_hybla", "kk_scalable", "kk_westwood"]);
         assert_eq!(table.rtt_us[..3], [100_000, 200_000, 300_000]);
         assert_eq!((table.losses, table.bandwidths), (15, 15));
         assert_eq!(table.loss_ppb[12], 10_000_000);
@@ -179,11 +204,11 @@ mod tests {
 
     #[test]
     fn smallest_burst_loss_rate_belongs_to_largest_bandwidth() {
-        let table = shipped().unwrap();
+        let table = published().unwrap();
         assert_eq!(table.burst_ppb[1][1][0], 5_500, "hybla's smallest rate, 0.00055 %");
         assert_eq!(table.bandwidth_us[1][0][1], 157_454, "hybla at 10 Mb/s");
         for rtt in 0..3 {
-            for algorithm in 0..4 {
+            for algorithm in 0..9 {
                 let rates = &table.burst_ppb[rtt][algorithm][..15];
                 assert!(rates.is_sorted(), "nearest() needs ascending rates: {rates:?}");
             }

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Bursts: what the application writes at once, seen from below. One begins with a transmission
+ * when nothing is in flight, and goes on until the next such one. Bulk is a burst that does not
+ * end.
+ *
+ * An algorithm tells of CA_EVENT_TX_START and of the rate that it knows the path to have.
+ */
+#ifndef KIRIKAE_BURSTS_H
+#define KIRIKAE_BURSTS_H
+
+#include "connection.h"
+
+/* A new burst counts 1/2^2 in the mean size. What was fast is forgotten by 1/2^6 with each burst:
+ * few are sent as fast as the path carries. */
+#define SIZE_SHIFT 2
+#define RATE_SHIFT 6
+/* The mean latency is that of so many bursts at most, about. */
+#define LATENCY_MEMORY 16
+
+/* A burst of so many bytes took so long until all of it was ACKed. */
+static __always_inline void burst_over(struct bursts *b, u32 bytes, u64 us, u32 rtt_us)
+{
+	u32 latency_us = us - min(us, (u64)rtt_us / 2); /* the last ACK's way back is not in it */
+
+	b->bytes = b->bytes ? b->bytes - (b->bytes >> SIZE_SHIFT) + (bytes >> SIZE_SHIFT) : bytes;
+	if (!b->is_mixed) {
+		b->counted = min(b->counted + 1, LATENCY_MEMORY);
+		b->latency_us -= b->latency_us / b->counted;
+		b->latency_us += latency_us / b->counted;
+	}
+	b->is_mixed = false;
+}
+
+/* `rate` in bytes per millisecond; 0: the algorithm knows of none. */
+static __always_inline void burst_begins(struct sock *sk, u32 rate)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct connection *c;
+	struct bursts *b;
+
+	/* Where everything in flight is lost, the timeout's retransmission has this event, too. */
+	if (tp->packets_out)
+		return;
+	c = connection_of(sk);
+	if (!c)
+		return;
+	b = &c->bursts;
+	if (b->start_us) {
+		u32 bytes = tp->snd_nxt - b->start_seq;
+		u64 us = tp->delivered_mstamp - b->start_us;
+		u32 rtt_us = tcp_min_rtt(tp);
+
+		burst_over(b, bytes, us, rtt_us);
+		/* So much at least: beside the round trip that any burst takes there was this. */
+		if (!rate && us > rtt_us) {
+			u64 seen = (u64)bytes * USEC_PER_MSEC / (us - rtt_us);
+
+			rate = max((u32)min(seen, (u64)~0U), b->rate - (b->rate >> RATE_SHIFT));
+		}
+		b->rate = rate ? rate : b->rate;
+	}
+	b->start_us = tp->tcp_mstamp;
+	b->start_seq = tp->snd_nxt;
+}
+
+/* Bytes of the burst to reckon with: the present one may be larger than those before. */
+static __always_inline u32 burst_bytes(const struct bursts *b, const struct tcp_sock *tp)
+{
+	return b->start_us ? max(b->bytes, tp->write_seq - b->start_seq) : 0;
+}
+
+/* Another algorithm is in use from now on. */
+static __always_inline void bursts_switched(struct bursts *b)
+{
+	b->counted = 0;
+	b->latency_us = 0;
+	b->is_mixed = true;
+}
+
+/* The mean latency of bursts with the algorithm in use, microseconds; 0: of too few. */
+static __always_inline u32 burst_latency_us(const struct bursts *b)
+{
+	return b->counted < LATENCY_MEMORY / 2 ? 0 : b->latency_us;
+}
+
+#endif

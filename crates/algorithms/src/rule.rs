@@ -1,0 +1,54 @@
+//! What may switch a connection while it runs.
+
+use crate::{Bpftune, Socket, Switch, Switcher};
+
+/// A rule, told what a sock_ops program would be told. A clone for each connection.
+#[derive(Clone, Debug)]
+pub enum Rule {
+    /// The table's.
+    Switcher(Switcher),
+    /// bpftune's.
+    Bpftune(Bpftune),
+}
+
+impl Rule {
+    /// The connection is established; its algorithm does not know of it yet.
+    pub fn met(&self, socket: &mut Socket) {
+        if let Rule::Switcher(switcher) = self {
+            switcher.met(socket);
+        }
+    }
+
+    /// BPF_SOCK_OPS_RTT_CB, see [`Switcher::rtt_sample`].
+    pub fn rtt_sample(&mut self, socket: &mut Socket, sample_us: u32) -> Option<Switch> {
+        match self {
+            Rule::Switcher(switcher) => switcher.rtt_sample(socket, sample_us),
+            Rule::Bpftune(_) => None,
+        }
+    }
+
+    /// BPF_SOCK_OPS_RTO_CB, see [`Switcher::timed_out`].
+    pub fn timed_out(&self, socket: &mut Socket, earlier: u32) {
+        if let Rule::Switcher(switcher) = self {
+            switcher.timed_out(socket, earlier);
+        }
+    }
+
+    /// BPF_SOCK_OPS_RETRANS_CB: `segments` with `bytes` from sequence number `seq` on were sent again,
+    /// and are in `data_segs_out`.
+    pub fn retransmitted(
+        &mut self,
+        socket: &mut Socket,
+        seq: u32,
+        segments: u32,
+        bytes: u32,
+    ) -> Option<Switch> {
+        match self {
+            Rule::Switcher(switcher) => {
+                switcher.retransmitted(socket, seq, segments, bytes);
+                None
+            }
+            Rule::Bpftune(bpftune) => bpftune.retransmitted(socket, segments),
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The parts of the switcher, each for itself.
+
+use crate::c;
+
+/// Lost segments sorted into runs.
+#[derive(Clone, Debug, Default)]
+pub struct LossRuns(c::loss_runs);
+
+impl LossRuns {
+    /// `segments` with `bytes` from sequence number `seq` on are sent again.
+    pub fn retransmit(&mut self, seq: u32, segments: u32, bytes: u32) {
+        // SAFETY: both structs are plain data that the C code only uses during the call.
+        unsafe { c::kk_loss_runs_retransmit(&mut self.0, seq, segments, bytes) }
+    }
+
+    /// The socket's count of segments that the receiver reported to have had already.
+    pub fn dsack(&mut self, dsack_dups: u32) {
+        // SAFETY: as above.
+        unsafe { c::kk_loss_runs_dsack(&mut self.0, dsack_dups) }
+    }
+
+    /// Segments lost in runs of at most 2, in this period; negative where more of earlier periods
+    /// turned out not to have been lost.
+    pub fn isolated(&self) -> i32 {
+        self.0.isolated
+    }
+
+    /// Runs of at least 3, in this period; negative likewise.
+    pub fn bursts(&self) -> i32 {
+        self.0.bursts
+    }
+}
+
+/// The measuring period in use (microseconds); `fixed_us` 0: one smoothed round trip.
+pub fn period_us(fixed_us: u32, srtt_us: u32) -> u32 {
+    // SAFETY: takes and gives numbers.
+    unsafe { c::kk_estimator_period_us(fixed_us, srtt_us) }
+}
+
+/// Smoothed loss rates.
+#[derive(Clone, Debug, Default)]
+pub struct Estimator(c::estimator);
+
+impl Estimator {
+    /// Ends the period when it is over; whether it was, and there are new rates.
+    pub fn update(
+        &mut self,
+        runs: &mut LossRuns,
+        now_us: u64,
+        period_us: u32,
+        segs_out: u32,
+    ) -> bool {
+        let mut period = Period::default();
+        // SAFETY: plain data that the C code only uses during the call.
+        unsafe {
+            c::kk_estimator_update(
+                &mut self.0,
+                &mut runs.0,
+                now_us,
+                period_us,
+                segs_out,
+                &mut period,
+            )
+        }
+    }
+
+    /// Isolated losses per segment sent.
+    pub fn isolated_rate(&self) -> f64 {
+        f64::from(self.0.isolated_ppb) / 1e9
+    }
+
+    /// Burst losses per segment sent.
+    pub fn burst_rate(&self) -> f64 {
+        f64::from(self.0.burst_ppb) / 1e9
+    }
+}
+
+/// What a measuring period brought.
+pub type Period = c::period;
+
+/// What is measured of a connection.
+pub type Measured = c::measured;
+
+/// How likely each of a table's conditions is.
+#[derive(Clone, Debug, Default)]
+pub struct Belief(c::belief);
+
+/// What a choice is made by, algorithm by algorithm in the table's order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Predicted {
+    /// Expected latency of a burst, seconds.
+    pub latency_s: f64,
+    /// Expected latency over that of the best algorithm.
+    pub regret: f64,
+}
+
+impl Belief {
+    /// A period went by with `algorithm`, a column of the table, in use.
+    pub fn update(
+        &mut self,
+        table: &LatencyTable,
+        measured: &Measured,
+        algorithm: usize,
+        period: &Period,
+    ) {
+        // SAFETY: plain data that the C code only uses during the call.
+        unsafe {
+            c::kk_belief_update(&mut self.0, &*table.0, measured, algorithm as u32, period);
+        }
+    }
+
+    /// One that gives conditions these weights; there are none of the others.
+    ///
+    /// # Panics
+    /// With more conditions than a table has room for.
+    pub fn from_weights(weights: &[f64]) -> Belief {
+        const IMPOSSIBLE: i32 = -(1 << 12);
+        let mut belief = c::belief { of: [IMPOSSIBLE; c::TABLE_CONDITIONS as usize] };
+        for (log, weight) in belief.of[..weights.len()].iter_mut().zip(weights) {
+            *log = ((weight.log2() * 256.0) as i32).max(IMPOSSIBLE);
+        }
+        Belief(belief)
+    }
+
+    /// The weight of each condition of a table that has so many; they sum to 1.
+    pub fn weights(&self, conditions: usize) -> Vec<f64> {
+        let weights = self.0.of[..conditions].iter().map(|&log| (f64::from(log) / 256.0).exp2());
+        let sum: f64 = weights.clone().sum();
+        weights.map(|weight| weight / sum).collect()
+    }
+
+    /// What is to be expected of each algorithm.
+    pub fn predict(&self, table: &LatencyTable, measured: &Measured) -> Vec<Predicted> {
+        let mut prediction = c::prediction::default();
+        // SAFETY: as above.
+        unsafe { c::kk_predict(&*table.0, measured, &self.0, &mut prediction) };
+        let of = prediction.latency_us.of.into_iter().zip(prediction.regret.of);
+        of.take(table.0.algorithms as usize)
+            .map(|(us, regret)| Predicted {
+                latency_s: f64::from(us) / 1e6,
+                regret: f64::from(regret) / 65536.0,
+            })
+            .collect()
+    }
+}
+
+/// A latency table as the C has it.
+pub struct LatencyTable(pub(super) Box<c::latency_table>);
+
+impl LatencyTable {
+    /// From the bytes of a `struct latency_table`.
+    ///
+    /// # Panics
+    /// Where they are not as many.
+    pub fn new(bytes: &[u8]) -> LatencyTable {
+        LatencyTable(boxed(bytes))
+    }
+}
+
+/// A struct of numbers from its bytes.
+///
+/// # Panics
+/// Where they are not as many.
+pub(super) fn boxed<T: Copy>(bytes: &[u8]) -> Box<T> {
+    assert_eq!(bytes.len(), size_of::<T>(), "bytes of a table");
+    let mut table = Box::<T>::new_uninit();
+    // SAFETY: the sizes are the same, and every bit pattern is valid for arrays of numbers, of which
+    // the tables, the only structs that this is used for, consist.
+    unsafe {
+        std::ptr::copy_nonoverlapping(bytes.as_ptr(), table.as_mut_ptr().cast(), bytes.len());
+        table.assume_init()
+    }
+}
+
+/// 256 log2(`value`), as the switcher has it; of 0 as of 1.
+pub fn log2_fixed(value: u32) -> u32 {
+    // SAFETY: takes and gives numbers.
+    unsafe { c::kk_log2_fixed(value) }
+}
+
+/// 2^(`log` / 256), as the switcher has it.
+pub fn exp2_fixed(log: u32) -> u64 {
+    // SAFETY: takes and gives numbers.
+    unsafe { c::kk_exp2_fixed(log) }
+}

@@ -1,0 +1,64 @@
+//! `--table TABLE.csv` and `--policy POLICY`
+
+use std::borrow::Cow;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use kirikae_table::{KernelTable, LatencyTable, Policy};
+
+/// What the switcher chooses by, and what it may choose.
+#[derive(clap::Args)]
+pub struct Choice {
+    /// The latency table to choose by [default: the one that ships]
+    #[arg(long, value_name = "TABLE.csv", value_parser = read)]
+    table: Option<Given>,
+    /// Which of its candidates may be chosen, by how much they leave to competing cubic and reno
+    /// (docs/friendliness.md) [default: balanced; all of a table given]
+    #[arg(long, value_name = "POLICY", value_parser = policy())]
+    policy: Option<Policy>,
+}
+
+/// A table, and the file that it is from.
+#[derive(Clone)]
+struct Given {
+    file: PathBuf,
+    table: LatencyTable,
+}
+
+/// The error has file and line.
+fn read(file: &str) -> Result<Given, String> {
+    let text = fs::read_to_string(file).map_err(|error| error.to_string())?;
+    let table = LatencyTable::parse(&text).map_err(|error| format!("{file}: {error}"))?;
+    Ok(Given { file: file.into(), table })
+}
+
+fn policy() -> impl TypedValueParser<Value = Policy> {
+    PossibleValuesParser::new(Policy::ALL.map(Policy::name)).map(|name| {
+        let named = Policy::ALL.into_iter().find(|policy| policy.name() == name);
+        named.expect("one of the possible values")
+    })
+}
+
+impl Choice {
+    /// The table with the candidates that may be chosen.
+    pub fn table(&self) -> anyhow::Result<Cow<'_, LatencyTable>> {
+        match (&self.table, self.policy) {
+            (Some(given), None) => Ok(Cow::Borrowed(&given.table)),
+            (Some(Given { file, table }), Some(policy)) => {
+                Ok(Cow::Owned(policy.apply(table).with_context(|| file.display().to_string())?))
+            }
+            (None, policy) => {
+                let shipped = kirikae_table::shipped();
+                Ok(Cow::Owned(policy.unwrap_or_default().apply(shipped)?))
+            }
+        }
+    }
+
+    /// The same in the kernel's form.
+    pub fn kernel_table(&self) -> anyhow::Result<Arc<KernelTable>> {
+        Ok(KernelTable::new(&*self.table()?).into())
+    }
+}

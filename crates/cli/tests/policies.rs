@@ -1,0 +1,136 @@
+//! `--policy`: which candidates are left, and what is refused. Needs no privileges.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use common::kirikae;
+use kirikae_algorithms::Algorithm;
+use kirikae_table::{LatencyTable, Measure, Policy, measured, shipped};
+use serde_json::Value;
+
+/// The candidates that are left, by name in alphabetical order.
+fn left(arguments: &[&str]) -> Vec<String> {
+    let output = explain(arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let explanation: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let name = |candidate: &Value| candidate["name"].as_str().unwrap().to_owned();
+    let mut names: Vec<String> =
+        explanation["candidates"].as_array().unwrap().iter().map(name).collect();
+    names.sort();
+    names
+}
+
+fn explain(arguments: &[&str]) -> Output {
+    kirikae().args(["explain", "100ms", "--json"]).args(arguments).output().unwrap()
+}
+
+fn refused(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(2));
+    assert!(output.stdout.is_empty());
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// A table of one place.
+fn write_table(file: &Path, algorithms: &[&str]) {
+    let columns: String =
+        algorithms.iter().map(|a| format!(",{a},{a}.isolated,{a}.bursts")).collect();
+    let values = ",0.1,0,0".repeat(algorithms.len());
+    let text = format!(
+        "# kirikae latency table, version 1\nrtt_ms,rate_mbit,burst_bytes,loss,burst_loss,queue\
+         {columns}\n100,10,65536,0.00001,0,100{values}\n# end\n"
+    );
+    LatencyTable::parse(&text).unwrap();
+    fs::write(file, text).unwrap();
+}
+
+#[test]
+fn a_policy_leaves_the_candidates_that_it_allows() {
+    for policy in [Policy::Friendly, Policy::Fast] {
+        let names = shipped().algorithms.iter().filter(|name| policy.allows(name));
+        let mut expected: Vec<String> = names.cloned().collect();
+        expected.sort();
+        assert_eq!(left(&["--policy", policy.name()]), expected);
+    }
+    assert_eq!(left(&[]), left(&["--policy", Policy::default().name()]));
+}
+
+/// A burst is short, and bulk is not.
+#[test]
+fn balanced_restricts_bulk_alone() {
+    let first = |policy: &str, burst: &str| {
+        let choice = ["1%", "--queue", "1000", "--policy", policy, "--burst", burst];
+        let output = explain(&choice);
+        let explanation: Value = serde_json::from_slice(&output.stdout).unwrap();
+        explanation["candidates"][0]["name"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(left(&["--policy", "balanced"]), left(&["--policy", "fast"]));
+    assert_eq!(first("balanced", "65536"), first("fast", "65536"));
+    assert!(!Policy::Balanced.allows(&first("fast", "2097152")));
+    assert!(Policy::Balanced.allows(&first("balanced", "2097152")));
+}
+
+#[test]
+fn a_table_given_keeps_its_candidates_unless_a_policy_is_given() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("table.csv");
+    let table = file.to_str().unwrap();
+    write_table(&file, &["kk_scalable", "kk_reno"]);
+    assert_eq!(left(&["--table", table]), ["kk_reno", "kk_scalable"]);
+    assert_eq!(left(&["--table", table, "--policy", "fast"]), ["kk_reno", "kk_scalable"]);
+    assert_eq!(left(&["--table", table, "--policy", "friendly"]), ["kk_reno"]);
+}
+
+#[test]
+fn a_policy_that_leaves_nothing_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("table.csv");
+    write_table(&file, &["kk_scalable"]);
+    let choice = ["--policy", "friendly", "--table", file.to_str().unwrap()];
+    let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/shallow.toml");
+    for command in
+        [["explain", "100ms"].as_slice(), &["sim", scenario], &["bench", scenario], &["run"]]
+    {
+        let message = refused(&kirikae().args(command).args(choice).output().unwrap());
+        let begin = format!(
+            "kirikae: {}: policy friendly: found only kk_scalable; allowed: ",
+            file.display()
+        );
+        assert!(message.starts_with(&begin) && message.lines().count() == 1, "{message}");
+        assert!(message.contains("kk_reno"), "{message}");
+    }
+}
+
+#[test]
+fn a_policy_that_there_is_not_is_refused() {
+    let message = refused(&explain(&["--policy", "fair"]));
+    assert!(message.contains("'fair'"), "{message}");
+    assert!(message.contains("friendly, balanced, fast"), "{message}");
+}
+
+/// What is not measured no policy but `fast` would allow.
+#[test]
+fn every_algorithm_was_measured() {
+    for algorithm in Algorithm::all() {
+        let mut measures: Vec<Measure> = measured()
+            .iter()
+            .filter(|figure| figure.algorithm == algorithm.name())
+            .map(|figure| figure.measure)
+            .collect();
+        measures.dedup();
+        assert_eq!(measures.len(), 8, "{algorithm:?}");
+    }
+}
+
+#[test]
+fn the_page_says_what_each_policy_allows() {
+    let page = include_str!("../../../docs/friendliness.md");
+    for policy in Policy::ALL {
+        let names: Vec<&str> =
+            Algorithm::all().map(|it| it.name()).filter(|name| policy.allows(name)).collect();
+        let line = format!("| `{policy}` | {} |", names.join(", "));
+        assert!(page.contains(&line), "docs/friendliness.md: not found: {line}");
+    }
+}

@@ -1,0 +1,59 @@
+//! The scenarios of `scenarios/held-out/` are read, each for itself and all together.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use kirikae_lab::scenario::Scenario;
+
+fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/held-out")
+}
+
+/// The scenario files of one of its folders, by name.
+fn files(folder: &str) -> Vec<PathBuf> {
+    let entries = directory().join(folder).read_dir().unwrap();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
+    files.sort();
+    files
+}
+
+/// All of a folder in one call, each with a title of its own. Nothing but what is written and met is
+/// theirs to say: who is compared is said when they are played.
+fn read(folder: &str) -> Vec<Scenario> {
+    let files = files(folder);
+    for file in &files {
+        let text = std::fs::read_to_string(file).unwrap();
+        assert!(text.starts_with("# ") && !text.contains("[bench]"), "{}", file.display());
+    }
+    let scenarios = Scenario::load_all(&files).unwrap_or_else(|refusal| panic!("{refusal}"));
+    for scenario in &scenarios {
+        let (_, workload) = scenario.timed().expect("one connection that writes by the clock");
+        assert!((150..=300).contains(&workload.count()), "{}", scenario.title);
+    }
+    scenarios
+}
+
+#[test]
+fn steady_and_changing_scenarios_are_read() {
+    let (steady, changing) = (read("steady"), read("changing"));
+    assert!(steady.len() >= 25 && changing.len() >= 14, "{} {}", steady.len(), changing.len());
+    let real = steady.iter().chain(&changing).filter(|scenario| scenario.bursts().is_ok()).count();
+    assert_eq!(real, steady.len() + changing.len() - 1, "all but one for the real kernel, too");
+}
+
+#[test]
+fn recorded_links_are_read_where_they_are() {
+    let recordings = directory().join("cellular/traces").read_dir().unwrap();
+    if recordings.count() > 1 {
+        assert!(read("cellular").len() >= 5);
+        return;
+    }
+    for file in files("cellular") {
+        let refusal = Scenario::load(&file).expect_err("recordings are missing").to_string();
+        assert!(refusal.contains("file: cannot read ") && refusal.contains("traces/"), "{refusal}");
+    }
+    // Not eprintln!, which the test harness catches.
+    let skipped = "skipped: recorded links, see scenarios/held-out/cellular/traces/README.md\n";
+    std::io::stderr().write_all(skipped.as_bytes()).unwrap();
+}

@@ -1,0 +1,60 @@
+use crate::{Element, Intervals, Outcome, Packet, Time};
+
+/// A channel whose losses come and go: outside of the intervals whatever it would lose passes.
+///
+/// The channel takes as many random numbers for a packet that cannot be lost as for any other, and
+/// its state moves on. So with the same seed the n-th packet meets the same fate, if it arrives in an
+/// interval.
+pub struct During<P> {
+    channel: Box<dyn Element<P> + Send>,
+    when: Intervals,
+}
+
+impl<P> During<P> {
+    /// Of a channel that passes or drops, and holds nothing.
+    pub fn new(channel: Box<dyn Element<P> + Send>, when: Intervals) -> During<P> {
+        During { channel, when }
+    }
+}
+
+impl<P> Element<P> for During<P> {
+    fn enqueue(&mut self, now: Time, packet: Packet<P>) -> Outcome<P> {
+        match self.channel.enqueue(now, packet) {
+            Outcome::Dropped(dropped) if self.when.left(now).is_none() => {
+                Outcome::Passed(dropped.packet)
+            }
+            outcome => outcome,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{GilbertElliott, GilbertElliottSpec, Span};
+
+    fn channel() -> Box<dyn Element<()> + Send> {
+        Box::new(GilbertElliott::new(GilbertElliottSpec { p: 0.2, r: 0.3, k: 1.0, h: 0.1 }, 1))
+    }
+
+    /// A packet each millisecond: which are lost.
+    fn lost(mut channel: Box<dyn Element<()> + Send>) -> Vec<u64> {
+        let lost = |ms: &u64| {
+            let now = Time::ZERO + Span::from_millis(*ms);
+            matches!(channel.enqueue(now, Packet::test(*ms, 1500)), Outcome::Dropped(_))
+        };
+        (0..2000).filter(lost).collect()
+    }
+
+    #[test]
+    fn what_is_lost_in_the_intervals_would_be_lost_anyway() {
+        let ms = |ms| Time::ZERO + Span::from_millis(ms);
+        let intervals = vec![(ms(100), ms(200)), (ms(300), ms(500))];
+        let when = Intervals { intervals, every: Some(Span::from_secs(1)) };
+        let within = |n: &u64| (100..200).contains(&(n % 1000)) || (300..500).contains(&(n % 1000));
+        let always = lost(channel());
+        let expected: Vec<u64> = always.into_iter().filter(within).collect();
+        assert!(expected.len() > 100);
+        assert_eq!(lost(Box::new(During::new(channel(), when))), expected);
+    }
+}

@@ -1,0 +1,76 @@
+use serde::Serialize;
+
+use crate::check::{Unfit, check};
+use crate::{Span, Time};
+
+/// Intervals of time, which may come again and again. The first moment of an interval belongs to it,
+/// the last does not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Intervals {
+    /// From each first time to each second one, ascending and apart from each other.
+    pub intervals: Vec<(Time, Time)>,
+    /// The intervals come again after this time, and again: they count from a multiple of it and
+    /// lie within it.
+    pub every: Option<Span>,
+}
+
+impl Intervals {
+    /// `field`: what a scenario file calls the list.
+    pub(crate) fn check(&self, field: &str) -> Result<(), Unfit> {
+        let mut last = None;
+        for &(from, to) in &self.intervals {
+            check(from < to, field, format_args!("{from} to {to}"), "an end after the start")?;
+            let later = last.is_none_or(|last| last < from);
+            check(later, field, from, "each interval after the end of the one before")?;
+            last = Some(to);
+        }
+        let Some(last) = last else {
+            return check(false, field, "nothing", "at least one interval");
+        };
+        let Some(every) = self.every else { return Ok(()) };
+        let end = Time::ZERO + every;
+        let ends = last < end || last == end && self.intervals[0].0 > Time::ZERO;
+        check(ends, "every", every, "longer than the intervals, so that they end")
+    }
+
+    /// How long the interval still lasts that it is, if it is any.
+    pub(crate) fn left(&self, now: Time) -> Option<Span> {
+        let within = match self.every {
+            Some(every) => Time::from_nanos(now.as_nanos() % every.as_nanos()),
+            None => now,
+        };
+        let after = self.intervals.partition_point(|(from, _)| *from <= within);
+        let (_, to) = *self.intervals.get(after.checked_sub(1)?)?;
+        (within < to).then(|| to - within)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn intervals(ms: &[(u64, u64)], every: Option<u64>) -> Intervals {
+        let at = |ms| Time::ZERO + Span::from_millis(ms);
+        let intervals = ms.iter().map(|&(from, to)| (at(from), at(to))).collect();
+        Intervals { intervals, every: every.map(Span::from_millis) }
+    }
+
+    #[test]
+    fn intervals_that_are_none_or_never_end_are_refused() {
+        type Case<'a> = (&'a [(u64, u64)], Option<u64>, &'a str);
+        let refused: [Case; 7] = [
+            (&[], None, "during"),
+            (&[(5, 5)], None, "during"),
+            (&[(5, 9), (9, 10)], None, "during"),
+            (&[(5, 9), (2, 3)], None, "during"),
+            (&[(0, 9)], Some(9), "every"),
+            (&[(5, 9)], Some(8), "every"),
+            (&[(0, 5), (6, 9)], Some(9), "every"),
+        ];
+        for (list, every, field) in refused {
+            let unfit = intervals(list, every).check("during").unwrap_err();
+            assert_eq!(unfit.field, field, "{list:?} {every:?}");
+        }
+        assert_eq!(intervals(&[(5, 9)], Some(9)).check("during"), Ok(()));
+    }
+}

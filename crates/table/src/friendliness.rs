@@ -1,0 +1,103 @@
+//! How each algorithm shares a bottleneck, as measured: `tables/friendliness.csv`.
+//! docs/friendliness.md tells what the figures mean; `crates/lab/examples/friendliness.rs` makes them.
+
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+/// First line of the file.
+const MADE_BY: &str = "# cargo run --release -p kirikae-lab --example friendliness \
+                       scenarios/friendliness/*.toml > tables/friendliness.csv";
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Measure {
+    /// Share of its fair share that one flow of stock cubic keeps beside one of the algorithm. Fair is
+    /// what the same flow gets where the algorithm is stock cubic, too.
+    #[serde(rename = "cubic-1")]
+    Cubic1,
+    /// The same of four flows beside four.
+    #[serde(rename = "cubic-4")]
+    Cubic4,
+    /// As [`Measure::Cubic1`], of stock reno.
+    #[serde(rename = "reno-1")]
+    Reno1,
+    /// The same of four flows beside four.
+    #[serde(rename = "reno-4")]
+    Reno4,
+    /// Jain's index of two flows of the algorithm.
+    #[serde(rename = "alike-2")]
+    Alike2,
+    /// The same of four.
+    #[serde(rename = "alike-4")]
+    Alike4,
+    /// The same of eight.
+    #[serde(rename = "alike-8")]
+    Alike8,
+    /// Goodput over stock reno's, each alone on a wide path that loses 3 % of the packets.
+    #[serde(rename = "heavy-loss")]
+    HeavyLoss,
+}
+
+impl Measure {
+    /// What a competitor keeps.
+    pub const KEPT: [Measure; 4] =
+        [Measure::Cubic1, Measure::Cubic4, Measure::Reno1, Measure::Reno4];
+}
+
+/// One measure of one algorithm: a row of the file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// In-kernel name, of ours or of a stock one.
+    pub algorithm: String,
+    /// What was measured.
+    pub measure: Measure,
+    /// Mean over all paths.
+    pub mean: f64,
+    /// Half the width of its 95 % interval.
+    pub mean_half_width: f64,
+    /// The path where it is worst for the others: the lowest share or index, the highest goodput.
+    pub worst: f64,
+    /// Half the width of its 95 % interval.
+    pub worst_half_width: f64,
+    /// Which path that is.
+    pub worst_path: String,
+}
+
+static MEASURED: LazyLock<Vec<Figure>> = LazyLock::new(|| {
+    let text = include_str!("../../../tables/friendliness.csv");
+    parse(text).unwrap_or_else(|error| panic!("tables/friendliness.csv: {error}"))
+});
+
+/// The figures that ship, algorithm by algorithm.
+pub fn measured() -> &'static [Figure] {
+    &MEASURED
+}
+
+fn parse(text: &str) -> Result<Vec<Figure>, csv::Error> {
+    let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(text.as_bytes());
+    reader.deserialize().collect()
+}
+
+/// The file's text.
+///
+/// # Panics
+/// Never: it is written into memory.
+pub fn to_text(figures: &[Figure]) -> String {
+    let mut writer = csv::Writer::from_writer(format!("{MADE_BY}\n").into_bytes());
+    for figure in figures {
+        writer.serialize(figure).expect("memory takes it");
+    }
+    let bytes = writer.into_inner().expect("memory takes it");
+    String::from_utf8(bytes).expect("text was written")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_is_as_it_would_be_written() {
+        assert_eq!(to_text(measured()), include_str!("../../../tables/friendliness.csv"));
+    }
+}

@@ -1,0 +1,122 @@
+//! Where latencies are measured: on which paths, and with bursts of which size.
+
+use std::fmt;
+
+/// The axes of a table. A *cell* is one round-trip time, rate and burst size; of each cell every
+/// condition is measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grid {
+    /// Round-trip times without any waiting, microseconds, ascending.
+    pub rtts_us: Vec<u32>,
+    /// Rates of the bottleneck, bit/s, ascending.
+    pub rates: Vec<u64>,
+    /// Sizes of a burst, bytes, ascending. The largest stands for bulk, too.
+    pub bursts: Vec<u32>,
+    /// What a connection cannot see of its path but has to infer.
+    pub conditions: Vec<Condition>,
+}
+
+/// What happens to packets beside delay and rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Condition {
+    /// Probability of isolated losses: that a packet is lost, each for itself.
+    pub loss: f64,
+    /// Probability of burst losses: that a run of [`BURST_LOSS_PACKETS`] lost packets begins.
+    pub burst_loss: f64,
+    /// Packets that the bottleneck's queue holds.
+    pub queue: u32,
+}
+
+/// Length of the runs of a condition's burst losses, packets.
+pub const BURST_LOSS_PACKETS: u64 = 8;
+
+/// A cell of a grid, and one of its conditions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place {
+    /// Round-trip time, microseconds.
+    pub rtt_us: u32,
+    /// Rate of the bottleneck, bit/s.
+    pub rate: u64,
+    /// Bytes of a burst.
+    pub burst: u32,
+    /// The condition.
+    pub condition: Condition,
+}
+
+/// What an algorithm was measured to do at a place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Expectation {
+    /// Mean latency of a burst, seconds.
+    pub latency_s: f64,
+    /// Segments lost in runs of at most 2, per segment sent.
+    pub isolated: f64,
+    /// Runs of at least 3 lost segments, per segment sent.
+    pub bursts: f64,
+}
+
+impl Grid {
+    /// How many places there are.
+    pub fn len(&self) -> usize {
+        self.rtts_us.len() * self.rates.len() * self.bursts.len() * self.conditions.len()
+    }
+
+    /// Whether an axis is without points.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Every place, in the order of a table's rows: conditions vary fastest, then bursts, rates and
+    /// round-trip times.
+    pub fn places(&self) -> impl Iterator<Item = Place> {
+        (0..self.len()).map(|place| self.place(place))
+    }
+
+    /// A place by its number in that order.
+    ///
+    /// # Panics
+    /// From [`len`](Grid::len) on.
+    pub fn place(&self, place: usize) -> Place {
+        let (cell, condition) = split(place, self.conditions.len());
+        let (cell, burst) = split(cell, self.bursts.len());
+        let (rtt, rate) = split(cell, self.rates.len());
+        Place {
+            rtt_us: self.rtts_us[rtt],
+            rate: self.rates[rate],
+            burst: self.bursts[burst],
+            condition: self.conditions[condition],
+        }
+    }
+}
+
+impl Condition {
+    /// How many times less likely it is than the best, before anything is known of a path: the rarer,
+    /// the worse. By far most paths lose next to nothing of their own. And it is better to think too
+    /// well of a path than too ill: what is worse shows in losses, but what is better may never show,
+    /// while an algorithm is in use that avoids them.
+    pub(crate) fn doubt(&self) -> f64 {
+        const NEXT_TO_NOTHING: f64 = 1e-5;
+        const DEEP: f64 = 1000.0;
+        let heavier = |probability: f64| (probability / NEXT_TO_NOTHING).max(1.0).sqrt();
+        let shallower = (DEEP / f64::from(self.queue)).max(1.0);
+        heavier(self.loss) * heavier(self.burst_loss) * shallower
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Place { rtt_us, rate, burst, condition } = self;
+        let (rtt_ms, mbit) = (f64::from(*rtt_us) / 1e3, *rate as f64 / 1e6);
+        write!(f, "RTT {rtt_ms} ms, {mbit} Mbit/s, bursts of {burst} bytes, {condition}")
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Condition { loss, burst_loss, queue } = self;
+        write!(f, "loss {loss}, burst loss {burst_loss}, queue {queue}")
+    }
+}
+
+fn split(number: usize, by: usize) -> (usize, usize) {
+    (number / by, number % by)
+}

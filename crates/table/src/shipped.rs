@@ -1,0 +1,43 @@
+//! The table that ships with Kirikae, `tables/default.csv`; `kirikae characterize tables/default.toml`
+//! builds it.
+
+use std::sync::LazyLock;
+
+use crate::latency_table::LatencyTable;
+use crate::policy::Policy;
+
+static SHIPPED: LazyLock<LatencyTable> = LazyLock::new(|| {
+    LatencyTable::parse(include_str!("../../../tables/default.csv"))
+        .unwrap_or_else(|error| panic!("tables/default.csv: {error}"))
+});
+
+static USUAL: LazyLock<LatencyTable> = LazyLock::new(|| {
+    Policy::default().apply(&SHIPPED).unwrap_or_else(|error| panic!("tables/default.csv: {error}"))
+});
+
+/// The table that ships with Kirikae, with every candidate.
+pub fn shipped() -> &'static LatencyTable {
+    &SHIPPED
+}
+
+/// The same with the candidates that the default policy allows: what is chosen by where nothing else
+/// is asked for.
+pub fn usual() -> &'static LatencyTable {
+    &USUAL
+}
+
+/// In-kernel names of the algorithms that the switcher then chooses among.
+pub fn candidates() -> impl Iterator<Item = &'static str> {
+    usual().algorithms.iter().map(String::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Byte for byte what is written of it, so that rebuilding it shows no differences of form.
+    #[test]
+    fn the_table_is_as_it_would_be_written() {
+        assert_eq!(shipped().to_text(), include_str!("../../../tables/default.csv"));
+    }
+}
