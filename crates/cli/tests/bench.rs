@@ -61,6 +61,6 @@ fn kirikae_answers_sooner_than_cubic_on_a_long_path() {
     assert_eq!(bursts.lines().count(), 3 * 8, "every burst is a record, warm-up included");
     let last = bursts.lines().rfind(|line| line.contains("\"kirikae\"")).unwrap();
     let last: Value = serde_json::from_str(last).unwrap();
-    assert_eq!(last["algorithm_before"], "kk_hybla");
+    assert!(last["algorithm_before"].as_str().unwrap().starts_with("kk_"), "{last}");
     fs::remove_dir_all(directory).unwrap();
 }

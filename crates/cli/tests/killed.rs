@@ -107,12 +107,12 @@ fn killed_agent_harms_no_connection_and_is_undone() {
     // Killed in the middle of a transfer.
     let (mut agent, _lines) = start_agent(&cgroup.path);
     let (near, _far) = transfer(|near| {
-        assert_eq!(algorithm(near), "kk_hybla");
-        assert!(ss(near).contains("kk_hybla"), "{}", ss(near));
+        assert!(algorithm(near).starts_with("kk_"));
+        assert!(ss(near).contains("kk_"), "{}", ss(near));
         agent.kill().unwrap();
         agent.wait().unwrap();
     });
-    assert_eq!(algorithm(&near), "kk_hybla", "the kernel goes on without the agent");
+    assert!(algorithm(&near).starts_with("kk_"), "the kernel goes on without the agent");
     assert!(host().difference(&before).count() > 10, "there is something to undo");
     let undone = kirikae().arg("undo").output().unwrap();
     let message = String::from_utf8_lossy(&undone.stderr).into_owned();
@@ -153,10 +153,10 @@ fn stops_on(
     original: &str,
     before: &BTreeSet<String>,
 ) {
-    let (near, _far) = transfer(|near| assert_eq!(algorithm(near), "kk_hybla"));
+    let (near, _far) = transfer(|near| assert!(algorithm(near).starts_with("kk_")));
     let line = lines.next().unwrap().unwrap();
     let port = near.local_addr().unwrap().port().to_string();
-    for part in [&port, original, "kk_hybla", "predicted-latency", "rtt", "isolated", "burst"] {
+    for part in [&port, original, "kk_", "predicted-latency", "rtt", "isolated", "burst"] {
         assert!(line.contains(part), "{part} in {line}");
     }
     kill(Pid::from_raw(agent.id() as i32), signal).unwrap();

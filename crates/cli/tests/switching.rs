@@ -231,7 +231,7 @@ fn connections_are_switched_and_put_back() {
     switched.talk();
     chosen.talk();
     kept.talk();
-    assert_eq!(switched.algorithm(), "kk_hybla", "the published choice without loss");
+    assert!(switched.algorithm().starts_with("kk_"), "{}", switched.algorithm());
     assert_eq!(chosen.algorithm(), "reno", "its program chose it");
     assert_eq!(kept.algorithm(), original, "its program chose what it had");
 
@@ -246,9 +246,12 @@ fn connections_are_switched_and_put_back() {
     let reported = switches(&agent);
     let local = switched.near.local_addr().unwrap();
     let first = reported.iter().find(|switch| switch.local == local).unwrap();
-    assert_eq!((first.from.as_str(), first.to.as_str()), (original.as_str(), "kk_hybla"));
+    assert_eq!(first.from, original);
+    let latest = reported.iter().rfind(|switch| switch.local == local).unwrap();
+    assert_eq!(latest.to, switched.algorithm());
     assert_eq!(first.remote, switched.near.peer_addr().unwrap());
-    assert_eq!(first.predicted_s[0].0, "kk_hybla", "smallest first: {first}");
+    assert_eq!(first.predicted_s.len(), kirikae_table::shipped().algorithms.len());
+    assert!(first.predicted_s.is_sorted_by_key(|(_, latency)| *latency), "smallest first: {first}");
     assert!(first.isolated_loss == 0.0 && first.burst_loss == 0.0, "{first}");
 
     let mut later = Connection::open(None);
@@ -266,7 +269,7 @@ fn connections_are_switched_and_put_back() {
         let switch = reported.iter().find(|s| (s.local.ip(), s.local.port()) == local).unwrap();
         let remote = on_the_wire(near.peer_addr().unwrap());
         assert_eq!((switch.remote.ip(), switch.remote.port()), remote);
-        assert_eq!(algorithm(near), "kk_hybla");
+        assert!(algorithm(near).starts_with("kk_"));
     }
 
     // Reset by its peer and still held open: nothing that must be put back or waited for.
@@ -280,7 +283,7 @@ fn connections_are_switched_and_put_back() {
     assert!(restored.connections >= 3 && restored.remaining == 0, "{restored:?}");
     assert_eq!(restored.closed, 1, "the one that was reset");
     assert!(others.iter().all(|connection| connection.algorithm() == original));
-    assert_eq!(algorithm(&reset.near), "kk_hybla");
+    assert!(algorithm(&reset.near).starts_with("kk_"));
     assert_eq!(switched.algorithm(), original);
     assert_eq!(later.algorithm(), "reno", "its program chose it after the switch");
     assert_eq!(registered(), [""; 0]);
@@ -294,7 +297,7 @@ fn connections_are_switched_and_put_back() {
     drop(Agent::start(&config(&cgroup.path, Pinning::Pinned)).unwrap());
     let mut orphan = Connection::open(None);
     orphan.talk();
-    assert_eq!(orphan.algorithm(), "kk_hybla", "switched without an agent");
+    assert!(orphan.algorithm().starts_with("kk_"), "switched without an agent");
     let Restored { connections, remaining, closed } = undo().unwrap().unwrap();
     assert!(connections >= 1 && remaining + closed == 0);
     assert_eq!(orphan.algorithm(), original);
