@@ -49,13 +49,28 @@ fn write_table(file: &Path, algorithms: &[&str]) {
 
 #[test]
 fn a_policy_leaves_the_candidates_that_it_allows() {
-    for policy in Policy::ALL {
+    for policy in [Policy::Friendly, Policy::Fast] {
         let names = shipped().algorithms.iter().filter(|name| policy.allows(name));
         let mut expected: Vec<String> = names.cloned().collect();
         expected.sort();
         assert_eq!(left(&["--policy", policy.name()]), expected);
     }
     assert_eq!(left(&[]), left(&["--policy", Policy::default().name()]));
+}
+
+/// A burst is short, and bulk is not.
+#[test]
+fn balanced_restricts_bulk_alone() {
+    let first = |policy: &str, burst: &str| {
+        let choice = ["1%", "--queue", "1000", "--policy", policy, "--burst", burst];
+        let output = explain(&choice);
+        let explanation: Value = serde_json::from_slice(&output.stdout).unwrap();
+        explanation["candidates"][0]["name"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(left(&["--policy", "balanced"]), left(&["--policy", "fast"]));
+    assert_eq!(first("balanced", "65536"), first("fast", "65536"));
+    assert!(!Policy::Balanced.allows(&first("fast", "2097152")));
+    assert!(Policy::Balanced.allows(&first("balanced", "2097152")));
 }
 
 #[test]

@@ -63,6 +63,23 @@ impl LatencyTable {
         }
     }
 
+    /// The same, but those of its candidates for which `is_last` count as many times slower in bulk,
+    /// for which the largest burst stands.
+    #[must_use]
+    pub fn last_in_bulk(&self, is_last: impl Fn(&str) -> bool) -> LatencyTable {
+        const SLOWER: f64 = 64.0;
+        let mut table = self.clone();
+        let largest = self.grid.bursts.last();
+        let rows = table.expectations.chunks_exact_mut(self.algorithms.len());
+        for (place, row) in self.grid.places().zip(rows) {
+            if Some(&place.burst) == largest {
+                let last = row.iter_mut().zip(&self.algorithms).filter(|(_, name)| is_last(name));
+                last.for_each(|(expectation, _)| expectation.latency_s *= SLOWER);
+            }
+        }
+        table
+    }
+
     /// The file's text.
     pub fn to_text(&self) -> String {
         let mut text = format!("{VERSION}\n");

@@ -14,7 +14,8 @@ pub enum Policy {
     /// Competitors keep half of their fair share or more on every path measured, and Reno's response
     /// takes over under heavy loss.
     Friendly,
-    /// Competitors keep half of their fair share or more in the mean, and a quarter on every path.
+    /// In bulk, competitors keep half of their fair share or more in the mean, and a quarter on every
+    /// path; a burst is short, and takes whatever answers soonest.
     #[default]
     Balanced,
     /// Whatever answers soonest.
@@ -52,7 +53,7 @@ impl Policy {
         }
     }
 
-    /// Whether it lets an algorithm be chosen, by its in-kernel name. What was not measured only
+    /// Whether it lets an algorithm be chosen, by its in-kernel name; [`Policy::Balanced`]: for bulk. What was not measured only
     /// [`Policy::Fast`] does.
     pub fn allows(self, algorithm: &str) -> bool {
         let Some(limits) = self.limits() else { return true };
@@ -61,7 +62,8 @@ impl Policy {
         figures.peek().is_some() && figures.all(|figure| limits.hold(figure))
     }
 
-    /// A table with those candidates that it allows.
+    /// A table with those candidates that it allows, and with what it does not allow for bulk last
+    /// there.
     ///
     /// # Errors
     /// Where it allows none.
@@ -71,7 +73,11 @@ impl Policy {
         if allowed.is_empty() {
             return Err(NoCandidate { policy: self, candidates: table.algorithms.clone() });
         }
-        Ok(table.restricted(&allowed))
+        Ok(match self {
+            Policy::Friendly => table.restricted(&allowed),
+            Policy::Balanced => table.last_in_bulk(|name| !allowed.contains(&name)),
+            Policy::Fast => table.clone(),
+        })
     }
 }
 
