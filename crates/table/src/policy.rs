@@ -53,8 +53,8 @@ impl Policy {
         }
     }
 
-    /// Whether it lets an algorithm be chosen, by its in-kernel name; [`Policy::Balanced`]: for bulk. What was not measured only
-    /// [`Policy::Fast`] does.
+    /// Whether it lets an algorithm be chosen, by its in-kernel name; [`Policy::Balanced`]: for bulk.
+    /// What was not measured only [`Policy::Fast`] does.
     pub fn allows(self, algorithm: &str) -> bool {
         let Some(limits) = self.limits() else { return true };
         let mut figures =
