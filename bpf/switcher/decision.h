@@ -55,6 +55,10 @@ static __always_inline void measuring_begin(struct connection *c, const struct t
 	__builtin_memset(&c->estimator, 0, sizeof(c->estimator));
 	__builtin_memset(&c->runs, 0, sizeof(c->runs));
 	__builtin_memset(&c->bursts, 0, sizeof(c->bursts));
+	/* What is written first is a burst, too; but when it is, nobody tells. */
+	c->bursts.start_us = tp->tcp_mstamp;
+	c->bursts.start_seq = tp->snd_nxt;
+	c->bursts.is_mixed = true;
 	c->runs.dsack_dups = tp->dsack_dups;
 	c->rtt.start_us = 0;
 	c->rtt.present = ~0U;

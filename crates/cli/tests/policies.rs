@@ -8,7 +8,8 @@ use std::process::Output;
 
 use common::kirikae;
 use kirikae_algorithms::Algorithm;
-use kirikae_table::{LatencyTable, Measure, Policy, measured, shipped};
+use kirikae_table::friendliness::{Measure, measured};
+use kirikae_table::{LatencyTable, Policy, shipped};
 use serde_json::Value;
 
 /// The candidates that are left, by name in alphabetical order.

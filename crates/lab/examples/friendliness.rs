@@ -16,7 +16,8 @@ use kirikae_lab::scenario::{Contender, FlowGroup, Scenario};
 use kirikae_lab::sim::{self, Files, Options};
 use kirikae_lab::statistics::{Estimate, fairness, ratio_of_means};
 use kirikae_path::{ElementSpec, QueueLimit};
-use kirikae_table::{Figure, KernelTable, Measure};
+use kirikae_table::KernelTable;
+use kirikae_table::friendliness::{self, Figure, Measure};
 
 /// What was measured on a path: of each repetition a value, and what it is to be divided by.
 struct Sample {
@@ -47,7 +48,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let figures: Vec<Figure> =
         samples.into_iter().map(|((name, measure), of)| figure(name, measure, &of)).collect();
-    print!("{}", kirikae_table::friendliness_text(&figures));
+    print!("{}", friendliness::to_text(&figures));
     Ok(())
 }
 

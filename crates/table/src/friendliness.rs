@@ -39,12 +39,6 @@ pub enum Measure {
     HeavyLoss,
 }
 
-impl Measure {
-    /// What a competitor keeps.
-    pub const KEPT: [Measure; 4] =
-        [Measure::Cubic1, Measure::Cubic4, Measure::Reno1, Measure::Reno4];
-}
-
 /// One measure of one algorithm: a row of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {

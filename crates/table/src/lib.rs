@@ -1,9 +1,10 @@
 //! Latency tables: which latency each algorithm had, measured beforehand, under which conditions.
 //!
 //! [`LatencyTable`] is a table as a file and [`KernelTable`] the form in which the switcher reads it
-//! (`bpf/switcher/latency_table.h`). [`rtcp`] has the thesis' tables.
+//! (`bpf/switcher/latency_table.h`). [`rtcp`] has the thesis' tables. [`Policy`] says which of a table's
+//! algorithms may be chosen, by [`friendliness`].
 
-mod friendliness;
+pub mod friendliness;
 mod grid;
 mod kernel_table;
 mod latency_table;
@@ -12,7 +13,6 @@ mod printed;
 pub mod rtcp;
 mod shipped;
 
-pub use friendliness::{Figure, Measure, measured, to_text as friendliness_text};
 pub use grid::{BURST_LOSS_PACKETS, Condition, Expectation, Grid, Place};
 pub use kernel_table::{
     ALGORITHMS, BURSTS, CONDITIONS, KernelExpectation, KernelTable, NAME_BYTES, RATES, RTTS,

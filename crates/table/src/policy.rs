@@ -1,7 +1,7 @@
 //! Which algorithms may be chosen: how much harm to other traffic is accepted.
 //!
-//! A policy is limits on what was measured ([`Figure`](crate::Figure)), not a list; docs/friendliness.md
-//! tells why the limits are what they are.
+//! A policy is limits on what was measured ([`friendliness`](crate::friendliness)), not a list;
+//! docs/friendliness.md tells why the limits are what they are.
 
 use std::fmt;
 
@@ -53,8 +53,8 @@ impl Policy {
         }
     }
 
-    /// Whether it lets an algorithm be chosen, by its in-kernel name; [`Policy::Balanced`]: for bulk. What was not measured only
-    /// [`Policy::Fast`] does.
+    /// Whether it lets an algorithm be chosen, by its in-kernel name; [`Policy::Balanced`]: for bulk.
+    /// What was not measured only [`Policy::Fast`] does.
     pub fn allows(self, algorithm: &str) -> bool {
         let Some(limits) = self.limits() else { return true };
         let mut figures =
@@ -85,10 +85,10 @@ impl Limits {
     fn hold(&self, figure: &Figure) -> bool {
         match figure.measure {
             Measure::HeavyLoss => figure.worst <= self.heavy_loss,
-            measure if Measure::KEPT.contains(&measure) => {
+            Measure::Cubic1 | Measure::Cubic4 | Measure::Reno1 | Measure::Reno4 => {
                 figure.mean >= self.mean && figure.worst >= self.worst
             }
-            _ => true,
+            Measure::Alike2 | Measure::Alike4 | Measure::Alike8 => true,
         }
     }
 }
