@@ -48,7 +48,8 @@ static __always_inline void burst_begins(struct sock *sk, u32 rate)
 	b = &c->bursts;
 	if (b->start_us) {
 		u32 bytes = tp->snd_nxt - b->start_seq;
-		u64 us = tp->delivered_mstamp - b->start_us;
+		/* Bulk may go on for longer than 32 bits hold. */
+		u64 us = min(tp->delivered_mstamp - b->start_us, (u64)~0U);
 		u32 rtt_us = tcp_min_rtt(tp);
 
 		burst_over(b, bytes, us, rtt_us);

@@ -21,12 +21,11 @@ struct loss_runs {
 	u32 bytes_retrans;
 };
 
-/* What a measuring period brought. */
+/* What a measuring period brought; below 0 where losses of earlier ones turned out to be none. */
 struct period {
 	u32 sent;     /* segments */
-	s32 isolated; /* segments lost in runs of at most 2, and runs of at least 3; below 0 where
-		       */
-	s32 bursts;   /* earlier ones were not lost */
+	s32 isolated; /* segments lost in runs of at most 2 */
+	s32 bursts;   /* runs of at least 3 */
 };
 
 /* Counted since the connection was established, and smoothed; see bpf/switcher/estimator.h. */

@@ -8,8 +8,8 @@
  * 3: an algorithm that overflows a queue makes losses of its own, and when they end with it, they
  * were no channel's.
  *
- * Conditions change. A weight therefore never falls below DOUBT of the largest, which is the
- * fixed-share rule (Herbster and Warmuth, Machine Learning 32, 1998): as if, after each period,
+ * Conditions change. A weight therefore never falls below WEIGHT_FLOOR under the largest, which is
+ * the fixed-share rule (Herbster and Warmuth, Machine Learning 32, 1998): as if, after each period,
  * everything could have become otherwise with a small probability. Its loss against the best
  * sequence of conditions is bounded, whatever happens.
  *
@@ -23,7 +23,7 @@
 #include "latency_table.h"
 
 /* Never surer than 1 to 2^10. */
-#define DOUBT ((s32)(10 * OCTAVE))
+#define WEIGHT_FLOOR (-(s32)(10 * OCTAVE))
 /* With each period 1/2^8 of what is known is forgotten: an algorithm that avoids losses brings no
  * news, and now and then it has to be tried whether they are still there. */
 #define FORGETTING 8
@@ -72,7 +72,7 @@ VERIFIED_APART int belief_update(struct belief *belief, const struct latency_tab
 		largest = most(largest, belief->of[i]);
 	}
 	for (u32 i = 0; i < TABLE_CONDITIONS; i++)
-		belief->of[i] = most(belief->of[i] - largest, -DOUBT);
+		belief->of[i] = most(belief->of[i] - largest, WEIGHT_FLOOR);
 	return 0;
 }
 

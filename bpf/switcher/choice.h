@@ -81,19 +81,19 @@ static __always_inline u32 choose(const struct latency_table *t, const struct pr
 				  u32 latency_us, u32 in_use, struct patience *patience)
 {
 	u32 best = 0;
-	u32 least = ~0U;
+	u32 lowest = ~0U;
 	u32 gain;
 
 	for (u32 k = 0; k < TABLE_ALGORITHMS && k < t->algorithms; k++) {
-		if (p->regret.of[k] < least) {
+		if (p->regret.of[k] < lowest) {
 			best = k;
-			least = p->regret.of[k];
+			lowest = p->regret.of[k];
 		}
 	}
 	if (in_use >= TABLE_ALGORITHMS)
 		return best;
 	patience->choices = min(patience->choices + 1, DWELL);
-	gain = p->regret.of[in_use % TABLE_ALGORITHMS] * OCTAVE / max(least, 1U);
+	gain = p->regret.of[in_use % TABLE_ALGORITHMS] * OCTAVE / max(lowest, 1U);
 	if (gain < MARGIN ||
 	    (latency_us &&
 	     (u64)latency_us * OCTAVE < (u64)p->latency_us.of[best % TABLE_ALGORITHMS] * MARGIN)) {

@@ -71,6 +71,9 @@ struct corners {
 	u32 share[8];
 };
 
+/* Before they are known: 10 Mbit/s, in bytes per millisecond, and 64 KB. */
+#define USUAL_RATE 1250
+#define USUAL_BURST 65536
 /* Steps between two points of an axis. */
 #define STEP_BITS 6
 #define STEPS (1U << STEP_BITS)
@@ -92,9 +95,8 @@ static __always_inline u32 axis_position(const struct axis *axis, u32 value)
 static __always_inline void corners_around(const struct latency_table *t, const struct measured *m,
 					   struct corners *corners)
 {
-	/* Before they are known: 10 Mbit/s, 64 KB. */
-	u32 rate = axis_position(&t->rate, log2_fixed(m->rate ? m->rate : 1250));
-	u32 burst = axis_position(&t->burst, log2_fixed(m->burst ? m->burst : 65536));
+	u32 rate = axis_position(&t->rate, log2_fixed(m->rate ? m->rate : USUAL_RATE));
+	u32 burst = axis_position(&t->burst, log2_fixed(m->burst ? m->burst : USUAL_BURST));
 	u32 rtt = axis_position(&t->rtt, log2_fixed(m->rtt_us));
 
 	for (u32 i = 0; i < 8; i++) {
