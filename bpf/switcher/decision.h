@@ -75,13 +75,16 @@ static __always_inline void rtt_update(struct lowest_rtt *rtt, u64 now_us, u32 s
 	rtt->present = min(rtt->present, sample_us);
 }
 
+/* What is measured of the connection, and where that is in the table. */
 static __always_inline void measure(const struct connection *c, const struct tcp_sock *tp,
-				    struct measured *measured)
+				    const struct latency_table *table, struct measured *measured,
+				    struct corners *corners)
 {
 	measured->rtt_us = min(c->rtt.present, c->rtt.before);
 	measured->rate = c->bursts.rate;
 	measured->burst = burst_bytes(&c->bursts, tp);
 	measured->latency_us = burst_latency_us(&c->bursts);
+	corners_around(table, measured, corners);
 }
 
 /*
@@ -118,18 +121,13 @@ static __always_inline bool choice_is_due(struct connection *c, const struct tcp
 }
 
 /* What the period tells of the conditions. */
-static __always_inline void learn(struct connection *c, const struct tcp_sock *tp,
-				  const struct latency_table *table, const struct period *period)
+static __always_inline void learn(struct connection *c, const struct latency_table *table,
+				  const struct corners *corners, const struct period *period)
 {
 	u32 column = column_of(table, c->current);
-	struct measured measured;
-	struct corners corners;
 
-	if (column >= TABLE_ALGORITHMS || !period->sent)
-		return;
-	measure(c, tp, &measured);
-	corners_around(table, &measured, &corners);
-	belief_update(&c->belief, table, &corners, column, period);
+	if (column < TABLE_ALGORITHMS && period->sent)
+		belief_update(&c->belief, table, corners, column, period);
 }
 
 /* Whether its program has set an algorithm itself since: it is left alone from now on. */
@@ -143,15 +141,12 @@ static __always_inline bool is_left_alone(struct connection *c, const struct tcp
 }
 
 /* The choice. Whether it is another algorithm than the one in use, to be set now. */
-static __always_inline bool decide(struct connection *c, const struct tcp_sock *tp,
-				   const struct latency_table *table, struct decision *decision)
+static __always_inline bool decide(struct connection *c, const struct latency_table *table,
+				   const struct corners *corners, struct decision *decision)
 {
-	struct corners corners;
 	u32 in_use = TABLE_ALGORITHMS;
 
-	measure(c, tp, &decision->measured);
-	corners_around(table, &decision->measured, &corners);
-	predict(table, &corners, &c->belief, &decision->prediction);
+	predict(table, corners, &c->belief, &decision->prediction);
 	if (c->switches)
 		in_use = column_of(table, c->current);
 	decision->to = choose(table, &decision->prediction, decision->measured.latency_us, in_use,

@@ -123,21 +123,22 @@ static __always_inline void report(struct bpf_sock_ops *ctx, const struct connec
 /* Choose, and switch where the choice is another algorithm. */
 static __always_inline void choose_and_switch(struct bpf_sock_ops *ctx, struct tcp_sock *tp,
 					      struct connection *c,
-					      const struct latency_table *table)
+					      const struct latency_table *table,
+					      const struct corners *corners,
+					      struct decision *decision)
 {
 	char in_use[TCP_CA_NAME_MAX] = {};
-	struct decision decision = {};
 	const char *to;
 
 	if (bpf_getsockopt(ctx, SOL_TCP, TCP_CONGESTION, in_use, sizeof(in_use)))
 		return;
-	if (is_left_alone(c, tp, in_use) || !decide(c, tp, table, &decision))
+	if (is_left_alone(c, tp, in_use) || !decide(c, table, corners, decision))
 		return;
-	to = table->name[decision.to % TABLE_ALGORITHMS];
+	to = table->name[decision->to % TABLE_ALGORITHMS];
 	switching(c, tp, to);
 	if (bpf_setsockopt(ctx, SOL_TCP, TCP_CONGESTION, (void *)to, TCP_CA_NAME_MAX))
 		return;
-	report(ctx, c, table, &decision);
+	report(ctx, c, table, decision);
 	switched(c, to);
 }
 
@@ -146,14 +147,22 @@ static __always_inline void round_trip(struct bpf_sock_ops *ctx, struct tcp_sock
 				       struct connection *c)
 {
 	const struct latency_table *table = latency_table();
+	struct decision decision = {};
 	struct period period = {};
+	struct corners corners;
+	bool is_over, is_due;
 
 	if (!table)
 		return;
-	if (period_is_over(c, tp, ctx->args[0], fixed_period_us, &period))
-		learn(c, tp, table, &period);
-	if (choice_is_due(c, tp))
-		choose_and_switch(ctx, tp, c, table);
+	is_over = period_is_over(c, tp, ctx->args[0], fixed_period_us, &period);
+	is_due = choice_is_due(c, tp);
+	if (!is_over && !is_due)
+		return;
+	measure(c, tp, table, &decision.measured, &corners);
+	if (is_over)
+		learn(c, table, &corners, &period);
+	if (is_due)
+		choose_and_switch(ctx, tp, c, table, &corners, &decision);
 }
 
 /* Segments were sent again, or, where args[2] is an error, could not be. */

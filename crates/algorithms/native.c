@@ -88,10 +88,17 @@ bool kk_choice_is_due(struct connection *c, const struct tcp_sock *tp)
 	return choice_is_due(c, tp);
 }
 
-void kk_learn(struct connection *c, const struct tcp_sock *tp, const struct latency_table *table,
-	      const struct period *period)
+void kk_measure(const struct connection *c, const struct tcp_sock *tp,
+		const struct latency_table *table, struct measured *measured,
+		struct corners *corners)
 {
-	learn(c, tp, table, period);
+	measure(c, tp, table, measured, corners);
+}
+
+void kk_learn(struct connection *c, const struct latency_table *table,
+	      const struct corners *corners, const struct period *period)
+{
+	learn(c, table, corners, period);
 }
 
 bool kk_is_left_alone(struct connection *c, const struct tcp_sock *tp, const char *in_use)
@@ -99,10 +106,10 @@ bool kk_is_left_alone(struct connection *c, const struct tcp_sock *tp, const cha
 	return is_left_alone(c, tp, in_use);
 }
 
-bool kk_decide(struct connection *c, const struct tcp_sock *tp, const struct latency_table *table,
-	       struct decision *decision)
+bool kk_decide(struct connection *c, const struct latency_table *table,
+	       const struct corners *corners, struct decision *decision)
 {
-	return decide(c, tp, table, decision);
+	return decide(c, table, corners, decision);
 }
 
 u32 kk_rto_min_begin(struct timeouts *t, const struct tcp_sock *tp, u32 found_us)

@@ -27,11 +27,14 @@ void kk_measuring_begin(struct connection *c, const struct tcp_sock *tp);
 bool kk_period_is_over(struct connection *c, const struct tcp_sock *tp, u32 sample_us,
 		       u32 fixed_period_us, struct period *period);
 bool kk_choice_is_due(struct connection *c, const struct tcp_sock *tp);
-void kk_learn(struct connection *c, const struct tcp_sock *tp, const struct latency_table *table,
-	      const struct period *period);
+void kk_measure(const struct connection *c, const struct tcp_sock *tp,
+		const struct latency_table *table, struct measured *measured,
+		struct corners *corners);
+void kk_learn(struct connection *c, const struct latency_table *table,
+	      const struct corners *corners, const struct period *period);
 bool kk_is_left_alone(struct connection *c, const struct tcp_sock *tp, const char *in_use);
-bool kk_decide(struct connection *c, const struct tcp_sock *tp, const struct latency_table *table,
-	       struct decision *decision);
+bool kk_decide(struct connection *c, const struct latency_table *table,
+	       const struct corners *corners, struct decision *decision);
 void kk_switching(struct connection *c, const struct tcp_sock *tp, const char *to);
 void kk_switched(struct connection *c, const char *to);
 

@@ -194,7 +194,8 @@ impl Switcher {
             c::kk_period_is_over(connection, fields, sample_us, self.fixed_period_us, &mut period)
         };
         if over && let Tables::Latency(table, _) = &*self.tables {
-            unsafe { c::kk_learn(connection, fields, &*table.0, &period) };
+            let (_, corners) = measure(connection, fields, table);
+            unsafe { c::kk_learn(connection, &*table.0, &corners, &period) };
         }
         let in_use = Name::new(from.name());
         let may = unsafe {
@@ -232,8 +233,9 @@ impl Switcher {
         match &*self.tables {
             Tables::None => None,
             Tables::Latency(table, _) => {
-                let mut decision = c::decision::default();
-                unsafe { c::kk_decide(connection, fields, &*table.0, &mut decision) };
+                let (measured, corners) = measure(connection, fields, table);
+                let mut decision = c::decision { measured, ..Default::default() };
+                unsafe { c::kk_decide(connection, &*table.0, &corners, &mut decision) };
                 Some(Choice {
                     column: decision.to as usize,
                     measured: decision.measured,
@@ -301,6 +303,18 @@ fn unbound_back_off(timeouts: &mut c::timeouts, fields: &mut c::tcp_sock) {
         fields.rto_max_ms = timeouts.kernel_max_ms;
         timeouts.kernel_max_ms = 0;
     }
+}
+
+/// What is measured of a connection, and where that is in the table.
+fn measure(
+    connection: &c::connection,
+    fields: &c::tcp_sock,
+    table: &LatencyTable,
+) -> (Measured, c::corners) {
+    let (mut measured, mut corners) = (Measured::default(), c::corners::default());
+    // SAFETY: plain data that the C code only uses during the call.
+    unsafe { c::kk_measure(connection, fields, &*table.0, &mut measured, &mut corners) };
+    (measured, corners)
 }
 
 /// Column of the algorithm chosen, and by what.
