@@ -110,7 +110,7 @@ struct Workload {
 
 fn workload(tape: &mut Tape, basics: &Basics, told: &mut Vec<String>) -> Workload {
     let &Basics { burst_kib, interval_s, rate_mbit, .. } = basics;
-    let kind = tape.choice("workload", &[5.0, 2.0, 1.0, 1.0]);
+    let kind = tape.choice("workload", &[6.0, 3.0, 1.0, 1.0]);
     let spacing = ["fixed", "exponential"][tape.choice("spacing", &[1.0, 1.0])];
     let bursts = |kib: f64, interval_s: f64, count: u32| {
         format!(
@@ -162,7 +162,7 @@ fn path(tape: &mut Tape, basics: &Basics, told: &mut Vec<String>) -> [Vec<String
     forward.push(link);
     forward.extend(delay(tape, one_way_ms, returning.is_some(), told));
     let mut backward = Vec::new();
-    match tape.choice("back", &[8.0, 1.0, 1.0]) {
+    match tape.choice("back", &[10.0, 1.0, 1.0]) {
         0 => {}
         1 => {
             let probability = tape.quantity("back.loss", 1e-3, 0.1);
@@ -224,7 +224,7 @@ fn loss(tape: &mut Tape, basics: &Basics, told: &mut Vec<String>) -> Option<Stri
 }
 
 fn outage(tape: &mut Tape, basics: &Basics, told: &mut Vec<String>) -> Option<String> {
-    let action = match tape.choice("outage", &[10.0, 1.0, 1.0]) {
+    let action = match tape.choice("outage", &[14.0, 1.0, 1.0]) {
         0 => return None,
         1 => "drop",
         _ => "hold",
@@ -257,7 +257,7 @@ fn arq(tape: &mut Tape, told: &mut Vec<String>) -> Option<String> {
 /// The bottleneck and, where the route changes, the way back.
 fn link(tape: &mut Tape, basics: &Basics, told: &mut Vec<String>) -> (String, Option<String>) {
     let rate_mbit = basics.rate_mbit;
-    let kind = tape.choice("link", &[7.0, 2.0, 2.0, 1.0]);
+    let kind = tape.choice("link", &[10.0, 2.0, 2.0, 1.0]);
     let queue = queue(tape, told);
     let cross =
         basics.cross.map_or(String::new(), |cross| cross_traffic(tape, basics, cross, told));
@@ -280,14 +280,17 @@ fn link(tape: &mut Tape, basics: &Basics, told: &mut Vec<String>) -> (String, Op
         2 => {
             let other_mbit = rounded(rate_mbit * tape.quantity("link.times", 0.1, 3.0), 2);
             let other_ms = tape.quantity("link.rtt", 5.0, 800.0);
-            let silence_s = tape.quantity("link.silence", 0.001, 1.0);
             let period_s = period(tape, basics);
+            let silence_s = tape.quantity("link.silence", 0.001, 1.0).min(period_s / 4.0);
             told.push(format!("and {other_mbit} Mbit/s, RTT {other_ms} ms, {period_s} s each"));
             let links = |rates: [f64; 2]| {
                 let links = periods(period_s, |at, place| {
+                    let first = at == "0 s";
+                    let silence = format!(", silence = \"{}\"", seconds(silence_s));
+                    let silence = if first { "" } else { &silence };
                     let (rate, delay_ms) = (rates[place], [basics.rtt_ms, other_ms][place] / 2.0);
                     format!(
-                        "    {{ at = \"{at}\", silence = \"{silence_s} s\", rate = \"{rate} Mbit/s\", \
+                        "    {{ at = \"{at}\"{silence}, rate = \"{rate} Mbit/s\", \
                          delay = \"{delay_ms} ms\" }},\n"
                     )
                 });
@@ -329,7 +332,7 @@ fn queue(tape: &mut Tape, told: &mut Vec<String>) -> String {
     let packets = tape.quantity("queue", 4.0, 1000.0).round();
     told.push(format!("queue {packets}"));
     let limit = format!("queue = \"{packets} packets\"\n");
-    match tape.choice("queue.kind", &[8.0, 1.0, 0.5, 0.5]) {
+    match tape.choice("queue.kind", &[10.0, 1.0, 0.5, 0.5]) {
         0 => limit,
         1 => {
             told.push("CoDel".into());
@@ -369,7 +372,7 @@ fn cross_traffic(
 }
 
 fn retries(tape: &mut Tape, told: &mut Vec<String>) -> String {
-    if tape.choice("retries", &[15.0, 1.0]) == 0 {
+    if tape.choice("retries", &[20.0, 1.0]) == 0 {
         return String::new();
     }
     let limit = tape.quantity("retries.limit", 1.0, 7.0).round();
@@ -380,7 +383,7 @@ fn retries(tape: &mut Tape, told: &mut Vec<String>) -> String {
 
 /// The way behind the bottleneck; a changing route brings its delays.
 fn delay(tape: &mut Tape, one_way_ms: f64, routed: bool, told: &mut Vec<String>) -> Option<String> {
-    let kind = tape.choice("delay", &[8.0, 1.0, 1.0]);
+    let kind = tape.choice("delay", &[10.0, 1.0, 1.0]);
     if kind == 0 {
         let delay = format!("element = \"delay\"\ndelay = \"{one_way_ms} ms\"\n");
         return (!routed).then_some(delay);
