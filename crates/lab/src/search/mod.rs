@@ -23,7 +23,7 @@ use crate::interruption::Interruption;
 use crate::scenario::{Contender, Scenario};
 use crate::statistics::quantile;
 use distribution::Play;
-use draw::Draw;
+use draw::{Draw, Gene};
 
 pub use distribution::BURSTS;
 pub use report::render;
@@ -109,6 +109,8 @@ pub struct Tried {
     pub changed: bool,
     /// What it is, in a line.
     pub title: String,
+    /// What it has beside bursts and a link that drops what its queue does not hold.
+    pub parts: Vec<&'static str>,
     /// What came of it.
     pub verdict: Verdict,
     /// The scenario file of which that came.
@@ -174,7 +176,7 @@ pub fn run(options: &Options) -> Result<Report, Error> {
     confirmed.retain(|(_, verdict)| verdict.loses(options.loss, confidence));
     confirmed.sort_by(|a, b| ratio(b).total_cmp(&ratio(a)));
     let mut finds = player.reduced(confirmed)?;
-    finds.sort_by(|a, b| b.reduced.verdict.ratio.value.total_cmp(&a.reduced.verdict.ratio.value));
+    finds.sort_by(|a, b| b.reduced.verdict.at_least().total_cmp(&a.reduced.verdict.at_least()));
     // A path and what was climbed to from it may be the same once they are simple.
     finds.dedup_by(|a, b| a.reduced.text == b.reduced.text);
     options.output.as_deref().map_or(Ok(()), |output| files::write(output, &mut finds))?;
@@ -273,7 +275,9 @@ impl Player<'_> {
     fn tried(&self, stage: &Stage, (draw, verdict): (Draw, Verdict)) -> Result<Tried, Error> {
         let title = self.scenario(stage, &draw)?.title;
         let text = text(self.options, stage, &draw);
-        Ok(Tried { path: draw.index, changed: draw.is_changed(), title, verdict, text })
+        let genes = distribution::genes(&draw);
+        let parts = genes.iter().filter_map(Gene::special).collect();
+        Ok(Tried { path: draw.index, changed: draw.is_changed(), title, parts, verdict, text })
     }
 
     /// How many are done, and the time left; only on a terminal.

@@ -1,11 +1,16 @@
 //! What was found, as people read it.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use comfy_table::Cell;
 
 use super::{AGAIN, BURSTS, CONFIRMED, MISTAKE, Report, Tried};
 use crate::report::{estimate, styled};
 
-const COLUMNS: [&str; 6] = ["path", "ratio ± 95 %", "n", "kirikae", "other", "what"];
+const COLUMNS: [&str; 6] = ["path", "what", "ratio ± 95 %", "n", "kirikae", "other"];
+/// Finds that are listed; files and JSON have all.
+const LISTED: usize = 20;
 
 /// The whole report as text.
 pub fn render(report: &Report, colour: bool) -> String {
@@ -44,15 +49,13 @@ pub fn render(report: &Report, colour: bool) -> String {
             report.confidence * 100.0,
             MISTAKE * 100.0,
         );
-        let rows = report.finds.iter().map(|find| row(&find.reduced));
-        text += &styled(&COLUMNS, rows, 1, colour);
-        for file in report.finds.iter().filter_map(|find| find.file.as_ref()) {
-            text += &format!("{}\n", file.display());
-        }
+        let rows = report.finds.iter().take(LISTED).map(|find| row(&find.reduced));
+        text += &styled(&COLUMNS, rows, 2, colour);
+        text += &kinds(report, colour);
     }
     if !report.worst.is_empty() {
         text += "\nThe worst that are none, as they were when played again:\n";
-        text += &styled(&COLUMNS, report.worst.iter().map(row), 1, colour);
+        text += &styled(&COLUMNS, report.worst.iter().map(row), 2, colour);
     }
     if report.interrupted {
         text += "INTERRUPTED: the figures are of what had been played until then.\n";
@@ -60,15 +63,28 @@ pub fn render(report: &Report, colour: bool) -> String {
     text + &format!("{:.0} s\n", report.wall_s)
 }
 
+/// What the finds need to lose, and how many need it.
+fn kinds(report: &Report, colour: bool) -> String {
+    let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+    for find in &report.finds {
+        let parts = find.reduced.parts.join(", ");
+        *kinds.entry(if parts.is_empty() { "none".into() } else { parts }).or_default() += 1;
+    }
+    let mut kinds: Vec<(String, usize)> = kinds.into_iter().collect();
+    kinds.sort_by_key(|(_, finds)| Reverse(*finds));
+    let rows = kinds.iter().map(|(parts, finds)| vec![Cell::new(parts), Cell::new(finds)]);
+    styled(&["beside bursts, a link and its queue", "finds"], rows, 1, colour)
+}
+
 fn row(tried: &Tried) -> Vec<Cell> {
     let verdict = &tried.verdict;
     let cells = [
         tried.path.to_string(),
+        tried.title.clone(),
         estimate(Some(verdict.ratio), 3),
         verdict.repetitions.to_string(),
         format!("{:.3}", verdict.mean_s),
         format!("{} {:.3}", verdict.best, verdict.best_mean_s),
-        tried.title.clone(),
     ];
     cells.map(Cell::new).to_vec()
 }
