@@ -89,10 +89,8 @@ impl Gene {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
-    /// One of several; the first is the simplest.
-    Choice {
-        taken: usize,
-    },
+    /// One of several; without a name the simplest.
+    Choice(Option<&'static str>),
     Quantity,
 }
 
