@@ -19,7 +19,7 @@ const BOUNDS: [(&str, f64); 13] = [
     ("nearly-bulk", 1.35),
     ("rate-falls", 1.30),
     ("route-changes", 1.85),
-    ("runs-of-loss", 1.45),
+    ("runs-of-loss", 1.60),
     ("thin-return", 1.95),
     ("trains", 3.15),
     ("two-sizes", 1.40),

@@ -8,11 +8,11 @@ use kirikae_lab::search::{self, BURSTS, Options, Report};
 use kirikae_lab::sim::{self, Files};
 use kirikae_lab::summary::Summary;
 
-/// A search with seed 1 that holds the switcher against stock cubic.
+/// A short search with seed 1 that holds the switcher against stock cubic.
 fn options(count: u64) -> Options {
     let than = vec![Contender::BASELINE];
     let controls = Controls::default();
-    Options { seed: 1, count, climbs: 0, than, loss: 1.10, output: None, controls }
+    Options { seed: 1, count, climbs: 0, generations: 2, than, loss: 1.10, output: None, controls }
 }
 
 fn scenario(text: &str) -> Scenario {
@@ -91,12 +91,12 @@ fn every_path_is_a_scenario_and_all_kinds_are_drawn() {
 
 #[test]
 fn what_loses_is_found_made_simple_and_written() {
-    const COUNT: u64 = 15;
+    const COUNT: u64 = 6;
     // Whoever is the best of several, known afterwards, is better than any choice somewhere.
     let than = Contender::list("kk_hybla,bbr").unwrap();
     let directory = tempfile::tempdir().unwrap();
     let output = Some(directory.path().join("found"));
-    let report = search::run(&Options { than, output, climbs: 1, ..options(COUNT) }).unwrap();
+    let report = search::run(&Options { than, output, ..options(COUNT) }).unwrap();
     assert_eq!(report.paths, COUNT as usize);
     assert!(!report.finds.is_empty() && report.confidence >= 0.95);
     for find in &report.finds {

@@ -84,6 +84,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         seed: arguments.seed,
         count: arguments.count,
         climbs: arguments.climbs.into(),
+        generations: search::GENERATIONS,
         than,
         loss: arguments.loss,
         output: arguments.output.clone(),

@@ -8,8 +8,8 @@ use super::verdict::Verdict;
 use super::{Player, Stage, distribution};
 use crate::error::Error;
 
-/// Of each climb.
-pub(super) const GENERATIONS: usize = 15;
+/// Generations of a climb, usually.
+pub const GENERATIONS: u64 = 15;
 /// In a generation, beside the one that they come from.
 const MUTANTS: usize = 9;
 const REPETITIONS: u32 = 8;
@@ -21,9 +21,10 @@ const STAGE: u64 = 4;
 /// others, so that the luck of one generation does not last; who has the highest lower end of its
 /// interval is kept.
 pub(super) fn climb(player: &Player, starts: Vec<Draw>) -> Result<Vec<Draw>, Error> {
-    let bar = player.progress("climbing", GENERATIONS * starts.len() * (MUTANTS + 1));
+    let generations = player.options.generations;
+    let bar = player.progress("climbing", generations as usize * starts.len() * (MUTANTS + 1));
     let mut heights = starts;
-    for generation in 0..GENERATIONS as u64 {
+    for generation in 0..generations {
         let stage = Stage { labels: [STAGE, generation], repetitions: REPETITIONS };
         let families: Vec<Draw> =
             heights.iter().flat_map(|draw| family(player.options.seed, generation, draw)).collect();

@@ -25,6 +25,7 @@ use crate::statistics::quantile;
 use distribution::Play;
 use draw::{Draw, Gene};
 
+pub use climb::GENERATIONS;
 pub use distribution::BURSTS;
 pub use report::render;
 pub use verdict::Verdict;
@@ -51,6 +52,8 @@ pub struct Options {
     pub count: u64,
     /// From how many of the worst it climbs.
     pub climbs: usize,
+    /// Of each climb; [`GENERATIONS`] are usual.
+    pub generations: u64,
     /// Whom the switcher is held against: of several, on each path the best of them. Not empty, and
     /// without the switcher.
     pub than: Vec<Contender>,
