@@ -7,10 +7,13 @@
  *    conditions that the connection may be under.
  * 2. Under each condition it is taken in proportion to the best algorithm's: of a condition that
  *    makes everything slow no more is lost by a wrong choice than of others.
- * 3. An algorithm that was measured to take no longer than the best is expected to is kept,
+ * 3. Paths change, and until that has been noticed the choice is for another path than it was made
+ *    for: 1/2^4 of what is expected of an algorithm is what it does on the others.
+ * 4. An algorithm that was measured to take no longer than the best is expected to is kept,
  *    whatever was expected of it.
- * 4. Another algorithm has to promise MARGIN less, twice in a row, and not right after a switch;
- *    one that promises far less is taken at once.
+ * 5. Another algorithm has to promise MARGIN less, or anything less than one that was measured to
+ *    take longer than that, twice in a row, and not right after a switch; one that promises far
+ *    less is taken at once.
  */
 #ifndef KIRIKAE_CHOICE_H
 #define KIRIKAE_CHOICE_H
@@ -19,6 +22,7 @@
 
 /* Gain at which a switch pays, and from which it does not wait. 1/256 */
 #define MARGIN (OCTAVE + OCTAVE / 32)
+#define MARGIN_OF_SLOW (OCTAVE + 1)
 #define FAR_BETTER (OCTAVE + OCTAVE / 2)
 /* Choices in a row that have to agree, and that a new algorithm is given. */
 #define AGREEING 2
@@ -27,6 +31,8 @@
 #define SLOWEST ((s32)(6 * OCTAVE))
 /* Latency of a column that is none: all bits set, and beyond any other. */
 #define NO_COLUMN 0x1fff
+/* The share of other paths. */
+#define ELSEWHERE 4
 /* Weights are up to 2^16. */
 #define WEIGHT_LOG (16 * OCTAVE)
 #define SHARE_BITS 16
@@ -40,6 +46,18 @@ static __always_inline u64 condition_weight(const struct latency_table *t,
 					    const struct belief *belief, u32 condition)
 {
 	return exp2_fixed(WEIGHT_LOG + belief->of[condition]) & if_below(condition, t->conditions);
+}
+
+/* The regret where the path may have become any other; bursts stay what they are. */
+static __always_inline u64 regret_elsewhere(const struct latency_table *t,
+					    const struct corners *corners, u32 algorithm)
+{
+	u64 regret = 0;
+
+	for (u32 i = 0; i < 8; i++)
+		regret += (u64)corners->share[i] *
+			  t->elsewhere[corners->cell[i] % TABLE_BURSTS][algorithm];
+	return regret >> (3 * STEP_BITS);
 }
 
 /* Returns 0, as belief_update(). */
@@ -72,6 +90,10 @@ VERIFIED_APART int predict(const struct latency_table *t, const struct corners *
 			p->regret.of[k] += share * exp2_fixed(slower) >> SHARE_BITS;
 		}
 	}
+	for (u32 k = 0; k < TABLE_ALGORITHMS; k++) {
+		p->regret.of[k] -= p->regret.of[k] >> ELSEWHERE;
+		p->regret.of[k] += regret_elsewhere(t, corners, k) >> ELSEWHERE;
+	}
 	return 0;
 }
 
@@ -82,6 +104,7 @@ static __always_inline u32 choose(const struct latency_table *t, const struct pr
 {
 	u32 best = 0;
 	u32 lowest = ~0U;
+	u32 margin = MARGIN;
 	u32 gain;
 
 	for (u32 k = 0; k < TABLE_ALGORITHMS && k < t->algorithms; k++) {
@@ -94,9 +117,12 @@ static __always_inline u32 choose(const struct latency_table *t, const struct pr
 		return best;
 	patience->choices = min(patience->choices + 1, DWELL);
 	gain = p->regret.of[in_use % TABLE_ALGORITHMS] * OCTAVE / max(lowest, 1U);
-	if (gain < MARGIN ||
-	    (latency_us &&
-	     (u64)latency_us * OCTAVE < (u64)p->latency_us.of[best % TABLE_ALGORITHMS] * MARGIN)) {
+	if (latency_us) {
+		u64 expected_us = p->latency_us.of[best % TABLE_ALGORITHMS];
+
+		margin = (u64)latency_us * OCTAVE < expected_us * MARGIN ? ~0U : MARGIN_OF_SLOW;
+	}
+	if (gain < margin) {
 		patience->agreeing = 0;
 		return in_use;
 	}
