@@ -90,7 +90,7 @@ static __always_inline void bursts_switched(struct bursts *b)
 /* The mean latency of bursts with the algorithm in use, microseconds; 0: of too few. */
 static __always_inline u32 burst_latency_us(const struct bursts *b)
 {
-	return b->counted < LATENCY_MEMORY / 2 ? 0 : b->latency_us;
+	return b->counted < LATENCY_MEMORY ? 0 : b->latency_us;
 }
 
 #endif

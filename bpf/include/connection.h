@@ -75,6 +75,14 @@ struct patience {
 	u32 choices;  /* since the latest switch */
 };
 
+/* Another algorithm tried; see bpf/switcher/trial.h. */
+struct trial {
+	u32 left;	/* column of the algorithm that was left for it ... */
+	u32 left_us;	/* ... and the latency measured of that; 0: no trial */
+	u32 failures;	/* trials in a row that failed */
+	u32 rest_until; /* bursts->begun from which on another may be made */
+};
+
 /* What the retransmission timer was given; see bpf/switcher/timeouts.h. */
 struct timeouts {
 	u32 kernel_min_us; /* what it allowed for the variation of the RTT; 0: left alone */
@@ -121,6 +129,7 @@ struct connection {
 	struct bursts bursts;
 	struct lowest_rtt rtt;
 	struct patience patience;
+	struct trial trial;
 	struct timeouts timeouts;
 	struct idle_keep idle; /* as the latest algorithm that has idle keep left it */
 };

@@ -63,6 +63,7 @@ static __always_inline void measuring_begin(struct connection *c, const struct t
 	c->bursts.start_seq = tp->snd_nxt;
 	c->bursts.is_mixed = true;
 	c->runs.dsack_dups = tp->dsack_dups;
+	__builtin_memset(&c->trial, 0, sizeof(c->trial));
 	c->rtt.start_us = 0;
 	c->rtt.start_burst = 0;
 	c->rtt.present = ~0U;
@@ -156,8 +157,8 @@ static __always_inline bool decide(struct connection *c, const struct latency_ta
 	predict(table, corners, &c->belief, &decision->prediction);
 	if (c->switches)
 		in_use = column_of(table, c->current);
-	decision->to = choose(table, &decision->prediction, decision->measured.latency_us, in_use,
-			      &c->patience);
+	decision->to =
+		choose(table, &decision->prediction, decision->measured.latency_us, in_use, c);
 	return !same_name(table->name[decision->to % TABLE_ALGORITHMS], c->current);
 }
 
