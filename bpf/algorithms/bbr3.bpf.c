@@ -34,11 +34,11 @@ SELDOM void begin(struct sock *sk, struct bbr3_rest *r)
 	struct bbr3 *b = bbr3_of(sk);
 
 	r->begun = true;
-	b->min_rtt_us = b->probe_rtt_min_us = tcp_min_rtt(tp);
+	r->min_rtt_us = b->probe_rtt_min_us = tcp_min_rtt(tp);
 	r->min_rtt_stamp_ms = r->probe_rtt_min_stamp_ms = time_ms(tp);
 	r->prior_cwnd = tp->snd_cwnd;
 	r->undo_state = NO_STATE;
-	b->inflight_longterm = INFINITE;
+	r->inflight_longterm = INFINITE;
 	r->probe_up_acked_per_inc = INFINITE;
 	b->lost = tp->lost;
 	r->loss_round_delivered = tp->delivered;
@@ -98,6 +98,7 @@ static __always_inline void update_max_bw(struct sock *sk, struct bbr3_rest *r,
 	if (!has_rate(rs))
 		return;
 	r->round_start = round_update(&r->rounds, tcp_sk(sk), rs);
+	b->round = r->rounds.count;
 	if (r->round_start)
 		r->rounds_since_probe_up++;
 	/* "(RS.delivery_rate >= BBR.max_bw || !RS.is_app_limited)" */
@@ -137,6 +138,7 @@ static __always_inline void update_model(struct sock *sk, struct bbr3_rest *r,
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct bbr3 *b = bbr3_of(sk);
 
+	flight_keep(&r->notes, &b->flights, b->lost);
 	if (flight_note_is_due(&b->flights, tp, rs))
 		flight_note(&r->notes, &b->flights, tp, rs);
 	if (has_rate(rs))
@@ -148,8 +150,8 @@ static __always_inline void update_model(struct sock *sk, struct bbr3_rest *r,
 	if (r->loss_round_start)
 		adapt_lower_bounds(sk, r);
 	if (rs->acked_sacked && has_rate(rs))
-		update_extra_acked(b, r,
-				   excess_acked(&b->ack_interval, tp, b->bw, rs->acked_sacked));
+		max_filter_update(&b->extra_acked, extra_acked_rounds(b), b->round,
+				  excess_acked(&b->ack_interval, tp, b->bw, rs->acked_sacked));
 	update_state(sk, r, rs);
 }
 
@@ -160,7 +162,7 @@ SELDOM void update_on_ack(struct sock *sk, const struct rate_sample *rs)
 	struct bbr3 *b = bbr3_of(sk);
 
 	if (!r) {
-		b->quiet_until_us = 0;
+		stay_alert(sk);
 		conserve(sk, rs);
 		return;
 	}
@@ -169,7 +171,7 @@ SELDOM void update_on_ack(struct sock *sk, const struct rate_sample *rs)
 	update_ca_state(sk, r);
 	update_max_inflight(sk, r);
 	set_cwnd(sk, rs->acked_sacked);
-	bound_cwnd(sk);
+	bound_cwnd(sk, r);
 	settle(sk, r);
 }
 
@@ -184,6 +186,7 @@ CONG_CONTROL(bbr3_cong_control, sk, rs)
 CALLBACK(void, bbr3_init, struct sock *sk)
 {
 	bbr3_of(sk)->ssthresh_found = model_take_over(sk);
+	stay_alert(sk);
 	large_state_drop(sk);
 	if (!rest_of(sk))
 		pace_at_first(sk, 2 * GAIN_ONE);
@@ -224,12 +227,12 @@ CALLBACK(u32, bbr3_undo_cwnd, struct sock *sk)
 
 	if (!r)
 		return max(tp->snd_cwnd, tp->prior_cwnd);
-	b->quiet_until_us = 0;
+	stay_alert(sk);
 	r->is_loss_in_round = false;
 	reset_full_bw(r, 0);
 	r->bw_shortterm = max(r->bw_shortterm, r->undo_bw_shortterm);
 	b->inflight_shortterm = max(b->inflight_shortterm, r->undo_inflight_shortterm);
-	b->inflight_longterm = max(b->inflight_longterm, r->undo_inflight_longterm);
+	r->inflight_longterm = max(r->inflight_longterm, r->undo_inflight_longterm);
 	if (r->undo_state == STARTUP && b->state != STARTUP) {
 		b->full_bw_reached = false;
 		if (b->state != PROBE_RTT)
@@ -264,7 +267,7 @@ CALLBACK(void, bbr3_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	r = rest_of(sk);
 	if (!r)
 		return;
-	b->quiet_until_us = 0;
+	stay_alert(sk);
 	r->idle_restart = true;
 	ack_interval_begin(&b->ack_interval, tp->tcp_mstamp);
 	if (is_probe_bw(b))

@@ -39,11 +39,10 @@ enum ack_phase {
  * nothing in the state machine.
  */
 struct bbr3 {
-	u64 quiet_until_us; /* 0: no ACK is quiet */
+	u32 quiet_until_ticks;
 	u32 quiet_until_delivered;
 	u32 quiet_in_flight; /* at least */
 	u32 quiet_mss;
-	u64 quiet_max_pacing_rate;
 	u32 lost;	      /* tp->lost when last looked at */
 	u32 probe_rtt_min_us; /* BBR.probe_rtt_min_delay */
 	u32 latest_max;	      /* of BBR.max_bw_filter: this cycle's */
@@ -51,15 +50,14 @@ struct bbr3 {
 	u32 inflight_latest;
 	struct flight_marks flights;
 	struct ack_interval ack_interval;
-	u32 extra_acked_kept; /* a sample below it leaves the filter as it is */
+	u32 round; /* the rest's rounds.count */
+	struct max_filter extra_acked;
 	u32 bw;
 	u32 max_inflight;
 	u32 inflight_shortterm;
-	u32 inflight_longterm;
 	u8 state;	   /* enum state */
 	u8 prior_ca_state; /* enum tcp_ca_state at the latest ACK */
 	bool full_bw_reached;
-	u32 min_rtt_us;
 	u32 ssthresh_found; /* segments */
 };
 ASSERT_FITS_PRIVATE_AREA(struct bbr3);
@@ -83,6 +81,8 @@ struct bbr3_rest {
 	bool probe_rtt_round_done;
 	struct rounds rounds;
 	u32 loss_round_delivered;
+	u32 inflight_longterm;
+	u32 min_rtt_us;
 	u32 earlier_max; /* of BBR.max_bw_filter: that of the cycle before */
 	u32 bw_shortterm;
 	u32 rate;      /* RS.delivery_rate */
@@ -92,7 +92,6 @@ struct bbr3_rest {
 	u32 cycle_stamp_ms;
 	u32 bw_probe_wait_ms;
 	u32 rounds_since_probe_up;
-	struct max_filter extra_acked;
 	u32 undo_bw_shortterm;
 	u32 undo_inflight_shortterm;
 	u32 undo_inflight_longterm;
@@ -175,27 +174,27 @@ static __always_inline u32 quantization_budget(const struct sock *sk, u32 cap)
 }
 
 /* "Inflight(bw, 1.0)" */
-static __always_inline u32 inflight(const struct sock *sk, u32 bw)
+static __always_inline u32 inflight(const struct sock *sk, const struct bbr3_rest *r, u32 bw)
 {
-	return quantization_budget(sk, bdp_multiple(bw, bbr3_of(sk)->min_rtt_us, GAIN_ONE));
+	return quantization_budget(sk, bdp_multiple(bw, r->min_rtt_us, GAIN_ONE));
 }
 
 /* "InflightWithHeadroom()" */
-static __always_inline u32 inflight_with_headroom(const struct bbr3 *b)
+static __always_inline u32 inflight_with_headroom(const struct bbr3_rest *r)
 {
 	u32 headroom;
 
-	if (b->inflight_longterm == INFINITE)
+	if (r->inflight_longterm == INFINITE)
 		return INFINITE;
 	/* "headroom = max(1*C.SMSS, BBR.Headroom * BBR.inflight_longterm)" */
-	headroom = max((u64)b->inflight_longterm * HEADROOM_PERCENT / 100, 1ULL);
-	return max(b->inflight_longterm - min(headroom, b->inflight_longterm), MIN_PIPE_CWND);
+	headroom = max((u64)r->inflight_longterm * HEADROOM_PERCENT / 100, 1ULL);
+	return max(r->inflight_longterm - min(headroom, r->inflight_longterm), MIN_PIPE_CWND);
 }
 
 /* "BBR.bdp" */
-static __always_inline u32 bdp(const struct bbr3 *b)
+static __always_inline u32 bdp(const struct bbr3 *b, const struct bbr3_rest *r)
 {
-	return bdp_multiple(b->bw, b->min_rtt_us, GAIN_ONE);
+	return bdp_multiple(b->bw, r->min_rtt_us, GAIN_ONE);
 }
 
 /* "SaveCwnd()" */

@@ -66,9 +66,9 @@ static __always_inline u32 bw_probe_due_ms(const struct bbr3_rest *r)
 }
 
 /* "rounds = min(reno_rounds, 63)", with "return min(BBR.bdp, C.cwnd)" */
-static __always_inline u32 reno_rounds(const struct bbr3 *b, u32 cwnd)
+static __always_inline u32 reno_rounds(const struct bbr3 *b, const struct bbr3_rest *r, u32 cwnd)
 {
-	return min(min(bdp(b), cwnd), 63U);
+	return min(min(bdp(b, r), cwnd), 63U);
 }
 
 /* "IsTimeToProbeBW()" */
@@ -77,7 +77,7 @@ static __always_inline bool is_time_to_probe_bw(struct sock *sk, const struct bb
 	const struct tcp_sock *tp = tcp_sk(sk);
 
 	return reached(time_ms(tp), bw_probe_due_ms(r)) ||
-	       r->rounds_since_probe_up >= reno_rounds(bbr3_of(sk), tp->snd_cwnd);
+	       r->rounds_since_probe_up >= reno_rounds(bbr3_of(sk), r, tp->snd_cwnd);
 }
 
 /* "IsTimeToCruise()" */
@@ -85,16 +85,16 @@ static __always_inline bool is_time_to_cruise(struct sock *sk, const struct bbr3
 {
 	u32 in_flight = tcp_packets_in_flight(tcp_sk(sk));
 
-	return in_flight <= inflight_with_headroom(bbr3_of(sk)) &&
-	       in_flight <= inflight(sk, max_bw(sk, r));
+	return in_flight <= inflight_with_headroom(r) &&
+	       in_flight <= inflight(sk, r, max_bw(sk, r));
 }
 
 /* Whether the window is in use and inflight_longterm is what bounds it. */
-static __always_inline bool at_longterm_bound(const struct sock *sk)
+static __always_inline bool at_longterm_bound(const struct sock *sk, const struct bbr3_rest *r)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 
-	return cwnd_limited_flag(tp) && tp->snd_cwnd >= bbr3_of(sk)->inflight_longterm;
+	return cwnd_limited_flag(tp) && tp->snd_cwnd >= r->inflight_longterm;
 }
 
 /* "IsTimeToGoDown()" */
@@ -103,11 +103,11 @@ static __always_inline bool is_time_to_go_down(struct sock *sk, struct bbr3_rest
 	u32 in_flight = tcp_packets_in_flight(tcp_sk(sk));
 
 	/* "BBR.prev_probe_too_high && C.inflight >= BBR.inflight_longterm" */
-	if (r->prev_probe_too_high && in_flight >= bbr3_of(sk)->inflight_longterm) {
+	if (r->prev_probe_too_high && in_flight >= r->inflight_longterm) {
 		r->prev_probe_precautionary = true;
 		return true;
 	}
-	if (at_longterm_bound(sk)) {
+	if (at_longterm_bound(sk, r)) {
 		reset_full_bw(r, r->rate); /* "bw is limited by BBR.inflight_longterm" */
 		return false;
 	}
@@ -120,13 +120,13 @@ static __always_inline void probe_longterm_upward(struct sock *sk, struct bbr3_r
 {
 	u32 delta;
 
-	if (!at_longterm_bound(sk))
+	if (!at_longterm_bound(sk, r))
 		return;
 	r->bw_probe_up_acked += newly_acked;
 	if (r->bw_probe_up_acked >= r->probe_up_acked_per_inc) {
 		delta = r->bw_probe_up_acked / max(r->probe_up_acked_per_inc, 1U);
 		r->bw_probe_up_acked -= delta * r->probe_up_acked_per_inc;
-		bbr3_of(sk)->inflight_longterm += delta;
+		r->inflight_longterm += delta;
 	}
 	if (r->round_start)
 		raise_slope(r, tcp_sk(sk));
@@ -160,12 +160,12 @@ static __always_inline bool adapt_longterm(struct sock *sk, struct bbr3_rest *r,
 			return true;
 		}
 	}
-	if (b->inflight_longterm == INFINITE)
+	if (r->inflight_longterm == INFINITE)
 		return false;
 	sent = flight_sent(&r->notes, &b->flights);
 	if (is_inflight_too_high(sent, tcp_sk(sk)))
 		return false;
-	b->inflight_longterm = max(b->inflight_longterm, sent->in_flight);
+	r->inflight_longterm = max(r->inflight_longterm, sent->in_flight);
 	if (b->state == PROBE_BW_UP)
 		probe_longterm_upward(sk, r, rs->acked_sacked);
 	return false;

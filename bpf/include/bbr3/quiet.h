@@ -14,15 +14,22 @@ static __always_inline u32 extra_acked_rounds(const struct bbr3 *b)
 	return b->full_bw_reached ? 10 : 1;
 }
 
-static __always_inline void update_extra_acked(struct bbr3 *b, struct bbr3_rest *r, u32 extra)
+/* Time of 1024 microseconds, which takes no division. */
+static __always_inline u32 time_ticks(const struct tcp_sock *tp)
 {
-	max_filter_update(&r->extra_acked, extra_acked_rounds(b), r->rounds.count, extra);
+	return tp->tcp_mstamp >> 10;
 }
 
-static __always_inline void settle_extra_acked(struct bbr3 *b, const struct bbr3_rest *r)
+/* No ACK is quiet until everything has been looked at. */
+static __always_inline void stay_alert(struct sock *sk)
 {
-	b->extra_acked_kept =
-		max_filter_kept_below(&r->extra_acked, extra_acked_rounds(b), r->rounds.count);
+	bbr3_of(sk)->quiet_until_ticks = time_ticks(tcp_sk(sk));
+}
+
+/* Between two probes */
+static __always_inline bool is_cruising(const struct bbr3 *b)
+{
+	return b->state == PROBE_BW_DOWN || b->state == PROBE_BW_CRUISE;
 }
 
 /* Milliseconds from now for which all stays as it is, as far as times and flags tell. */
@@ -32,10 +39,10 @@ static __always_inline s32 quiet_ms(struct sock *sk, const struct bbr3_rest *r)
 	s32 ms = min((s32)(probe_rtt_due_ms(r) - now_ms), (s32)(min_rtt_due_ms(r) - now_ms));
 	const struct bbr3 *b = bbr3_of(sk);
 
-	if (b->state == PROBE_RTT || b->inflight_longterm != INFINITE || r->idle_restart ||
+	if (b->state == PROBE_RTT || r->inflight_longterm != INFINITE || r->idle_restart ||
 	    !r->has_seen_rtt)
 		return 0;
-	if (b->state != PROBE_BW_DOWN && b->state != PROBE_BW_CRUISE)
+	if (!is_cruising(b))
 		return ms;
 	if (is_time_to_probe_bw(sk, r))
 		return 0;
@@ -48,8 +55,8 @@ static __always_inline u32 undrained(struct sock *sk, const struct bbr3_rest *r)
 	const struct bbr3 *b = bbr3_of(sk);
 
 	if (b->state == DRAIN)
-		return inflight(sk, b->bw) + 1;
-	return b->state == PROBE_BW_DOWN ? inflight(sk, max_bw(sk, r)) + 1 : 0;
+		return inflight(sk, r, b->bw) + 1;
+	return b->state == PROBE_BW_DOWN ? inflight(sk, r, max_bw(sk, r)) + 1 : 0;
 }
 
 /* After everything has been looked at: which ACKs are quiet. */
@@ -59,15 +66,18 @@ static __always_inline void settle(struct sock *sk, const struct bbr3_rest *r)
 	struct bbr3 *b = bbr3_of(sk);
 	s32 ms = quiet_ms(sk, r);
 
-	b->quiet_until_us =
-		ms > 0 ? ((u64)(tp->tcp_mstamp / USEC_PER_MSEC) + ms) * USEC_PER_MSEC : 0;
+	stay_alert(sk);
+	if (ms > 0)
+		b->quiet_until_ticks =
+			((u64)(tp->tcp_mstamp / USEC_PER_MSEC) + ms) * USEC_PER_MSEC >> 10;
 	b->quiet_until_delivered = reached(r->rounds.next_delivered, r->loss_round_delivered)
 					   ? r->loss_round_delivered
 					   : r->rounds.next_delivered;
 	b->quiet_in_flight = undrained(sk, r);
 	b->quiet_mss = tp->mss_cache;
-	b->quiet_max_pacing_rate = sk->sk_max_pacing_rate;
-	settle_extra_acked(b, r);
+	/* What was in flight when a segment was sent matters in a probe: to those sent since then.
+	 */
+	b->flights.only_latest = !r->is_bw_probe_sample && is_cruising(b);
 }
 
 static __always_inline bool is_quiet(struct sock *sk, const struct rate_sample *rs)
@@ -75,9 +85,8 @@ static __always_inline bool is_quiet(struct sock *sk, const struct rate_sample *
 	const struct tcp_sock *tp = tcp_sk(sk);
 	const struct bbr3 *b = bbr3_of(sk);
 
-	return tp->tcp_mstamp < b->quiet_until_us && tp->lost == b->lost &&
+	return !reached(time_ticks(tp), b->quiet_until_ticks) && tp->lost == b->lost &&
 	       tcp_packets_in_flight(tp) >= b->quiet_in_flight && tp->mss_cache == b->quiet_mss &&
-	       sk->sk_max_pacing_rate == b->quiet_max_pacing_rate &&
 	       ca_state(sk) == b->prior_ca_state && has_rate(rs) && rs->acked_sacked &&
 	       rs->rtt_us >= b->probe_rtt_min_us &&
 	       !reached(rs->prior_delivered, b->quiet_until_delivered) &&
@@ -95,14 +104,16 @@ SELDOM void quiet_flight_note(struct sock *sk, const struct rate_sample *rs)
 
 SELDOM void quiet_extra_acked(struct sock *sk, u32 extra)
 {
-	struct bbr3_rest *r = large_state(sk);
 	struct bbr3 *b = bbr3_of(sk);
+	const struct bbr3_rest *r;
+	u32 most = b->extra_acked.first.value;
 
-	if (!r)
+	max_filter_renew(&b->extra_acked, extra_acked_rounds(b), b->round, extra);
+	if (b->extra_acked.first.value == most)
 		return;
-	update_extra_acked(b, r, extra);
-	settle_extra_acked(b, r);
-	update_max_inflight(sk, r);
+	r = large_state(sk);
+	if (r)
+		update_max_inflight(sk, r);
 }
 
 /* "UpdateOnACK()" for a quiet ACK */
@@ -112,8 +123,12 @@ static __always_inline void update_quietly(struct sock *sk, const struct rate_sa
 	struct bbr3 *b = bbr3_of(sk);
 	u32 acked = rs->acked_sacked, delivered = rs->delivered, rate, extra;
 
-	if (unlikely(flight_note_is_due(&b->flights, tp, rs)))
-		quiet_flight_note(sk, rs);
+	if (unlikely(flight_note_is_due(&b->flights, tp, rs))) {
+		if (b->flights.only_latest)
+			flight_note_latest(&b->flights, tp, rs);
+		else
+			quiet_flight_note(sk, rs);
+	}
 	flight_acked(&b->flights, rs);
 	/* "UpdateLatestDeliverySignals()" and "UpdateMaxBw()" */
 	if (unlikely(is_faster(rs, b->bw_latest) || is_faster(rs, b->latest_max))) {
@@ -124,7 +139,8 @@ static __always_inline void update_quietly(struct sock *sk, const struct rate_sa
 	if (delivered > b->inflight_latest)
 		b->inflight_latest = delivered;
 	extra = excess_acked(&b->ack_interval, tp, b->bw, acked);
-	if (unlikely(extra >= b->extra_acked_kept))
+	if (unlikely(extra >=
+		     max_filter_kept_below(&b->extra_acked, extra_acked_rounds(b), b->round)))
 		quiet_extra_acked(sk, extra);
 	set_cwnd(sk, acked);
 }
