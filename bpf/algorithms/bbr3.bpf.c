@@ -49,6 +49,18 @@ SELDOM void begin(struct sock *sk, struct bbr3_rest *r)
 	r->has_seen_rtt = pace_at_first(sk, STARTUP_GAIN);
 }
 
+/* The rest hears of the round trips that began with quiet ACKs. */
+static __always_inline void catch_up(const struct bbr3 *b, struct bbr3_rest *r)
+{
+	u32 quiet_rounds = b->round - r->rounds.count;
+
+	if (!quiet_rounds)
+		return;
+	r->rounds.count = b->round;
+	r->rounds_since_probe_up += quiet_rounds;
+	r->rounds.next_delivered = r->loss_round_delivered = b->quiet_until_delivered;
+}
+
 /* NULL where there is no memory for it. */
 static __always_inline struct bbr3_rest *rest_of(struct sock *sk)
 {
@@ -56,6 +68,8 @@ static __always_inline struct bbr3_rest *rest_of(struct sock *sk)
 
 	if (r && unlikely(!r->begun))
 		begin(sk, r);
+	else if (r)
+		catch_up(bbr3_of(sk), r);
 	return r;
 }
 

@@ -50,13 +50,14 @@ struct bbr3 {
 	u32 inflight_latest;
 	struct flight_marks flights;
 	struct ack_interval ack_interval;
-	u32 round; /* the rest's rounds.count */
+	u32 round; /* the number of the present round trip */
 	struct max_filter extra_acked;
 	u32 bw;
 	u32 max_inflight;
 	u32 inflight_shortterm;
 	u8 state;	   /* enum state */
 	u8 prior_ca_state; /* enum tcp_ca_state at the latest ACK */
+	u8 quiet_rounds;   /* that may begin before `quiet_until_delivered` counts */
 	bool full_bw_reached;
 	u32 ssthresh_found; /* segments */
 };

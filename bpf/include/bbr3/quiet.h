@@ -59,6 +59,19 @@ static __always_inline u32 undrained(struct sock *sk, const struct bbr3_rest *r)
 	return b->state == PROBE_BW_DOWN ? inflight(sk, r, max_bw(sk, r)) + 1 : 0;
 }
 
+/* Round trips, one after the other, whose beginning changes no more than quiet_round() does. */
+static __always_inline u8 quiet_rounds(struct sock *sk, const struct bbr3_rest *r)
+{
+	const struct bbr3 *b = bbr3_of(sk);
+	u32 wanted = reno_rounds(b, r, tcp_sk(sk)->snd_cwnd);
+
+	if (!is_cruising(b) || r->ack_phase != ACKS_INIT || !r->full_bw_now || r->losses_in_round ||
+	    r->loss_round_delivered != r->rounds.next_delivered)
+		return 0;
+	/* The one with which it is time to probe is not quiet. */
+	return wanted > r->rounds_since_probe_up ? wanted - r->rounds_since_probe_up - 1 : 0;
+}
+
 /* After everything has been looked at: which ACKs are quiet. */
 static __always_inline void settle(struct sock *sk, const struct bbr3_rest *r)
 {
@@ -73,6 +86,7 @@ static __always_inline void settle(struct sock *sk, const struct bbr3_rest *r)
 	b->quiet_until_delivered = reached(r->rounds.next_delivered, r->loss_round_delivered)
 					   ? r->loss_round_delivered
 					   : r->rounds.next_delivered;
+	b->quiet_rounds = quiet_rounds(sk, r);
 	b->quiet_in_flight = undrained(sk, r);
 	b->quiet_mss = tp->mss_cache;
 	/* What was in flight when a segment was sent matters in a probe: to those sent since then.
@@ -89,7 +103,7 @@ static __always_inline bool is_quiet(struct sock *sk, const struct rate_sample *
 	       tcp_packets_in_flight(tp) >= b->quiet_in_flight && tp->mss_cache == b->quiet_mss &&
 	       ca_state(sk) == b->prior_ca_state && has_rate(rs) && rs->acked_sacked &&
 	       rs->rtt_us >= b->probe_rtt_min_us &&
-	       !reached(rs->prior_delivered, b->quiet_until_delivered) &&
+	       (!reached(rs->prior_delivered, b->quiet_until_delivered) || b->quiet_rounds) &&
 	       (!is_faster(rs, b->latest_max) ||
 		(!rs->is_app_limited && !is_faster(rs, b->bw))); /* which is at most BBR.max_bw */
 }
@@ -116,6 +130,19 @@ SELDOM void quiet_extra_acked(struct sock *sk, u32 extra)
 		update_max_inflight(sk, r);
 }
 
+/* A round trip begins, as does one in which to look for losses; catch_up() tells the rest. */
+SELDOM void quiet_round(struct sock *sk, const struct rate_sample *rs)
+{
+	struct bbr3 *b = bbr3_of(sk);
+
+	b->round++;
+	b->quiet_rounds--;
+	b->quiet_until_delivered = tcp_sk(sk)->delivered;
+	/* "AdvanceLatestDeliverySignals()" */
+	b->bw_latest = delivery_rate(rs);
+	b->inflight_latest = rs->delivered;
+}
+
 /* "UpdateOnACK()" for a quiet ACK */
 static __always_inline void update_quietly(struct sock *sk, const struct rate_sample *rs)
 {
@@ -130,6 +157,8 @@ static __always_inline void update_quietly(struct sock *sk, const struct rate_sa
 			quiet_flight_note(sk, rs);
 	}
 	flight_acked(&b->flights, rs);
+	if (unlikely(reached(rs->prior_delivered, b->quiet_until_delivered)))
+		quiet_round(sk, rs);
 	/* "UpdateLatestDeliverySignals()" and "UpdateMaxBw()" */
 	if (unlikely(is_faster(rs, b->bw_latest) || is_faster(rs, b->latest_max))) {
 		rate = delivery_rate(rs);
