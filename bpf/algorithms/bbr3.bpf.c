@@ -41,24 +41,12 @@ SELDOM void begin(struct sock *sk, struct bbr3_rest *r)
 	r->inflight_longterm = INFINITE;
 	r->probe_up_acked_per_inc = INFINITE;
 	b->lost = tp->lost;
-	r->loss_round_delivered = tp->delivered;
+	b->loss_round_delivered = tp->delivered;
 	flight_notes_begin(&r->notes, &b->flights, tp);
 	ack_interval_begin(&b->ack_interval, tp->tcp_mstamp);
 	reset_shortterm(sk, r);
-	round_begin(&r->rounds, tp);
+	round_begin(&b->rounds, tp);
 	r->has_seen_rtt = pace_at_first(sk, STARTUP_GAIN);
-}
-
-/* The rest hears of the round trips that began with quiet ACKs. */
-static __always_inline void catch_up(const struct bbr3 *b, struct bbr3_rest *r)
-{
-	u32 quiet_rounds = b->round - r->rounds.count;
-
-	if (!quiet_rounds)
-		return;
-	r->rounds.count = b->round;
-	r->rounds_since_probe_up += quiet_rounds;
-	r->rounds.next_delivered = r->loss_round_delivered = b->quiet_until_delivered;
 }
 
 /* NULL where there is no memory for it. */
@@ -68,8 +56,6 @@ static __always_inline struct bbr3_rest *rest_of(struct sock *sk)
 
 	if (r && unlikely(!r->begun))
 		begin(sk, r);
-	else if (r)
-		catch_up(bbr3_of(sk), r);
 	return r;
 }
 
@@ -96,8 +82,8 @@ static __always_inline void update_latest(struct sock *sk, struct bbr3_rest *r,
 	r->delivered = has_rate(rs) ? rs->delivered : 0;
 	b->bw_latest = max(b->bw_latest, r->rate);
 	b->inflight_latest = max(b->inflight_latest, r->delivered);
-	if (has_rate(rs) && reached(rs->prior_delivered, r->loss_round_delivered)) {
-		r->loss_round_delivered = tcp_sk(sk)->delivered;
+	if (has_rate(rs) && reached(rs->prior_delivered, b->loss_round_delivered)) {
+		b->loss_round_delivered = tcp_sk(sk)->delivered;
 		r->loss_round_start = true;
 	}
 }
@@ -111,10 +97,7 @@ static __always_inline void update_max_bw(struct sock *sk, struct bbr3_rest *r,
 	r->round_start = false;
 	if (!has_rate(rs))
 		return;
-	r->round_start = round_update(&r->rounds, tcp_sk(sk), rs);
-	b->round = r->rounds.count;
-	if (r->round_start)
-		r->rounds_since_probe_up++;
+	r->round_start = round_update(&b->rounds, tcp_sk(sk), rs);
 	/* "(RS.delivery_rate >= BBR.max_bw || !RS.is_app_limited)" */
 	if (r->rate >= max_bw(sk, r) || !rs->is_app_limited)
 		b->latest_max = max(b->latest_max, r->rate);
@@ -164,7 +147,7 @@ static __always_inline void update_model(struct sock *sk, struct bbr3_rest *r,
 	if (r->loss_round_start)
 		adapt_lower_bounds(sk, r);
 	if (rs->acked_sacked && has_rate(rs))
-		max_filter_update(&b->extra_acked, extra_acked_rounds(b), b->round,
+		max_filter_update(&b->extra_acked, extra_acked_rounds(b), b->rounds.count,
 				  excess_acked(&b->ack_interval, tp, b->bw, rs->acked_sacked));
 	update_state(sk, r, rs);
 }

@@ -52,7 +52,7 @@ SELDOM void handle_losses(struct sock *sk, struct bbr3_rest *r, const struct rat
 
 	b->lost = tp->lost;
 	if (!r->is_loss_in_round) {
-		r->loss_round_delivered = tp->delivered;
+		b->loss_round_delivered = tp->delivered;
 		save_state(sk, r);
 	}
 	r->is_loss_in_round = true;

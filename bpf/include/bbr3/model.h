@@ -40,9 +40,7 @@ enum ack_phase {
  */
 struct bbr3 {
 	u32 quiet_until_ticks;
-	u32 quiet_until_delivered;
-	u32 quiet_in_flight; /* at least */
-	u32 quiet_mss;
+	u32 quiet_in_flight;  /* at least */
 	u32 lost;	      /* tp->lost when last looked at */
 	u32 probe_rtt_min_us; /* BBR.probe_rtt_min_delay */
 	u32 latest_max;	      /* of BBR.max_bw_filter: this cycle's */
@@ -50,15 +48,17 @@ struct bbr3 {
 	u32 inflight_latest;
 	struct flight_marks flights;
 	struct ack_interval ack_interval;
-	u32 round; /* the number of the present round trip */
+	struct rounds rounds;
+	u32 loss_round_delivered;
 	struct max_filter extra_acked;
 	u32 bw;
 	u32 max_inflight;
 	u32 inflight_shortterm;
-	u8 state;	   /* enum state */
-	u8 prior_ca_state; /* enum tcp_ca_state at the latest ACK */
-	u8 quiet_rounds;   /* that may begin before `quiet_until_delivered` counts */
-	bool full_bw_reached;
+	u8 state;	     /* enum state */
+	u8 prior_ca_state;   /* enum tcp_ca_state at the latest ACK */
+	u8 quiet_rounds;     /* round trips that may begin with a quiet ACK */
+	bool had_losses : 1; /* in the present loss round */
+	bool full_bw_reached : 1;
 	u32 ssthresh_found; /* segments */
 };
 ASSERT_FITS_PRIVATE_AREA(struct bbr3);
@@ -80,8 +80,6 @@ struct bbr3_rest {
 	bool probe_rtt_expired;
 	bool probe_rtt_timed; /* probe_rtt_done_ms is set */
 	bool probe_rtt_round_done;
-	struct rounds rounds;
-	u32 loss_round_delivered;
 	u32 inflight_longterm;
 	u32 min_rtt_us;
 	u32 earlier_max; /* of BBR.max_bw_filter: that of the cycle before */
@@ -92,7 +90,7 @@ struct bbr3_rest {
 	u32 probe_rtt_min_stamp_ms;
 	u32 cycle_stamp_ms;
 	u32 bw_probe_wait_ms;
-	u32 rounds_since_probe_up;
+	u32 probe_up_round; /* BBR.rounds_since_bw_probe are counted from here */
 	u32 undo_bw_shortterm;
 	u32 undo_inflight_shortterm;
 	u32 undo_inflight_longterm;

@@ -28,12 +28,12 @@ static __always_inline void start_down(struct sock *sk, struct bbr3_rest *r)
 
 	r->probe_up_acked_per_inc = INFINITE;
 	/* "random_int_between(0, 1)" */
-	r->rounds_since_probe_up = random_u32(sk) & 1;
+	r->probe_up_round = b->rounds.count - (random_u32(sk) & 1);
 	/* "2 + random_float_between(0.0, 1.0)" seconds */
 	r->bw_probe_wait_ms = 2000 + random_u32(sk) % 1000;
 	r->cycle_stamp_ms = time_ms(tp);
 	r->ack_phase = ACKS_PROBE_STOPPING;
-	round_begin(&r->rounds, tp);
+	round_begin(&b->rounds, tp);
 	b->state = PROBE_BW_DOWN;
 }
 
@@ -45,7 +45,7 @@ static __always_inline void start_refill(struct sock *sk, struct bbr3_rest *r)
 	r->bw_probe_up_acked = 0;
 	r->prev_probe_precautionary = false;
 	r->ack_phase = ACKS_REFILLING;
-	round_begin(&r->rounds, tcp_sk(sk));
+	round_begin(&bbr3_of(sk)->rounds, tcp_sk(sk));
 	bbr3_of(sk)->state = PROBE_BW_REFILL;
 }
 
@@ -53,7 +53,7 @@ static __always_inline void start_refill(struct sock *sk, struct bbr3_rest *r)
 static __always_inline void start_up(struct sock *sk, struct bbr3_rest *r)
 {
 	r->ack_phase = ACKS_PROBE_STARTING;
-	round_begin(&r->rounds, tcp_sk(sk));
+	round_begin(&bbr3_of(sk)->rounds, tcp_sk(sk));
 	reset_full_bw(r, r->rate);
 	bbr3_of(sk)->state = PROBE_BW_UP;
 	raise_slope(r, tcp_sk(sk));
@@ -65,19 +65,22 @@ static __always_inline u32 bw_probe_due_ms(const struct bbr3_rest *r)
 	return r->cycle_stamp_ms + r->bw_probe_wait_ms + 1;
 }
 
-/* "rounds = min(reno_rounds, 63)", with "return min(BBR.bdp, C.cwnd)" */
-static __always_inline u32 reno_rounds(const struct bbr3 *b, const struct bbr3_rest *r, u32 cwnd)
+/*
+ * "BBR.rounds_since_bw_probe >= rounds" as the rounds to go, 0 or less when it is time; with
+ * "rounds = min(reno_rounds, 63)" and "return min(BBR.bdp, C.cwnd)"
+ */
+static __always_inline s32 rounds_to_probe_bw(struct sock *sk, const struct bbr3_rest *r)
 {
-	return min(min(bdp(b, r), cwnd), 63U);
+	const struct bbr3 *b = bbr3_of(sk);
+	u32 cwnd = tcp_sk(sk)->snd_cwnd;
+
+	return min(min(bdp(b, r), cwnd), 63U) - (b->rounds.count - r->probe_up_round);
 }
 
 /* "IsTimeToProbeBW()" */
 static __always_inline bool is_time_to_probe_bw(struct sock *sk, const struct bbr3_rest *r)
 {
-	const struct tcp_sock *tp = tcp_sk(sk);
-
-	return reached(time_ms(tp), bw_probe_due_ms(r)) ||
-	       r->rounds_since_probe_up >= reno_rounds(bbr3_of(sk), r, tp->snd_cwnd);
+	return reached(time_ms(tcp_sk(sk)), bw_probe_due_ms(r)) || rounds_to_probe_bw(sk, r) <= 0;
 }
 
 /* "IsTimeToCruise()" */

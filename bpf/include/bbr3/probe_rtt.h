@@ -77,7 +77,7 @@ static __always_inline void handle_probe_rtt(struct sock *sk, struct bbr3_rest *
 		r->probe_rtt_done_ms = time_ms(tp) + PROBE_RTT_MS;
 		r->probe_rtt_timed = true;
 		r->probe_rtt_round_done = false;
-		round_begin(&r->rounds, tp);
+		round_begin(&bbr3_of(sk)->rounds, tp);
 	} else if (r->probe_rtt_timed) {
 		if (r->round_start)
 			r->probe_rtt_round_done = true;
@@ -97,7 +97,7 @@ static __always_inline void check_probe_rtt(struct sock *sk, struct bbr3_rest *r
 		b->state = PROBE_RTT;
 		r->probe_rtt_timed = false;
 		r->ack_phase = ACKS_PROBE_STOPPING;
-		round_begin(&r->rounds, tcp_sk(sk));
+		round_begin(&b->rounds, tcp_sk(sk));
 	}
 	if (b->state == PROBE_RTT)
 		handle_probe_rtt(sk, r);

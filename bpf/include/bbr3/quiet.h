@@ -59,17 +59,14 @@ static __always_inline u32 undrained(struct sock *sk, const struct bbr3_rest *r)
 	return b->state == PROBE_BW_DOWN ? inflight(sk, r, max_bw(sk, r)) + 1 : 0;
 }
 
-/* Round trips, one after the other, whose beginning changes no more than quiet_round() does. */
+/* Round trips whose beginning changes no more than quiet_round() does. */
 static __always_inline u8 quiet_rounds(struct sock *sk, const struct bbr3_rest *r)
 {
-	const struct bbr3 *b = bbr3_of(sk);
-	u32 wanted = reno_rounds(b, r, tcp_sk(sk)->snd_cwnd);
+	s32 rounds = rounds_to_probe_bw(sk, r) - 1;
 
-	if (!is_cruising(b) || r->ack_phase != ACKS_INIT || !r->full_bw_now || r->losses_in_round ||
-	    r->loss_round_delivered != r->rounds.next_delivered)
+	if (!is_cruising(bbr3_of(sk)) || r->ack_phase != ACKS_INIT || !r->full_bw_now)
 		return 0;
-	/* The one with which it is time to probe is not quiet. */
-	return wanted > r->rounds_since_probe_up ? wanted - r->rounds_since_probe_up - 1 : 0;
+	return max(rounds, 0);
 }
 
 /* After everything has been looked at: which ACKs are quiet. */
@@ -83,15 +80,20 @@ static __always_inline void settle(struct sock *sk, const struct bbr3_rest *r)
 	if (ms > 0)
 		b->quiet_until_ticks =
 			((u64)(tp->tcp_mstamp / USEC_PER_MSEC) + ms) * USEC_PER_MSEC >> 10;
-	b->quiet_until_delivered = reached(r->rounds.next_delivered, r->loss_round_delivered)
-					   ? r->loss_round_delivered
-					   : r->rounds.next_delivered;
 	b->quiet_rounds = quiet_rounds(sk, r);
 	b->quiet_in_flight = undrained(sk, r);
-	b->quiet_mss = tp->mss_cache;
+	b->had_losses = r->losses_in_round;
 	/* What was in flight when a segment was sent matters in a probe: to those sent since then.
 	 */
 	b->flights.only_latest = !r->is_bw_probe_sample && is_cruising(b);
+}
+
+/* What else the pacing rate depends on may have changed: the MSS, and SO_MAX_PACING_RATE. */
+SELDOM bool is_quiet_round(struct sock *sk)
+{
+	const struct bbr3 *b = bbr3_of(sk);
+
+	return b->quiet_rounds && sk->sk_pacing_rate == pacing_rate(sk, b->bw, pacing_gain(b));
 }
 
 static __always_inline bool is_quiet(struct sock *sk, const struct rate_sample *rs)
@@ -100,10 +102,11 @@ static __always_inline bool is_quiet(struct sock *sk, const struct rate_sample *
 	const struct bbr3 *b = bbr3_of(sk);
 
 	return !reached(time_ticks(tp), b->quiet_until_ticks) && tp->lost == b->lost &&
-	       tcp_packets_in_flight(tp) >= b->quiet_in_flight && tp->mss_cache == b->quiet_mss &&
+	       tcp_packets_in_flight(tp) >= b->quiet_in_flight &&
 	       ca_state(sk) == b->prior_ca_state && has_rate(rs) && rs->acked_sacked &&
 	       rs->rtt_us >= b->probe_rtt_min_us &&
-	       (!reached(rs->prior_delivered, b->quiet_until_delivered) || b->quiet_rounds) &&
+	       (!reached(rs->prior_delivered, b->loss_round_delivered) || !b->had_losses) &&
+	       (!reached(rs->prior_delivered, b->rounds.next_delivered) || is_quiet_round(sk)) &&
 	       (!is_faster(rs, b->latest_max) ||
 		(!rs->is_app_limited && !is_faster(rs, b->bw))); /* which is at most BBR.max_bw */
 }
@@ -122,7 +125,7 @@ SELDOM void quiet_extra_acked(struct sock *sk, u32 extra)
 	const struct bbr3_rest *r;
 	u32 most = b->extra_acked.first.value;
 
-	max_filter_renew(&b->extra_acked, extra_acked_rounds(b), b->round, extra);
+	max_filter_renew(&b->extra_acked, extra_acked_rounds(b), b->rounds.count, extra);
 	if (b->extra_acked.first.value == most)
 		return;
 	r = large_state(sk);
@@ -130,14 +133,17 @@ SELDOM void quiet_extra_acked(struct sock *sk, u32 extra)
 		update_max_inflight(sk, r);
 }
 
-/* A round trip begins, as does one in which to look for losses; catch_up() tells the rest. */
+/* "UpdateRound()", and the round trip in which losses count */
 SELDOM void quiet_round(struct sock *sk, const struct rate_sample *rs)
 {
+	const struct tcp_sock *tp = tcp_sk(sk);
 	struct bbr3 *b = bbr3_of(sk);
 
-	b->round++;
-	b->quiet_rounds--;
-	b->quiet_until_delivered = tcp_sk(sk)->delivered;
+	if (round_update(&b->rounds, tp, rs))
+		b->quiet_rounds--;
+	if (!reached(rs->prior_delivered, b->loss_round_delivered))
+		return;
+	b->loss_round_delivered = tp->delivered;
 	/* "AdvanceLatestDeliverySignals()" */
 	b->bw_latest = delivery_rate(rs);
 	b->inflight_latest = rs->delivered;
@@ -157,7 +163,8 @@ static __always_inline void update_quietly(struct sock *sk, const struct rate_sa
 			quiet_flight_note(sk, rs);
 	}
 	flight_acked(&b->flights, rs);
-	if (unlikely(reached(rs->prior_delivered, b->quiet_until_delivered)))
+	if (unlikely(reached(rs->prior_delivered, b->rounds.next_delivered) ||
+		     reached(rs->prior_delivered, b->loss_round_delivered)))
 		quiet_round(sk, rs);
 	/* "UpdateLatestDeliverySignals()" and "UpdateMaxBw()" */
 	if (unlikely(is_faster(rs, b->bw_latest) || is_faster(rs, b->latest_max))) {
@@ -168,8 +175,8 @@ static __always_inline void update_quietly(struct sock *sk, const struct rate_sa
 	if (delivered > b->inflight_latest)
 		b->inflight_latest = delivered;
 	extra = excess_acked(&b->ack_interval, tp, b->bw, acked);
-	if (unlikely(extra >=
-		     max_filter_kept_below(&b->extra_acked, extra_acked_rounds(b), b->round)))
+	if (unlikely(extra >= max_filter_kept_below(&b->extra_acked, extra_acked_rounds(b),
+						    b->rounds.count)))
 		quiet_extra_acked(sk, extra);
 	set_cwnd(sk, acked);
 }

@@ -42,7 +42,7 @@ static __always_inline void check_startup_done(struct sock *sk, struct bbr3_rest
 	}
 	if (b->full_bw_reached) {
 		b->state = DRAIN;
-		r->drain_start_round = r->rounds.count;
+		r->drain_start_round = b->rounds.count;
 	}
 }
 
@@ -55,7 +55,7 @@ static __always_inline void check_drain_done(struct sock *sk, struct bbr3_rest *
 		return;
 	/* "C.inflight <= Inflight(1.0) || BBR.round_count > BBR.drain_start_round + 3" */
 	if (tcp_packets_in_flight(tcp_sk(sk)) <= inflight(sk, r, b->bw) ||
-	    r->rounds.count - r->drain_start_round > 3)
+	    b->rounds.count - r->drain_start_round > 3)
 		start_down(sk, r);
 }
 
