@@ -83,12 +83,14 @@ static __always_inline void settle(struct sock *sk, const struct bbr3_rest *r)
 	b->quiet_rounds = quiet_rounds(sk, r);
 	b->quiet_in_flight = undrained(sk, r);
 	b->had_losses = r->losses_in_round;
-	/* What was in flight when a segment was sent matters in a probe: to those sent since then.
-	 */
+	/* Only a probe asks what was in flight when a segment was sent: the ones sent for it. */
 	b->flights.only_latest = !r->is_bw_probe_sample && is_cruising(b);
 }
 
-/* What else the pacing rate depends on may have changed: the MSS, and SO_MAX_PACING_RATE. */
+/*
+ * Whether a round trip may begin with a quiet ACK. Once a round trip is often enough to see whether
+ * what else the pacing rate depends on has changed: the MSS and SO_MAX_PACING_RATE.
+ */
 SELDOM bool is_quiet_round(struct sock *sk)
 {
 	const struct bbr3 *b = bbr3_of(sk);
@@ -119,16 +121,10 @@ SELDOM void quiet_flight_note(struct sock *sk, const struct rate_sample *rs)
 		flight_note(&r->notes, &bbr3_of(sk)->flights, tcp_sk(sk), rs);
 }
 
-SELDOM void quiet_extra_acked(struct sock *sk, u32 extra)
+SELDOM void quiet_max_inflight(struct sock *sk)
 {
-	struct bbr3 *b = bbr3_of(sk);
-	const struct bbr3_rest *r;
-	u32 most = b->extra_acked.first.value;
+	const struct bbr3_rest *r = large_state(sk);
 
-	max_filter_renew(&b->extra_acked, extra_acked_rounds(b), b->rounds.count, extra);
-	if (b->extra_acked.first.value == most)
-		return;
-	r = large_state(sk);
 	if (r)
 		update_max_inflight(sk, r);
 }
@@ -154,7 +150,8 @@ static __always_inline void update_quietly(struct sock *sk, const struct rate_sa
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct bbr3 *b = bbr3_of(sk);
-	u32 acked = rs->acked_sacked, delivered = rs->delivered, rate, extra;
+	u32 acked = rs->acked_sacked, delivered = rs->delivered;
+	u32 most_extra = b->extra_acked.first.value, rate, extra;
 
 	if (unlikely(flight_note_is_due(&b->flights, tp, rs))) {
 		if (b->flights.only_latest)
@@ -167,7 +164,7 @@ static __always_inline void update_quietly(struct sock *sk, const struct rate_sa
 		     reached(rs->prior_delivered, b->loss_round_delivered)))
 		quiet_round(sk, rs);
 	/* "UpdateLatestDeliverySignals()" and "UpdateMaxBw()" */
-	if (unlikely(is_faster(rs, b->bw_latest) || is_faster(rs, b->latest_max))) {
+	if (unlikely(is_faster(rs, min(b->bw_latest, b->latest_max)))) {
 		rate = delivery_rate(rs);
 		b->bw_latest = max(b->bw_latest, rate);
 		b->latest_max = max(b->latest_max, rate);
@@ -175,9 +172,9 @@ static __always_inline void update_quietly(struct sock *sk, const struct rate_sa
 	if (delivered > b->inflight_latest)
 		b->inflight_latest = delivered;
 	extra = excess_acked(&b->ack_interval, tp, b->bw, acked);
-	if (unlikely(extra >= max_filter_kept_below(&b->extra_acked, extra_acked_rounds(b),
-						    b->rounds.count)))
-		quiet_extra_acked(sk, extra);
+	max_filter_update(&b->extra_acked, extra_acked_rounds(b), b->rounds.count, extra);
+	if (unlikely(b->extra_acked.first.value != most_extra))
+		quiet_max_inflight(sk);
 	set_cwnd(sk, acked);
 }
 
