@@ -13,6 +13,7 @@ mod records;
 pub mod report;
 pub mod reproduce;
 pub mod scenario;
+pub mod search;
 pub mod sim;
 pub mod statistics;
 pub mod summary;

@@ -124,10 +124,12 @@ impl PlayedFlow {
         let arrived = flow.traffic.map(|traffic| traffic.arrived);
         let bits = 8.0 * (arrived[0] + arrived[1]) as f64;
         let [client, server] = &flow.traffic;
-        let latencies: Vec<Option<f64>> = (0..)
+        let writes: Vec<(Time, Option<Time>)> = (0..)
             .zip(&group.activities)
-            .flat_map(|(place, activity)| latencies(flow, place, activity))
+            .flat_map(|(place, activity)| exchanges(flow, place, activity))
             .collect();
+        let latency =
+            |(start, last): &(Time, Option<Time>)| Some(((*last)? - *start).as_secs_f64());
         PlayedFlow {
             flow: group.name.clone(),
             index,
@@ -140,30 +142,33 @@ impl PlayedFlow {
             retransmissions: client.retransmissions + server.retransmissions,
             srtt_s: client.srtt.map(|srtt| srtt.as_secs_f64()),
             left,
-            writes: latencies.len(),
-            latencies_s: latencies.into_iter().flatten().collect(),
+            writes: writes.len(),
+            latencies_s: writes.iter().filter_map(latency).collect(),
         }
     }
 }
 
-/// The latency of each write of an activity that counts; none of one that did not arrive. `place` is
-/// the activity's among the flow's.
-fn latencies(flow: &FlowOutcome, place: usize, activity: &Activity) -> Vec<Option<f64>> {
+/// The start of each write of an activity that counts, and when it had arrived, if it did: of a request
+/// its response. `place` is the activity's among the flow's.
+pub(crate) fn exchanges(
+    flow: &FlowOutcome,
+    place: usize,
+    activity: &Activity,
+) -> Vec<(Time, Option<Time>)> {
     let own = |writes: &[Written]| -> Vec<Written> {
         writes.iter().filter(|write| write.activity == place).copied().collect()
     };
-    let taken = |write: &Written, last: Option<Time>| Some((last? - write.start).as_secs_f64());
     let client = own(&flow.client);
     match &activity.workload {
         Workload::Simulated(kirikae_sim::Workload::Bulk { .. }) => Vec::new(),
         Workload::Simulated(kirikae_sim::Workload::Requests { .. }) => {
             let responses = own(&flow.server);
             let last = |place: usize| responses.get(place).and_then(|response| response.last);
-            (0..).zip(&client).map(|(place, request)| taken(request, last(place))).collect()
+            (0..).zip(&client).map(|(place, request)| (request.start, last(place))).collect()
         }
         other => {
             let counted = client.iter().skip(other.warmup() as usize);
-            counted.map(|write| taken(write, write.last)).collect()
+            counted.map(|write| (write.start, write.last)).collect()
         }
     }
 }

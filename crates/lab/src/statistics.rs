@@ -4,6 +4,9 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use serde::Serialize;
 
+/// Of usual intervals.
+const CONFIDENCE: f64 = 0.95;
+
 /// An estimate with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
@@ -20,13 +23,19 @@ pub fn mean(samples: &[f64]) -> Option<Estimate> {
     }
     let value = samples.iter().sum::<f64>() / samples.len() as f64;
     let residuals = samples.iter().map(|sample| sample - value);
-    Some(Estimate { value, half_width: standard_error(residuals).map(|(error, t)| error * t) })
+    let half_width = standard_error(residuals, CONFIDENCE).map(|(error, t)| error * t);
+    Some(Estimate { value, half_width })
 }
 
 /// Ratio of the mean of the first to the mean of the second of each pair, with Student's t
 /// interval of its linearisation: the residuals are first - ratio * second, so that what a pair
 /// has in common (the losses of its burst) drops out. None without pairs.
 pub fn ratio_of_means(pairs: &[(f64, f64)]) -> Option<Estimate> {
+    ratio_of_means_within(pairs, CONFIDENCE)
+}
+
+/// The same with an interval of another confidence (0 to 1).
+pub fn ratio_of_means_within(pairs: &[(f64, f64)], confidence: f64) -> Option<Estimate> {
     let first: f64 = pairs.iter().map(|pair| pair.0).sum();
     let second: f64 = pairs.iter().map(|pair| pair.1).sum();
     if pairs.is_empty() || second == 0.0 {
@@ -37,19 +46,22 @@ pub fn ratio_of_means(pairs: &[(f64, f64)]) -> Option<Estimate> {
     let scale = second / pairs.len() as f64;
     Some(Estimate {
         value,
-        half_width: standard_error(residuals).map(|(error, t)| error * t / scale),
+        half_width: standard_error(residuals, confidence).map(|(error, t)| error * t / scale),
     })
 }
 
-/// Standard error of the mean of residuals (which have mean 0), and t for 95 %.
-fn standard_error(residuals: impl ExactSizeIterator<Item = f64>) -> Option<(f64, f64)> {
+/// Standard error of the mean of residuals (which have mean 0), and t for this confidence.
+fn standard_error(
+    residuals: impl ExactSizeIterator<Item = f64>,
+    confidence: f64,
+) -> Option<(f64, f64)> {
     let n = residuals.len() as f64;
     if n < 2.0 {
         return None;
     }
     let squares: f64 = residuals.map(|residual| residual * residual).sum();
     let student = StudentsT::new(0.0, 1.0, n - 1.0).expect("one degree of freedom or more");
-    Some(((squares / (n - 1.0) / n).sqrt(), student.inverse_cdf(0.975)))
+    Some(((squares / (n - 1.0) / n).sqrt(), student.inverse_cdf((1.0 + confidence) / 2.0)))
 }
 
 /// Jain's fairness index (Jain, Chiu, Hawe, DEC-TR-301, 1984): 1 where all have the same, 1/n where

@@ -8,6 +8,7 @@ mod comparison;
 pub mod explain;
 pub mod reproduce;
 pub mod run;
+pub mod search;
 mod setting;
 pub mod sim;
 mod table;

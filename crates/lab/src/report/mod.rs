@@ -141,7 +141,7 @@ fn table(summary: &ScenarioSummary, colour: bool) -> String {
 }
 
 /// Rows under a heading; all columns but the first `names` are figures.
-fn styled(
+pub(crate) fn styled(
     columns: &[&str],
     rows: impl Iterator<Item = Vec<Cell>>,
     names: usize,

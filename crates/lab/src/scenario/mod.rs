@@ -82,12 +82,26 @@ impl Scenario {
         files: impl IntoIterator<Item = impl AsRef<Path>>,
     ) -> Result<Vec<Scenario>, Refusal> {
         const EXAMPLE: &str = "a scenario file, such as scenarios/shallow.toml";
+        Scenario::of(files.into_iter().map(|file| Source::read(file.as_ref(), EXAMPLE)))
+    }
+
+    /// The scenarios of a text; `file` names it, and is where files are looked for that it names.
+    ///
+    /// # Errors
+    /// As of a file.
+    pub fn parse(file: &Path, text: String) -> Result<Vec<Scenario>, Refusal> {
+        Scenario::of([Ok(Source { file: file.to_owned(), text })])
+    }
+
+    fn of(
+        sources: impl IntoIterator<Item = Result<Source, Refusal>>,
+    ) -> Result<Vec<Scenario>, Refusal> {
         const OWN_TITLE: &str = "a title that no other scenario has; that of a sweep names what tells \
                                  its scenarios apart, such as \"Loss $loss\"";
         let mut scenarios = Vec::new();
         let mut titles = BTreeSet::new();
-        for file in files {
-            let source = Source::read(file.as_ref(), EXAMPLE)?;
+        for source in sources {
+            let source = source?;
             let table = source.root()?;
             for bindings in sweep::read(&Section::root(&source, &table, &[]))? {
                 let root = Section::root(&source, &table, &bindings);

@@ -21,6 +21,7 @@ use files::Plan;
 
 pub use files::Files;
 pub use trace::Format;
+pub(crate) use trial::simulation;
 
 /// How a comparison is simulated.
 #[derive(Clone, Debug)]

@@ -34,7 +34,7 @@ const BURSTS: u64 = 7;
 pub(super) const PORTS: (u16, u16) = (20_000, 5201);
 
 /// The scenario with one contender and one of its seeds.
-pub(super) fn simulation(
+pub(crate) fn simulation(
     scenario: &Scenario,
     contender: Contender,
     seed: u64,

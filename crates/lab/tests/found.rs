@@ -1,0 +1,68 @@
+//! `scenarios/found/`: on each the switcher takes longer than stock cubic, and no longer than it did when
+//! it was found.
+
+use std::path::{Path, PathBuf};
+
+use kirikae_lab::Controls;
+use kirikae_lab::scenario::{Contender, Scenario};
+use kirikae_lab::sim::{self, Files, Options};
+use kirikae_lab::summary::{ScenarioSummary, Summary};
+
+/// How many times as long as stock cubic the switcher may take, by file. Whoever mends one lowers its
+/// bound.
+const BOUNDS: [(&str, f64); 13] = [
+    ("burst-after-burst", 1.60),
+    ("burst-over-queue", 1.85),
+    ("codel", 1.30),
+    ("cross-traffic", 1.70),
+    ("fast-and-far", 1.25),
+    ("nearly-bulk", 1.35),
+    ("rate-falls", 1.30),
+    ("route-changes", 1.85),
+    ("runs-of-loss", 1.60),
+    ("thin-return", 1.95),
+    ("trains", 3.15),
+    ("two-sizes", 1.40),
+    ("window-without-bound", 4.75),
+];
+
+fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/found")
+}
+
+/// Mean latency of the switcher over that of stock cubic.
+fn ratio(summary: &ScenarioSummary) -> f64 {
+    let own = summary.contenders.iter().find(|it| it.contender == Contender::Kirikae);
+    if let Some(own) = own {
+        return own.over_cubic.unwrap().value;
+    }
+    let mean = |contender| {
+        let flow = summary.flows.iter().find(|flow| flow.contender == contender).unwrap();
+        assert_eq!(flow.unfinished, 0);
+        flow.mean_s.unwrap().value
+    };
+    mean(Contender::Kirikae) / mean(Contender::BASELINE)
+}
+
+#[test]
+fn no_find_has_become_worse() {
+    let entries = directory().read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> =
+        entries.filter(|file| file.extension().is_some_and(|it| it == "toml")).collect();
+    files.sort();
+    let names: Vec<&str> =
+        files.iter().map(|file| file.file_stem().unwrap().to_str().unwrap()).collect();
+    assert_eq!(names, BOUNDS.map(|(name, _)| name), "each has a bound");
+
+    let scenarios = Scenario::load_all(&files).unwrap();
+    let options = Options { output: None, files: Files::default(), controls: Controls::default() };
+    let summary = Summary::of(&sim::run(&scenarios, &options).unwrap());
+    let ratios = summary.scenarios.iter().map(ratio);
+    let worse: Vec<(&str, f64, f64)> = BOUNDS
+        .iter()
+        .zip(ratios)
+        .filter(|((_, bound), ratio)| ratio > bound)
+        .map(|((name, bound), ratio)| (*name, *bound, ratio))
+        .collect();
+    assert!(worse.is_empty(), "file, bound, ratio: {worse:?}");
+}
