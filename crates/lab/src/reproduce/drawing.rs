@@ -14,7 +14,7 @@ use super::figure::{Axis, Figure, Form, Panel, Point, Scale, Series, Whose};
 const PANEL: (u32, u32) = (760, 500);
 const KEY: (u32, u32) = (92, 32);
 /// Left of and below the axes.
-const LABELS: (u32, u32) = (124, 92);
+const LABELS: (u32, u32) = (124, 84);
 /// Half the size of a mark, and what it is drawn with where it is hollow.
 const HALF: i32 = 8;
 /// Half of the line across the end of an interval.
@@ -31,8 +31,17 @@ const TICKS: usize = 6;
 /// The panels of a figure, in order.
 pub(super) fn panels(figure: &Figure) -> Vec<String> {
     let looks = looks(figure);
-    let svg = |panel: &Panel| kirikae_plot::svg(PANEL, |area| draw(panel, &looks, area));
+    let svg = |panel: &Panel| {
+        // What is along the same axes is laid out alike, so that panels can be compared.
+        let alike = |other: &&Panel| (&other.x, &other.y) == (&panel.x, &panel.y);
+        let points: Vec<Point> = figure.panels.iter().filter(alike).flat_map(points).collect();
+        kirikae_plot::svg(PANEL, |area| draw(panel, &points, &looks, area))
+    };
     figure.panels.iter().map(svg).collect()
+}
+
+fn points(panel: &Panel) -> impl Iterator<Item = Point> {
+    panel.series.iter().flat_map(|series| series.points.iter().copied())
 }
 
 /// What is drawn of each series, and whose it is.
@@ -229,14 +238,14 @@ fn factors(decades: Range<f64>, most: usize) -> Vec<f64> {
     fitting.unwrap_or_else(|| within(choices[2]))
 }
 
-fn draw(panel: &Panel, looks: &[Look], area: &Area) -> Drawn {
-    let points = || panel.series.iter().flat_map(|series| &series.points);
+/// A panel whose axes have room for `room`.
+fn draw(panel: &Panel, room: &[Point], looks: &[Look], area: &Area) -> Drawn {
     let reach = |point: &Point| {
         let half = point.half_width.unwrap_or(0.0);
         [point.y - half, point.y + half]
     };
-    let x = Coordinate::new(&panel.x, points().map(|point| point.x));
-    let y = Coordinate::new(&panel.y, points().flat_map(reach));
+    let x = Coordinate::new(&panel.x, room.iter().map(|point| point.x));
+    let y = Coordinate::new(&panel.y, room.iter().flat_map(reach));
     let whole = y.range();
     let shown = |point: &&Point| has(&panel.x.scale, point.x) && has(&panel.y.scale, point.y);
     let mut chart = ChartBuilder::on(area)

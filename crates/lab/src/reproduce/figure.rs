@@ -29,7 +29,7 @@ pub struct Panel {
 }
 
 /// An axis.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Axis {
     /// What is along it, with the unit.
     pub what: String,

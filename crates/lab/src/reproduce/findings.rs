@@ -78,11 +78,16 @@ impl Criterion {
         self
     }
 
+    /// The figure, as people read it.
+    pub fn found(&self) -> String {
+        number(self.value)
+    }
+
     /// What is asked, as people read it.
     pub fn asked(&self) -> Option<String> {
         Some(match self.bound? {
-            Bound::AtMost(most) => format!("at most {most:.3}"),
-            Bound::AtLeast(least) => format!("at least {least:.3}"),
+            Bound::AtMost(most) => format!("at most {}", number(most)),
+            Bound::AtLeast(least) => format!("at least {}", number(least)),
         })
     }
 
@@ -95,6 +100,11 @@ impl Criterion {
             (None, None) => "told",
         }
     }
+}
+
+/// Counts are whole.
+fn number(value: f64) -> String {
+    if value.fract() == 0.0 { value.to_string() } else { format!("{value:.3}") }
 }
 
 impl Findings {

@@ -86,7 +86,7 @@ fn criteria(criteria: &[Criterion]) -> Markup {
                                 (criterion.what)
                                 @if let Some(why) = &criterion.why { div.faint { (why) } }
                             }
-                            td { (format!("{:.3}", criterion.value)) }
+                            td { (criterion.found()) }
                             td { (criterion.of) }
                             td { (criterion.asked().unwrap_or_default()) }
                             td class=[criterion.met.map(colour)] { (criterion.verdict()) }

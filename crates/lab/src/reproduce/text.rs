@@ -36,12 +36,12 @@ pub fn render(findings: &Findings) -> String {
 }
 
 fn told(criterion: &Criterion) -> String {
-    let Criterion { what, value, of, why, .. } = criterion;
+    let Criterion { what, of, why, .. } = criterion;
     let asked = criterion.asked().map_or(String::new(), |asked| {
         let why = why.as_ref().map_or(String::new(), |why| format!(" ({why})"));
         format!(", {asked} asked: {}{why}", criterion.verdict())
     });
-    format!("{what}: {value:.3} of {of}{asked}\n")
+    format!("{what}: {} of {of}{asked}\n", criterion.found())
 }
 
 fn lines(grid: &Grid) -> Table {
