@@ -6,9 +6,11 @@ mod drawing;
 mod figure;
 mod findings;
 mod grid;
+mod large_bdp;
 mod page;
 mod published;
 mod rtcp_tables;
+mod rtt_fairness;
 mod table;
 mod text;
 
@@ -45,7 +47,7 @@ pub struct Study {
 }
 
 /// Every study there is, in the order of docs/studies.md.
-pub const STUDIES: [Study; 1] = [rtcp_tables::STUDY];
+pub const STUDIES: [Study; 3] = [rtcp_tables::STUDY, rtt_fairness::STUDY, large_bdp::STUDY];
 
 /// What a study is made of.
 pub struct Material {
@@ -102,6 +104,11 @@ impl Study {
             figures: Vec::new(),
         }
     }
+}
+
+/// The number that a name of a scenario's sweep stands for, without its unit.
+fn swept(scenario: &Scenario, name: &str) -> Option<f64> {
+    scenario.swept.get(name)?.split_whitespace().next()?.parse().ok()
 }
 
 /// Every contender of the scenarios in virtual time, on all cores, with a bar that tells how many are
