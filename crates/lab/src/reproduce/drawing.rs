@@ -14,7 +14,7 @@ use super::figure::{Axis, Figure, Form, Panel, Point, Scale, Series, Whose};
 const PANEL: (u32, u32) = (760, 500);
 const KEY: (u32, u32) = (92, 32);
 /// Left of and below the axes.
-const LABELS: (u32, u32) = (124, 84);
+const LABELS: (u32, u32) = (124, 76);
 /// Half the size of a mark, and what it is drawn with where it is hollow.
 const HALF: i32 = 8;
 /// Half of the line across the end of an interval.
@@ -58,6 +58,7 @@ pub(super) fn key(figure: &Figure) -> Vec<(String, String)> {
                     look.draw_line(area, vec![(0, middle), (width, middle)])?;
                     look.draw_mark(area, (width / 2, middle))
                 }
+                Form::Line => look.draw_line(area, vec![(0, middle), (width, middle)]),
                 Form::Dots => look.draw_mark(area, (width / 2, middle)),
             }
         });
@@ -129,7 +130,7 @@ impl Look<'_> {
         match self.whose {
             Whose::Ours => area.draw(&PathElement::new(points, style))?,
             Whose::Published => {
-                area.draw(&DashedPathElement::new(points.into_iter(), DASH.0, DASH.1, style))?;
+                area.draw(&DashedPathElement::new(points, DASH.0, DASH.1, style))?;
             }
         }
         Ok(())
@@ -281,7 +282,7 @@ fn draw(panel: &Panel, room: &[Point], looks: &[Look], area: &Area) -> Drawn {
                 }
                 left = right;
             }
-            Form::Curve => {
+            Form::Curve | Form::Line => {
                 look.draw_line(area, points.iter().map(|point| place(point.x, point.y)).collect())?;
             }
             Form::Dots => {}
@@ -292,7 +293,7 @@ fn draw(panel: &Panel, room: &[Point], looks: &[Look], area: &Area) -> Drawn {
                 let x = point.x + middle;
                 interval(area, [place(x, point.y - half), place(x, point.y + half)], colour)?;
             }
-            if series.form != Form::Bars {
+            if matches!(series.form, Form::Curve | Form::Dots) {
                 look.draw_mark(area, place(point.x, point.y))?;
             }
         }

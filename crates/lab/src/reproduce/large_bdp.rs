@@ -39,6 +39,8 @@ const SEGMENT: f64 = 1460.0;
 const AROUND: f64 = 40.0 + 26.0;
 /// What a full frame takes of the link besides: the gap between frames.
 const GAP: f64 = 12.0;
+/// The largest window without scaling.
+const UNSCALED: f64 = 65_535.0;
 /// Of the link s0-s1.
 const LINK_MBIT: f64 = 1000.0;
 /// The paper's example: packets that fill 10 Gbit/s at 100 ms, and the loss rate that allows.
@@ -65,7 +67,7 @@ fn compare(material: &Material) -> Result<Findings, Error> {
         .filter_map(Throughput::new)
         .collect();
     let printed = &material.published[0];
-    let windows = throughputs(&windows, printed.rows().collect())?;
+    let throughputs = throughputs(&windows, printed.rows().collect())?;
     let (rounds, round_trips) = rounds(&of(PIPE));
     let (losses, loss) = losses(&of(LOSS));
     let jumbo = efficiencies(&of(JUMBO), material.published[1].rows().collect())?;
@@ -82,7 +84,7 @@ fn compare(material: &Material) -> Result<Findings, Error> {
     let mut criteria = vec![
         all(
             "Throughputs within 3 % of the printed one, but for the one that is misprinted",
-            &windows.0,
+            &throughputs,
         ),
         all("Slow start fills the path in log2 N + 1 round trips, within half of one", &rounds),
         all("Efficiency as printed, within a thousandth", &jumbo),
@@ -96,8 +98,12 @@ fn compare(material: &Material) -> Result<Findings, Error> {
     }));
     Ok(Findings {
         criteria,
-        tables: vec![windows.0, rounds, losses, jumbo],
-        figures: vec![windows.1, round_trips],
+        figures: vec![
+            by_delay(&windows, &throughputs),
+            by_window(&windows, &throughputs),
+            round_trips,
+        ],
+        tables: vec![throughputs, rounds, losses, jumbo],
         ..STUDY.findings(material)
     })
 }
@@ -143,18 +149,35 @@ impl Throughput {
         })
     }
 
-    /// The paper's formula (2): the link, or as many whole segments as the window takes in each round
-    /// trip.
+    /// What its row goes by.
+    fn heading(&self) -> String {
+        let Throughput { flows, delay_ms, window, scaling, .. } = self;
+        format!("{flows}, {delay_ms} ms, {window} B, {}", if *scaling { "on" } else { "off" })
+    }
+
+    /// Its row, if it was printed.
+    fn row<'a>(&self, table: &'a Table) -> Option<&'a Row> {
+        let heading = self.heading();
+        table.rows.iter().find(|row| row.heading == heading)
+    }
+
+    /// By [`formula_mbit`].
     fn formula_mbit(&self) -> f64 {
-        let window = if self.scaling { self.window } else { self.window.min(65_535.0) };
-        let frame_bits = 8.0 * (SEGMENT + AROUND);
-        let bits = f64::from(self.flows) * (window / SEGMENT).floor() * frame_bits;
-        let link = LINK_MBIT * frame_bits / (frame_bits + 8.0 * GAP);
-        link.min(bits / (2.0 * self.delay_ms * 1000.0))
+        let window = if self.scaling { self.window } else { self.window.min(UNSCALED) };
+        formula_mbit(f64::from(self.flows), window, self.delay_ms)
     }
 }
 
-fn throughputs(all: &[Throughput], printed: Vec<PublishedRow>) -> Result<(Table, Figure), Error> {
+/// The paper's formula (2), as OPNET counts: the link, or as many whole segments as the windows take in
+/// each round trip.
+fn formula_mbit(flows: f64, window: f64, delay_ms: f64) -> f64 {
+    let frame_bits = 8.0 * (SEGMENT + AROUND);
+    let link = LINK_MBIT * frame_bits / (frame_bits + 8.0 * GAP);
+    let bits = flows * (window / SEGMENT).floor() * frame_bits;
+    link.min(bits / (2.0 * delay_ms * 1000.0))
+}
+
+fn throughputs(all: &[Throughput], printed: Vec<PublishedRow>) -> Result<Table, Error> {
     let what = "throughput of the link, Mbit/s";
     let mut table = Table::new(
         "Throughput by delay and receive window (Figs 5 to 7)",
@@ -181,48 +204,66 @@ fn throughputs(all: &[Throughput], printed: Vec<PublishedRow>) -> Result<(Table,
         } else {
             cell.within(THROUGHPUT_WITHIN)
         };
-        let heading = format!("{flows}, {delay_ms} ms, {window} B, {scaling}");
-        table.rows.push(Row::new(heading, vec![cell, Cell::published(found.formula_mbit())]));
+        table
+            .rows
+            .push(Row::new(found.heading(), vec![cell, Cell::published(found.formula_mbit())]));
     }
+    Ok(table)
+}
+
+/// Figs 6 and 7.
+fn by_window(all: &[Throughput], table: &Table) -> Figure {
     let panel = |title: &str, scaling: bool| {
-        let own = || all.iter().filter(move |it| it.flows == 1 && it.scaling == scaling);
-        let printed = table.rows.iter().filter_map(|row| {
-            let of =
-                own().find(|it| row.heading.contains(&format!("{} B, {}", it.window, on(scaling))));
-            let published = row.cells[0].published;
-            Some((of.filter(|_| row.heading.starts_with("1,"))?.window / 1000.0, published?))
+        let own: Vec<&Throughput> =
+            all.iter().filter(|it| it.flows == 1 && it.scaling == scaling).collect();
+        let at = |it: &Throughput| it.window / 1000.0;
+        let printed =
+            own.iter().filter_map(|it| Some((at(it), it.row(table)?.cells[0].published?)));
+        let delay_ms = own.first().map_or(f64::NAN, |it| it.delay_ms);
+        let most = own.iter().map(|it| it.window).fold(0.0, f64::max) as u32;
+        let formula = (0..=most).step_by(1000).map(f64::from).map(|window| {
+            let offered = if scaling { window } else { window.min(UNSCALED) };
+            (window / 1000.0, formula_mbit(1.0, offered, delay_ms))
         });
         Panel {
             title: title.into(),
             x: Axis::new("receive window, kB", Scale::FromZero),
             y: Axis::new("throughput, Mbit/s", Scale::FromZero),
             series: vec![
+                Series::published("formula (2)", Form::Line, formula),
                 Series::published("throughput", Form::Dots, printed),
-                Series::ours(
-                    "throughput",
-                    Form::Dots,
-                    own().map(|it| (it.window / 1000.0, it.ours)),
-                ),
-                Series::published(
-                    "formula (2)",
-                    Form::Curve,
-                    own().map(|it| (it.window / 1000.0, it.formula_mbit())),
-                ),
+                Series::ours("throughput", Form::Dots, own.iter().map(|it| (at(it), it.ours))),
             ],
         }
     };
-    let figure = Figure {
+    Figure {
         title: "Throughput by receive window, RTT 2 ms (Figs 6 and 7)".into(),
         about: "Without window scaling a window ends at 65535 bytes; with it throughput grows with the \
                 window until the link is full."
             .into(),
         panels: vec![panel("Window scaling off", false), panel("Window scaling on", true)],
-    };
-    Ok((table, figure))
+    }
 }
 
-fn on(scaling: bool) -> &'static str {
-    if scaling { "on" } else { "off" }
+/// Fig. 5.
+fn by_delay(all: &[Throughput], table: &Table) -> Figure {
+    let own: Vec<&Throughput> = all.iter().filter(|it| it.flows > 1).collect();
+    let at = |of: &dyn Fn(&Throughput) -> Option<f64>| -> Vec<(f64, f64)> {
+        let each = own.iter().enumerate();
+        each.filter_map(|(place, it)| Some((place as f64, of(it)?))).collect()
+    };
+    let printed = at(&|it| it.row(table)?.cells[0].published);
+    let ours = own.iter().enumerate().map(|(place, it)| (place as f64, it.ours));
+    let names = own.iter().map(|it| format!("{} ms", it.delay_ms)).collect();
+    Figure::single(
+        "Throughput of four flows with windows of 8760 bytes (Fig. 5)",
+        "At 10 ms the print is more than four windows in each round trip: a misprint.",
+        [
+            Axis::new("one-way delay of the link", Scale::Names(names)),
+            Axis::new("throughput, Mbit/s", Scale::FromZero),
+        ],
+        vec![Series::published("", Form::Bars, printed), Series::ours("", Form::Bars, ours)],
+    )
 }
 
 fn no_pipe() -> Error {
@@ -268,7 +309,7 @@ fn rounds(comparisons: &[&Comparison]) -> (Table, Figure) {
         "Round trips of slow start until the path is full (section 2.2)",
         "From a window of one segment; 2N - 1 segments are sent by then.",
         [Axis::new("N, packets", Scale::Log), Axis::new("round trips", Scale::FromZero)],
-        vec![Series::published("", Form::Curve, theirs), Series::ours("", Form::Dots, ours)],
+        vec![Series::published("", Form::Line, theirs), Series::ours("", Form::Dots, ours)],
     );
     (table, figure)
 }
