@@ -524,6 +524,6 @@ fn stacks() {
     without_sack("linux-2.6.33", &message);
     assert!(
         refusal("seed = 1", &with("rack = true"))
-            .starts_with("x.toml:4: stack.rack: unknown key; allowed: profile, sack, ")
+            .starts_with("x.toml:4: stack.rack: unknown key; allowed: profile, mtu, sack, ")
     );
 }
