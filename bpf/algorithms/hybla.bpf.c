@@ -15,6 +15,9 @@
  * Deliberate differences from Linux's module (docs/conformance.md):
  *  5. The module begins with a window of rho segments; here it is the one found.
  *  6. The module cuts what an ACK adds to 1/128 segment, here it is 1/65536.
+ *  7. In slow start an ACK leaves no window that is more than twice what was in flight: where the
+ *     round trip is long 2^rho is thousands of segments, and a short burst would leave them to the
+ *     next, and to the loss that halves them (RFC 7661).
  *
  * Switched in mid-flight: the window is kept. (The textbook initialisation sets it to 2.)
  */
@@ -98,8 +101,10 @@ CALLBACK(void, hybla_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	if (tcp_in_slow_start(tp)) {
 		/* "cwnd <- cwnd + 2^rho - 1" */
 		u64 power_7 = (u64)power_of_eighths(rho % 8) << (rho / 8);
+		u32 most = max(tp->snd_cwnd, 2 * tp->max_packets_out);
 
 		hybla_grow(tp, hybla, (power_7 - 128) << 9);
+		tp->snd_cwnd = min(tp->snd_cwnd, most);
 		tp->snd_cwnd = min(tp->snd_cwnd, tp->snd_ssthresh);
 	} else {
 		/* "cwnd <- cwnd + rho^2 / cwnd" */

@@ -136,6 +136,12 @@ static __always_inline u32 idle_keep_validated(const struct idle_keep *keep)
 	return max((u32)keep->cwnd, 2U * keep->pipe);
 }
 
+/* Nothing that was measured stands for a window beyond this, as a path that was faster leaves it. */
+static __always_inline u32 idle_keep_most(const struct idle_keep *keep, u32 window)
+{
+	return TCP_INIT_CWND + 4 * max(window, (u32)keep->pipe);
+}
+
 /* What the time since the latest transmission after idle has told of the path. */
 static __always_inline void idle_keep_learn(struct idle_keep *keep, const struct tcp_sock *tp)
 {
@@ -161,6 +167,8 @@ static __always_inline void idle_keep_start(struct sock *sk, struct idle_keep *k
 	if (is_small)
 		sk->sk_pacing_rate = sk->sk_max_pacing_rate;
 	window = idle_keep_window(keep, tp);
+	if (keep->rate)
+		tp->snd_cwnd = min(tp->snd_cwnd, idle_keep_most(keep, window));
 	if (window <= TCP_INIT_CWND)
 		return;
 	if (keep->cwnd && tp->tcp_mstamp - keep->latest_ack_us < KEEP_AT_MOST_US)
