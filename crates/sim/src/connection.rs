@@ -35,7 +35,7 @@ impl Connection {
     pub fn new(flow: &Flow, index: usize, seed: u64) -> Connection {
         let end = |host: &Host, end: End| {
             let seed = stream_seed(seed, &[CONTROLS, index as u64, end as u64]);
-            Endpoint::new(host.profile.clone(), host.control.clone(), flow.mtu, seed)
+            Endpoint::new(host.profile.clone(), host.control.clone(), seed)
         };
         Connection {
             routes: flow.routes.clone(),

@@ -38,8 +38,6 @@ pub struct Flow {
     pub client: Host,
     /// The other end.
     pub server: Host,
-    /// Largest IP packet, bytes.
-    pub mtu: u32,
     /// What the applications do.
     pub activities: Vec<Activity>,
 }

@@ -14,7 +14,7 @@ pub(crate) mod stack;
 mod sweep;
 mod workload;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -60,6 +60,8 @@ pub struct Scenario {
     pub duration: Option<Span>,
     /// How often each contender is simulated, each time with the next seed.
     pub repetitions: u32,
+    /// What the names of its sweep stand for, as written; none without a sweep.
+    pub swept: BTreeMap<String, String>,
     /// What of it the real kernel is not shown, if anything.
     #[serde(skip)]
     only_simulated: Option<Refusal>,
@@ -143,6 +145,7 @@ impl Scenario {
             timeouts,
             duration,
             repetitions,
+            swept: bindings.iter().map(|it| (it.name.into(), it.text(source).into())).collect(),
             only_simulated: only_simulated(root),
         })
     }
