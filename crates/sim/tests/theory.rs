@@ -62,6 +62,7 @@ fn window(algorithm: &str, loss_rate: f64, theory: f64) -> f64 {
             server: host,
             mtu: 1500,
             activities: vec![Activity { after: Span::ZERO, workload: bulk }],
+            mobile: None,
         }],
         duration: Span::from_secs(1_000_000),
     };

@@ -15,6 +15,9 @@ pub struct Profile {
     pub initial_window: u32,
     /// How losses are found.
     pub loss_detection: LossDetection,
+    /// RACK does not wait where [`reordering`](Profile::reordering) segments above a hole were SACKed
+    /// and no reordering was seen (RFC 8985, section 6.2, step 4: the shortcut by dupthresh).
+    pub rack_shortcut: bool,
     /// Tail loss probes (RFC 8985, section 7).
     pub tail_loss_probe: bool,
     /// How the window comes down in recovery.
@@ -35,6 +38,9 @@ pub struct Profile {
     pub frto: bool,
     /// Whether a reduction that was wrong is taken back (DSACK, timestamps).
     pub undo: bool,
+    /// A timeout after a timeout leaves ssthresh as it is (RFC 5681, section 3.1); otherwise each
+    /// timeout sets it anew (RFC 2581).
+    pub hold_ssthresh: bool,
     /// Growth counts segments ACKed (RFC 3465); otherwise each ACK counts as one.
     pub count_segments: bool,
     /// When the window grows.
@@ -49,6 +55,8 @@ pub struct Profile {
     pub rto_max: Span,
     /// Retransmission timeout before any RTT sample.
     pub rto_initial: Span,
+    /// ACKs wait for a second segment (RFC 5681, section 4.2); otherwise each segment is ACKed at once.
+    pub delayed_ack: bool,
     /// Shortest delay of an ACK.
     pub delayed_ack_min: Span,
     /// Longest delay of an ACK.
@@ -69,6 +77,10 @@ pub struct Profile {
     pub hz: u32,
     /// Segments of one write leave in trains (TSO), which holds back a little of the window.
     pub segmentation_offload: bool,
+    /// What is done about a link that goes and comes back under a mobile host.
+    pub handover: Handover,
+    /// With [`Handover::Freeze`]: how long before the link goes the mobile host closes its window.
+    pub freeze_ahead: Span,
 }
 
 /// How losses are found.
@@ -81,6 +93,25 @@ pub enum LossDetection {
     Fack,
     /// By SACKed segments above (RFC 6675), or duplicate ACKs without SACK (RFC 6582).
     Duplicates,
+    /// By SACKed segments or duplicate ACKs, and by time with each ACK: Cubic+ (Fukuda 2019).
+    DuplicatesOrTime,
+}
+
+/// What a mobile host and its peer do about a link that goes and comes back (Tsukamoto, Fukuda, Hori,
+/// Oie 2003).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Handover {
+    /// Nothing: the sender waits for its timer.
+    None,
+    /// The mobile host tells its peer that the link is back; what was in flight is lost, as after a
+    /// timeout.
+    ImmediateExpiration,
+    /// That, and ssthresh is the bandwidth-delay product as measured in the slow start that follows.
+    BandwidthAware,
+    /// The mobile host closes its window before the link goes, and opens it when it is back; timeouts
+    /// wait meanwhile (Freeze-TCP: Goff, Moronski, Phatak, Gupta 2000).
+    Freeze,
 }
 
 /// When the window grows with an ACK.
@@ -103,6 +134,9 @@ pub enum Reduction {
     Proportional,
     /// One segment for every two ACKs (Hoe 1995).
     RateHalving,
+    /// At once: what is in flight falls to ssthresh before anything new is sent, which without SACK is
+    /// the inflated window of RFC 6582, section 3.2.
+    AtOnce,
 }
 
 /// See [`Profile::sack_compression`].
@@ -121,6 +155,7 @@ impl Profile {
             name: "linux-6",
             initial_window: 10,
             loss_detection: LossDetection::Rack,
+            rack_shortcut: true,
             tail_loss_probe: true,
             reduction: Reduction::Proportional,
             reordering: 3,
@@ -131,12 +166,14 @@ impl Profile {
             idle_restart: true,
             frto: true,
             undo: true,
+            hold_ssthresh: true,
             count_segments: true,
             growth: Growth::Validated,
             moderate_window: false,
             rto_min: Span::from_millis(200),
             rto_max: Span::from_secs(120),
             rto_initial: Span::from_secs(1),
+            delayed_ack: true,
             delayed_ack_min: Span::from_millis(40),
             delayed_ack_max: Span::from_millis(200),
             ack_full_push: true,
@@ -145,6 +182,8 @@ impl Profile {
             receive_window_max: 6 << 20,
             hz: 250,
             segmentation_offload: true,
+            handover: Handover::None,
+            freeze_ahead: Span::from_millis(200),
         }
     }
 

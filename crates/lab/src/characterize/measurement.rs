@@ -220,6 +220,7 @@ fn simulation(file: &GridFile, place: &Place, algorithm: Algorithm, repetition: 
         server: host(cubic, None),
         mtu: MTU,
         activities: vec![Activity { after: Span::ZERO, workload }],
+        mobile: None,
     };
     Simulation {
         seed,

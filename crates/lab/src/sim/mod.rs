@@ -6,6 +6,7 @@ mod plot;
 mod series;
 mod trace;
 mod trial;
+mod window;
 
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,7 @@ use crate::play::Play;
 use crate::records::{Clock, Records};
 use crate::scenario::{Contender, Scenario};
 use files::Plan;
+pub(crate) use window::Window;
 
 pub use files::Files;
 pub use trace::Format;
@@ -53,6 +55,7 @@ impl Contest<'_> {
     fn result(
         &self,
         outcome: &kirikae_sim::Outcome,
+        window: Option<&Window>,
         recorded: bool,
     ) -> (Option<Performance>, Play) {
         let &Contest { scenario, contender, seed } = self;
@@ -64,7 +67,7 @@ impl Contest<'_> {
             }
             performance
         });
-        (performance, Play::new(scenario, contender, seed, outcome))
+        (performance, Play::new(scenario, contender, seed, outcome, window))
     }
 }
 
@@ -84,18 +87,24 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
     let create = |output: &Path| Records::create(output, scenarios, Clock::Virtual);
     let records = options.output.as_deref().map(create).transpose()?;
     let bar = progress(contests.len() as u64);
-    let result = |index: usize, outcome: kirikae_sim::Outcome| {
+    let window = |index: usize, simulation: &_| {
+        let time = contests[index].scenario.measured.clone();
+        time.map(|time| Window::new(time, simulation))
+    };
+    let result = |index: usize, window: Option<Window>, outcome: kirikae_sim::Outcome| {
         bar.inc(1);
-        Ok::<_, Error>(contests[index].result(&outcome, records.is_some()))
+        Ok::<_, Error>(contests[index].result(&outcome, window.as_ref(), records.is_some()))
     };
     let results = if options.files.is_none() {
-        let done = |index, (), outcome| result(index, outcome);
-        kirikae_sim::observe_all(contests.len(), simulation, |_, _| Ok(()), done)?
+        let open = |index, simulation: &_| Ok(window(index, simulation));
+        kirikae_sim::observe_all(contests.len(), simulation, open, result)?
     } else {
-        let open = |index, simulation: &_| plan.open(index, simulation);
-        let done = |index, watchers, outcome| {
+        let open = |index, simulation: &_| {
+            Ok((plan.open(index, simulation)?, window(index, simulation)))
+        };
+        let done = |index, (watchers, window), outcome| {
             plan.close(index, watchers, &outcome)?;
-            result(index, outcome)
+            result(index, window, outcome)
         };
         kirikae_sim::observe_all(contests.len(), simulation, open, done)?
     };

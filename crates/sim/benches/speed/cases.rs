@@ -71,5 +71,6 @@ fn flow(links: &[PathSpec], workload: Workload) -> Flow {
         server: host,
         mtu: MTU,
         activities: vec![Activity { after: Span::ZERO, workload }],
+        mobile: None,
     }
 }

@@ -42,6 +42,7 @@ pub fn flow(routes: Routes, workload: Workload) -> Flow {
         server: host,
         mtu: 1500,
         activities: vec![Activity { after: Span::ZERO, workload }],
+        mobile: None,
     }
 }
 
