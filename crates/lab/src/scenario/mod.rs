@@ -237,7 +237,8 @@ fn sim(root: &Section, flows: &[FlowGroup]) -> Result<Sim, Refusal> {
 
 /// In which part of a simulation what arrives is counted.
 fn measured(field: &Field, duration: Option<Span>) -> Result<Range<Time>, Refusal> {
-    let section = field.section(r#"a table with from, to, such as { from = "10 s", to = "15 s" }"#)?;
+    let section =
+        field.section(r#"a table with from, to, such as { from = "10 s", to = "15 s" }"#)?;
     section.allow(&["from", "to"])?;
     let time = section.quantity("from")?..section.quantity("to")?;
     if time.start >= time.end || duration.is_none_or(|duration| time.end > Time::ZERO + duration) {

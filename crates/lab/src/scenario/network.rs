@@ -202,7 +202,8 @@ fn group(
         activities,
     };
     takes_time(&field, links, &flow)?;
-    let mobile = section.optional("mobile").map(|field| mobile(&field, links, &flow)).transpose()?;
+    let mobile =
+        section.optional("mobile").map(|field| mobile(&field, links, &flow)).transpose()?;
     Ok(FlowGroup { mobile, ..flow })
 }
 
@@ -220,7 +221,9 @@ fn mobile(field: &Field, links: &[Link], flow: &FlowGroup) -> Result<Mobile, Ref
     let gaps: Vec<Range<Time>> = gaps.into_iter().map(|(from, to)| from..to).collect();
     let apart = gaps.windows(2).all(|pair| pair[0].end < pair[1].start);
     if gaps.is_empty() || !apart {
-        return Err(field.refuse("none, or an end of a route with link-change, alike in both directions"));
+        return Err(
+            field.refuse("none, or an end of a route with link-change, alike in both directions")
+        );
     }
     Ok(Mobile { end, gaps })
 }

@@ -159,9 +159,7 @@ fn agree(section: &Section, profile: &Profile) -> Result<(), Refusal> {
     }
     if !profile.sack && (rack || profile.loss_detection == LossDetection::Fack) {
         let sack = section.required("sack", "")?;
-        return Err(
-            sack.refuse("true where loss-detection is rack or fack; the others go without")
-        );
+        return Err(sack.refuse("true where loss-detection is rack or fack; the others go without"));
     }
     Ok(())
 }

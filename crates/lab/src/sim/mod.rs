@@ -99,9 +99,8 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
         let open = |index, simulation: &_| Ok(window(index, simulation));
         kirikae_sim::observe_all(contests.len(), simulation, open, result)?
     } else {
-        let open = |index, simulation: &_| {
-            Ok((plan.open(index, simulation)?, window(index, simulation)))
-        };
+        let open =
+            |index, simulation: &_| Ok((plan.open(index, simulation)?, window(index, simulation)));
         let done = |index, (watchers, window), outcome| {
             plan.close(index, watchers, &outcome)?;
             result(index, window, outcome)

@@ -1,6 +1,5 @@
 //! The link under the mobile host has come back (Tsukamoto, Fukuda, Hori, Oie 2003, section 3).
 
-use kirikae_algorithms::CaState;
 use kirikae_path::Time;
 
 use super::Sender;
@@ -27,18 +26,19 @@ impl Sender {
     /// The link is back: what was in flight went with the old one.
     pub fn link_returned(&mut self, now: Time, out: &mut Vec<Segment>) {
         self.set_clock(now);
-        let restarts =
-            matches!(self.profile.handover, Handover::ImmediateExpiration | Handover::BandwidthAware);
+        let restarts = matches!(
+            self.profile.handover,
+            Handover::ImmediateExpiration | Handover::BandwidthAware
+        );
         if !restarts || self.board.is_empty() {
             return;
         }
         self.reset_back_off();
-        if self.state() == CaState::Recovery {
-            self.set_cwnd(1); // fast recovery goes on, a segment in a round trip (section 5.3)
-        } else {
-            self.enter_loss();
-            self.frto = false; // it is known that all was lost
-        }
+        // It is known that all was lost, however recently it was sent, and that this was no mistake.
+        (0..self.board.len()).for_each(|index| self.mark_lost(index));
+        self.enter_loss();
+        self.frto = false;
+        self.undo.marker = None;
         self.retransmit(now, 0, out);
         self.set_timer(super::timer::Purpose::Retransmission, self.rto_us());
         self.path_estimate = None;
