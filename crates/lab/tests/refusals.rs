@@ -314,6 +314,10 @@ fn paths_that_deliver_nothing() {
             "x.toml:10: path.forward[0].steps: found 0 bit/s; allowed: at least 1 bit/s",
         ),
         (
+            "element = \"rate\"\nrate = \"1 Mbit/s\"\nqueue = \"9 packets\"\noverhead = \"1001 B\"\n",
+            "x.toml:11: path.forward[0].overhead: found \"1001 B\"; allowed: at most 1000 B",
+        ),
+        (
             "element = \"arq\"\nloss = 1\nretries = 3\nretry-delay = \"1 ms\"\n",
             "x.toml:9: path.forward[0].loss: found 1; allowed: below 1, so that something is \
              delivered",
@@ -495,6 +499,10 @@ fn stacks() {
         "delayed-ack-max = \"30 ms\"",
         "x.toml:4: stack.delayed-ack-max: found \"30 ms\"; allowed: at least delayed-ack-min, \
          0.040000000 s",
+    );
+    refused(
+        "mtu = \"575 B\"",
+        "x.toml:4: stack.mtu: found \"575 B\"; allowed: a size from 576 B to 9216 B",
     );
     for key in ["receive-buffer", "receive-window-max"] {
         refused(

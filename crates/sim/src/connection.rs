@@ -38,7 +38,7 @@ impl Connection {
     pub fn new(flow: &Flow, index: usize, seed: u64) -> Connection {
         let end = |host: &Host, end: End| {
             let seed = stream_seed(seed, &[CONTROLS, index as u64, end as u64]);
-            Endpoint::new(host.profile.clone(), host.control.clone(), flow.mtu, seed)
+            Endpoint::new(host.profile.clone(), host.control.clone(), seed)
         };
         let roaming = flow.mobile.as_ref().map(|mobile| {
             let host = if mobile.end == End::Client { &flow.client } else { &flow.server };

@@ -39,8 +39,6 @@ pub struct Flow {
     pub client: Host,
     /// The other end.
     pub server: Host,
-    /// Largest IP packet, bytes.
-    pub mtu: u32,
     /// What the applications do.
     pub activities: Vec<Activity>,
     /// The end whose link changes and knows of it; none: neither does.

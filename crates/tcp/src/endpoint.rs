@@ -67,15 +67,14 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// An end of a connection over a path that takes IP packets of `mtu` bytes. `seed`: of what the
-    /// congestion control draws.
+    /// An end of a connection. `seed`: of what the congestion control draws.
     ///
     /// # Panics
-    /// If `mtu` leaves no room for data.
-    pub fn new(profile: Arc<Profile>, control: Arc<Control>, mtu: u32, seed: u64) -> Endpoint {
+    /// If the profile's MTU leaves no room for data.
+    pub fn new(profile: Arc<Profile>, control: Arc<Control>, seed: u64) -> Endpoint {
         let headers = HEADERS + if profile.timestamps { TIMESTAMP_OPTION } else { 0 };
-        assert!(mtu > headers, "an MTU of {mtu} bytes leaves no room for data");
-        let mss = mtu - headers;
+        let mss = profile.mtu.saturating_sub(headers);
+        assert!(mss > 0, "an MTU of {} bytes leaves no room for data", profile.mtu);
         Endpoint {
             receiver: Receiver::new(&profile, mss),
             profile,

@@ -11,6 +11,8 @@ use serde::Serialize;
 pub struct Profile {
     /// Its name in scenario files.
     pub name: &'static str,
+    /// Largest IP packet, bytes.
+    pub mtu: u32,
     /// Initial congestion window and window after idle, segments (RFC 6928, RFC 3390).
     pub initial_window: u32,
     /// How losses are found.
@@ -153,6 +155,7 @@ impl Profile {
     pub fn linux_6() -> Profile {
         Profile {
             name: "linux-6",
+            mtu: 1_500,
             initial_window: 10,
             loss_detection: LossDetection::Rack,
             rack_shortcut: true,

@@ -14,8 +14,8 @@ pub(crate) mod stack;
 mod sweep;
 mod workload;
 
-use std::collections::BTreeSet;
-use std::ops::{Range, RangeInclusive};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -32,13 +32,8 @@ pub use refusal::Refusal;
 pub use workload::{Activity, Workload};
 
 use crate::workload::Bursts;
-use quantity::{Long, Quantity, Size};
+use quantity::{Long, Quantity};
 use section::{Binding, Field, Section, Source};
-
-/// Largest IP packet where a scenario says nothing else, as on the emulated path, bytes.
-const MTU: u32 = 1500;
-/// Every host takes packets of 576 bytes (RFC 1122, section 3.3.2).
-const MTU_RANGE: RangeInclusive<u64> = 576..=65_535;
 
 /// A scenario file, validated.
 #[derive(Clone, Debug, Serialize)]
@@ -66,10 +61,10 @@ pub struct Scenario {
     pub duration: Option<Span>,
     /// In which part of the time what arrives is counted; none: in all of it.
     pub measured: Option<Range<Time>>,
-    /// Largest IP packet of the simulated hosts, bytes.
-    pub mtu: u32,
     /// How often each contender is simulated, each time with the next seed.
     pub repetitions: u32,
+    /// What the names of its sweep stand for, as written; none without a sweep.
+    pub swept: BTreeMap<String, String>,
     /// What of it the real kernel is not shown, if anything.
     #[serde(skip)]
     only_simulated: Option<Refusal>,
@@ -130,7 +125,7 @@ impl Scenario {
             return Err(root.refuse_at("stack.handover", "nobody's link changes", allowed));
         }
         let (contenders, period, timeouts) = bench(root)?;
-        let Sim { duration, measured, mtu, repetitions } = sim(root, &flows)?;
+        let Sim { duration, measured, repetitions } = sim(root, &flows)?;
         Ok(Scenario {
             file: source.file.clone(),
             title: sweep::title(text, bindings, source),
@@ -143,8 +138,8 @@ impl Scenario {
             timeouts,
             duration,
             measured,
-            mtu,
             repetitions,
+            swept: bindings.iter().map(|it| (it.name.into(), it.text(source).into())).collect(),
             only_simulated: only_simulated(root),
         })
     }
@@ -197,26 +192,18 @@ fn only_simulated(root: &Section) -> Option<Refusal> {
 struct Sim {
     duration: Option<Span>,
     measured: Option<Range<Time>>,
-    mtu: u32,
     repetitions: u32,
 }
 
 fn sim(root: &Section, flows: &[FlowGroup]) -> Result<Sim, Refusal> {
-    let mut sim = Sim { duration: None, measured: None, mtu: MTU, repetitions: 1 };
+    let mut sim = Sim { duration: None, measured: None, repetitions: 1 };
     if let Some(field) = root.optional("sim") {
-        const KEYS: [&str; 4] = ["duration", "measured", "mtu", "repetitions"];
+        const KEYS: [&str; 3] = ["duration", "measured", "repetitions"];
         let section = field.section(&format!("[sim] with {}", KEYS.join(", ")))?;
         section.allow(&KEYS)?;
         sim.duration = section.optional_quantity("duration")?.map(|Long(duration)| duration);
         if let Some(field) = section.optional("measured") {
             sim.measured = Some(measured(&field, sim.duration)?);
-        }
-        if let Some(field) = section.optional("mtu") {
-            let Size(bytes) = field.quantity()?;
-            if !MTU_RANGE.contains(&bytes) {
-                return Err(field.refuse("a size from 576 B, which every host takes, to 65535 B"));
-            }
-            sim.mtu = bytes as u32;
         }
         if let Some(field) = section.optional("repetitions") {
             sim.repetitions = field.whole(1..=10_000)? as u32;

@@ -1,5 +1,7 @@
 //! `[stack]`: how the simulated hosts' TCP behaves.
 
+use std::ops::RangeInclusive;
+
 use kirikae_path::Span;
 use kirikae_tcp::{Growth, Handover, LossDetection, Profile, Reduction};
 
@@ -17,6 +19,8 @@ pub const RECEIVE_BUFFER_MAX: u32 = 3 << 20;
 
 /// Least receive buffer, bytes.
 const LEAST_BUFFER: u64 = 1500;
+/// IP packets: what every host takes (RFC 791), and jumbo frames.
+const MTUS: RangeInclusive<u64> = 576..=9216;
 
 /// A profile as a scenario has it where it says nothing else.
 fn with_buffers(profile: Profile) -> Profile {
@@ -39,7 +43,15 @@ pub(crate) fn read(root: &Section) -> Result<Profile, Refusal> {
             with_buffers(Profile::named(name).expect("each name listed is a profile's"))
         }
     };
-    let mut keys = vec!["profile"];
+    let mut keys = vec!["profile", "mtu"];
+    if let Some(field) = section.optional("mtu") {
+        let Size(bytes) = field.quantity()?;
+        if !MTUS.contains(&bytes) {
+            let allowed = format!("a size from {} B to {} B", MTUS.start(), MTUS.end());
+            return Err(field.refuse(allowed));
+        }
+        profile.mtu = bytes as u32;
+    }
     let switches: [(&'static str, &mut bool); 15] = [
         ("sack", &mut profile.sack),
         ("timestamps", &mut profile.timestamps),

@@ -50,7 +50,6 @@ pub(super) fn simulation(
                 routes: routes(group),
                 client: client.clone(),
                 server: server.clone(),
-                mtu: scenario.mtu,
                 activities: activities(scenario, group, flows.len() as u64, seed),
                 mobile: group.mobile.clone(),
             });

@@ -17,7 +17,6 @@ pub struct Script {
 pub struct Setup {
     pub profile: Profile,
     pub algorithm: Algorithm,
-    pub mtu: u32,
     /// How long the handshake took; none: the script does it.
     pub connect: Option<Span>,
     /// The other end's receive window.
@@ -96,7 +95,6 @@ impl Script {
         let mut setup = Setup {
             profile: Profile::linux_6(),
             algorithm,
-            mtu: 1_500,
             connect: Some(Span::from_millis(100)),
             window: 1_000_000,
         };
@@ -132,7 +130,7 @@ impl Setup {
             ("algorithm", [name]) => {
                 self.algorithm = Algorithm::named(name).ok_or(format!("no algorithm {name}"))?;
             }
-            ("mtu", [bytes]) => self.mtu = number(bytes)?,
+            ("mtu", [bytes]) => self.profile.mtu = number(bytes)?,
             ("connect", ["none"]) => self.connect = None,
             ("connect", [rtt]) => self.connect = Some(seconds(rtt)?),
             ("window", [bytes]) => self.window = number(bytes)?,

@@ -52,7 +52,7 @@ impl<'a> Play<'a> {
         let control = Arc::new(Control { algorithm: setup.algorithm, switcher: None });
         let mut play = Play {
             setup,
-            endpoint: Endpoint::new(Arc::new(setup.profile.clone()), control, setup.mtu, 1),
+            endpoint: Endpoint::new(Arc::new(setup.profile.clone()), control, 1),
             now: START,
             left: VecDeque::new(),
             stamps: Vec::new(),
