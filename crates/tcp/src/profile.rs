@@ -186,7 +186,7 @@ impl Profile {
             hz: 250,
             segmentation_offload: true,
             handover: Handover::None,
-            freeze_ahead: Span::from_millis(200),
+            freeze_ahead: Span::from_secs(1),
         }
     }
 
@@ -209,8 +209,46 @@ impl Profile {
         }
     }
 
+    /// NewReno without SACK as ns-2 had it in 2003, `ns-2`: what two papers of simulated hosts need
+    /// (docs/simulator.md).
+    pub fn ns_2() -> Profile {
+        Profile {
+            name: "ns-2",
+            initial_window: 1,
+            timestamps: false,
+            reduction: Reduction::AtOnce,
+            hold_ssthresh: false,
+            rto_min: Span::from_millis(770),
+            delayed_ack: false,
+            ..Profile::ns_3()
+        }
+    }
+
+    /// TCP without SACK as ns-3 had it in 2018, `ns-3`.
+    pub fn ns_3() -> Profile {
+        Profile {
+            name: "ns-3",
+            loss_detection: LossDetection::Duplicates,
+            tail_loss_probe: false,
+            reduction: Reduction::RateHalving,
+            sack: false,
+            idle_restart: false,
+            frto: false,
+            undo: false,
+            count_segments: false,
+            rto_min: Span::from_secs(1),
+            segmentation_offload: false,
+            ..Profile::linux_6()
+        }
+    }
+
+    /// Every profile there is.
+    pub fn all() -> [Profile; 4] {
+        [Profile::linux_6(), Profile::linux_2_6_33(), Profile::ns_3(), Profile::ns_2()]
+    }
+
     /// The profile of this name.
     pub fn named(name: &str) -> Option<Profile> {
-        [Profile::linux_6(), Profile::linux_2_6_33()].into_iter().find(|one| one.name == name)
+        Profile::all().into_iter().find(|one| one.name == name)
     }
 }

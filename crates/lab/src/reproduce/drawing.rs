@@ -58,6 +58,7 @@ pub(super) fn key(figure: &Figure) -> Vec<(String, String)> {
                     look.draw_line(area, vec![(0, middle), (width, middle)])?;
                     look.draw_mark(area, (width / 2, middle))
                 }
+                Form::Line => look.draw_line(area, vec![(0, middle), (width, middle)]),
                 Form::Dots => look.draw_mark(area, (width / 2, middle)),
             }
         });
@@ -281,7 +282,7 @@ fn draw(panel: &Panel, room: &[Point], looks: &[Look], area: &Area) -> Drawn {
                 }
                 left = right;
             }
-            Form::Curve => {
+            Form::Curve | Form::Line => {
                 look.draw_line(area, points.iter().map(|point| place(point.x, point.y)).collect())?;
             }
             Form::Dots => {}
@@ -292,7 +293,7 @@ fn draw(panel: &Panel, room: &[Point], looks: &[Look], area: &Area) -> Drawn {
                 let x = point.x + middle;
                 interval(area, [place(x, point.y - half), place(x, point.y + half)], colour)?;
             }
-            if series.form != Form::Bars {
+            if matches!(series.form, Form::Curve | Form::Dots) {
                 look.draw_mark(area, place(point.x, point.y))?;
             }
         }

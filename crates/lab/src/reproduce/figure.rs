@@ -81,6 +81,8 @@ pub enum Whose {
 pub enum Form {
     /// Marks joined by lines.
     Curve,
+    /// Lines alone: many points.
+    Line,
     /// Marks alone.
     Dots,
     /// From 0 up, beside the bars of the other series at the same x, an axis of [`Scale::Names`].

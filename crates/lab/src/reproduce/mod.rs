@@ -6,11 +6,14 @@ mod drawing;
 mod figure;
 mod findings;
 mod grid;
+mod handover;
 mod page;
 mod published;
+mod reordering;
 mod rtcp_tables;
 mod table;
 mod text;
+mod watch;
 
 use std::path::Path;
 
@@ -45,7 +48,7 @@ pub struct Study {
 }
 
 /// Every study there is, in the order of docs/studies.md.
-pub const STUDIES: [Study; 1] = [rtcp_tables::STUDY];
+pub const STUDIES: [Study; 3] = [rtcp_tables::STUDY, reordering::STUDY, handover::STUDY];
 
 /// What a study is made of.
 pub struct Material {

@@ -9,7 +9,7 @@ use super::quantity::Size;
 use super::refusal::Refusal;
 use super::section::Section;
 
-const PROFILES: [&str; 2] = ["linux-6", "linux-2.6.33"];
+const PROFILES: [&str; 4] = ["linux-6", "linux-2.6.33", "ns-3", "ns-2"];
 
 /// The receive buffers of the bench's receiver, which must not be the limit: bytes of data, half of
 /// what the kernel counts.

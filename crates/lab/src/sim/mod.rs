@@ -11,6 +11,7 @@ mod window;
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use kirikae_sim::Observer;
 
 use crate::controls::Controls;
 use crate::error::Error;
@@ -123,6 +124,25 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
     };
     records.map_or(Ok(()), |records| records.write(&outcome, &options.controls.algorithms))?;
     Ok(outcome)
+}
+
+/// Plays every contender of every scenario before an observer of its own, and gives the observers in
+/// order: scenario by scenario, contender by contender, seed by seed.
+///
+/// # Errors
+/// A scenario that cannot be simulated.
+pub(crate) fn watch<O: Observer + Send>(
+    scenarios: &[Scenario],
+    controls: &Controls,
+    observer: impl Fn() -> O + Sync,
+) -> Result<Vec<O>, Error> {
+    let contests: Vec<Contest> = scenarios.iter().flat_map(Contest::all).collect();
+    let simulation = |index: usize| {
+        let Contest { scenario, contender, seed } = contests[index];
+        trial::simulation(scenario, contender, seed, controls)
+    };
+    let open = |_, _: &_| Ok::<_, Error>(observer());
+    kirikae_sim::observe_all(contests.len(), simulation, open, |_, observer, _| Ok(observer))
 }
 
 /// How many are done, and the time left; only on a terminal.
