@@ -55,9 +55,10 @@ const SCHEMES: [(&str, &str, &str); 4] = [
 ];
 
 /// Why Immediate Expiration is faster here where the link changes again and again.
-const WHY_REPEATED: &str = "In the paper fast recovery has begun just before the second change and goes on \
-    after it with a window of one segment, the timer alone having been expired; here the expiry of the \
-    timer ends it, as any timeout does.";
+const WHY_REPEATED: &str = "In the paper the losses of the slow start after the first change begin a fast \
+    recovery, which goes on after the second change with a window of one segment. Here the expired timer \
+    counts as a timeout: duplicates of what was sent before it begin no recovery (RFC 6582, section 3.2), \
+    and slow start follows at once.";
 
 fn compare(material: &Material) -> Result<Findings, Error> {
     let outcome = simulate(&material.scenarios, Controls::default())?;

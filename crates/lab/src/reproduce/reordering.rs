@@ -102,6 +102,10 @@ fn compare(material: &Material) -> Result<Findings, Error> {
             criteria.push(Criterion::told(what, worst, kept.len()));
         }
     }
+    let (reno, cubic) = (normalised(&curves, Who::NewReno), normalised(&curves, Who::Cubic));
+    let below = cubic.iter().filter(|(at, cubic)| reno.get(at).is_some_and(|reno| *cubic < reno));
+    let what = "Cubic below NewReno (\"nearly always\"), intervals";
+    criteria.push(Criterion::told(what, below.count() as f64, cubic.len()));
     findings.criteria = criteria;
     findings.tables = vec![table];
     findings.figures = figures(material, &curves)?;
@@ -302,7 +306,9 @@ fn figures(material: &Material, curves: &Curves) -> Result<Vec<Figure>, Error> {
         1,
         Figure::single(
             "How often fast recovery began (Fig. 4)",
-            "The shorter the interval, the more often.",
+            "In the report the more often, the shorter the interval. Here a recovery in which every part \
+             that is ACKed sends a segment again lasts the longer, the more was moved, so that there \
+             are few of them.",
             [by(), Axis::new("fast recoveries", Scale::FromZero)],
             recoveries.into_iter().map(of).collect(),
         ),

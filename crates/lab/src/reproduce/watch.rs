@@ -28,8 +28,10 @@ impl WindowWatch {
         self.recovers = recovers;
         let at = (now.as_nanos() / STEP_NS * STEP_NS) as f64 / 1e9;
         let cwnd = f64::from(socket.fields.snd_cwnd);
-        match self.cwnd.last_mut().filter(|(last, _)| *last == at) {
-            Some((_, value)) => *value = cwnd,
+        match self.cwnd.last_mut() {
+            Some((last, value)) if *last == at => *value = cwnd,
+            // Until now it was as before.
+            Some(&mut (_, value)) => self.cwnd.extend([(at, value), (at, cwnd)]),
             None => self.cwnd.push((at, cwnd)),
         }
     }

@@ -77,7 +77,7 @@ impl Sender {
         match self.profile.reduction {
             Kind::Proportional => self.reduce_proportionally(delivered, newly_lost, ack),
             Kind::RateHalving => self.halve_rate(ack),
-            Kind::AtOnce => self.set_cwnd(self.cwnd().min(self.socket.fields.snd_ssthresh)),
+            Kind::AtOnce => self.reduce_at_once(ack),
         }
     }
 
@@ -101,6 +101,16 @@ impl Sender {
         // What is found lost first is sent again at once, however much is in flight.
         send = send.max(u32::from(sent == 0));
         self.set_cwnd(in_flight + send);
+    }
+
+    /// The window is ssthresh; what is found lost first, and with an ACK that makes progress, is sent
+    /// again however much is in flight (RFC 6582, section 3.2, steps 3 and 5).
+    fn reduce_at_once(&mut self, ack: &Ack) {
+        let fields = &self.socket.fields;
+        let (ssthresh, left) = (fields.snd_ssthresh, fields.lost_out > fields.retrans_out);
+        let owed = left && (self.reduction.sent == 0 || ack.una_advanced);
+        let least = if owed { self.packets_in_flight() + 1 } else { 0 };
+        self.set_cwnd(ssthresh.max(least));
     }
 
     /// One segment less for every second ACK, down to ssthresh; nothing else leaves than ACKs let.
