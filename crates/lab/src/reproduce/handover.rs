@@ -56,9 +56,9 @@ const SCHEMES: [(&str, &str, &str); 4] = [
 
 /// Why Immediate Expiration is faster here where the link changes again and again.
 const WHY_REPEATED: &str = "In the paper the losses of the slow start after the first change begin a fast \
-    recovery, which goes on after the second change with a window of one segment. Here the expired timer \
-    counts as a timeout: duplicates of what was sent before it begin no recovery (RFC 6582, section 3.2), \
-    and slow start follows at once.";
+    recovery, which goes on after the second change with a window of one segment. Here a restart counts as \
+    a timeout: duplicates of what was sent before it begin no recovery (RFC 6582, section 3.2), so that none \
+    is under way and slow start follows.";
 
 fn compare(material: &Material) -> Result<Findings, Error> {
     let outcome = simulate(&material.scenarios, Controls::default())?;
