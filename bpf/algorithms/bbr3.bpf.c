@@ -34,18 +34,18 @@ SELDOM void begin(struct sock *sk, struct bbr3_rest *r)
 	struct bbr3 *b = bbr3_of(sk);
 
 	r->begun = true;
-	b->min_rtt_us = b->probe_rtt_min_us = tcp_min_rtt(tp);
+	r->min_rtt_us = b->probe_rtt_min_us = tcp_min_rtt(tp);
 	r->min_rtt_stamp_ms = r->probe_rtt_min_stamp_ms = time_ms(tp);
 	r->prior_cwnd = tp->snd_cwnd;
 	r->undo_state = NO_STATE;
-	b->inflight_longterm = INFINITE;
+	r->inflight_longterm = INFINITE;
 	r->probe_up_acked_per_inc = INFINITE;
 	b->lost = tp->lost;
-	r->loss_round_delivered = tp->delivered;
+	b->loss_round_delivered = tp->delivered;
 	flight_notes_begin(&r->notes, &b->flights, tp);
 	ack_interval_begin(&b->ack_interval, tp->tcp_mstamp);
 	reset_shortterm(sk, r);
-	round_begin(&r->rounds, tp);
+	round_begin(&b->rounds, tp);
 	r->has_seen_rtt = pace_at_first(sk, STARTUP_GAIN);
 }
 
@@ -82,8 +82,8 @@ static __always_inline void update_latest(struct sock *sk, struct bbr3_rest *r,
 	r->delivered = has_rate(rs) ? rs->delivered : 0;
 	b->bw_latest = max(b->bw_latest, r->rate);
 	b->inflight_latest = max(b->inflight_latest, r->delivered);
-	if (has_rate(rs) && reached(rs->prior_delivered, r->loss_round_delivered)) {
-		r->loss_round_delivered = tcp_sk(sk)->delivered;
+	if (has_rate(rs) && reached(rs->prior_delivered, b->loss_round_delivered)) {
+		b->loss_round_delivered = tcp_sk(sk)->delivered;
 		r->loss_round_start = true;
 	}
 }
@@ -97,9 +97,7 @@ static __always_inline void update_max_bw(struct sock *sk, struct bbr3_rest *r,
 	r->round_start = false;
 	if (!has_rate(rs))
 		return;
-	r->round_start = round_update(&r->rounds, tcp_sk(sk), rs);
-	if (r->round_start)
-		r->rounds_since_probe_up++;
+	r->round_start = round_update(&b->rounds, tcp_sk(sk), rs);
 	/* "(RS.delivery_rate >= BBR.max_bw || !RS.is_app_limited)" */
 	if (r->rate >= max_bw(sk, r) || !rs->is_app_limited)
 		b->latest_max = max(b->latest_max, r->rate);
@@ -137,6 +135,7 @@ static __always_inline void update_model(struct sock *sk, struct bbr3_rest *r,
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct bbr3 *b = bbr3_of(sk);
 
+	flight_keep(&r->notes, &b->flights, b->lost);
 	if (flight_note_is_due(&b->flights, tp, rs))
 		flight_note(&r->notes, &b->flights, tp, rs);
 	if (has_rate(rs))
@@ -148,8 +147,8 @@ static __always_inline void update_model(struct sock *sk, struct bbr3_rest *r,
 	if (r->loss_round_start)
 		adapt_lower_bounds(sk, r);
 	if (rs->acked_sacked && has_rate(rs))
-		update_extra_acked(b, r,
-				   excess_acked(&b->ack_interval, tp, b->bw, rs->acked_sacked));
+		max_filter_update(&b->extra_acked, extra_acked_rounds(b), b->rounds.count,
+				  excess_acked(&b->ack_interval, tp, b->bw, rs->acked_sacked));
 	update_state(sk, r, rs);
 }
 
@@ -160,7 +159,7 @@ SELDOM void update_on_ack(struct sock *sk, const struct rate_sample *rs)
 	struct bbr3 *b = bbr3_of(sk);
 
 	if (!r) {
-		b->quiet_until_us = 0;
+		stay_alert(sk);
 		conserve(sk, rs);
 		return;
 	}
@@ -169,7 +168,7 @@ SELDOM void update_on_ack(struct sock *sk, const struct rate_sample *rs)
 	update_ca_state(sk, r);
 	update_max_inflight(sk, r);
 	set_cwnd(sk, rs->acked_sacked);
-	bound_cwnd(sk);
+	bound_cwnd(sk, r);
 	settle(sk, r);
 }
 
@@ -184,6 +183,7 @@ CONG_CONTROL(bbr3_cong_control, sk, rs)
 CALLBACK(void, bbr3_init, struct sock *sk)
 {
 	bbr3_of(sk)->ssthresh_found = model_take_over(sk);
+	stay_alert(sk);
 	large_state_drop(sk);
 	if (!rest_of(sk))
 		pace_at_first(sk, 2 * GAIN_ONE);
@@ -224,12 +224,12 @@ CALLBACK(u32, bbr3_undo_cwnd, struct sock *sk)
 
 	if (!r)
 		return max(tp->snd_cwnd, tp->prior_cwnd);
-	b->quiet_until_us = 0;
+	stay_alert(sk);
 	r->is_loss_in_round = false;
 	reset_full_bw(r, 0);
 	r->bw_shortterm = max(r->bw_shortterm, r->undo_bw_shortterm);
 	b->inflight_shortterm = max(b->inflight_shortterm, r->undo_inflight_shortterm);
-	b->inflight_longterm = max(b->inflight_longterm, r->undo_inflight_longterm);
+	r->inflight_longterm = max(r->inflight_longterm, r->undo_inflight_longterm);
 	if (r->undo_state == STARTUP && b->state != STARTUP) {
 		b->full_bw_reached = false;
 		if (b->state != PROBE_RTT)
@@ -264,7 +264,7 @@ CALLBACK(void, bbr3_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	r = rest_of(sk);
 	if (!r)
 		return;
-	b->quiet_until_us = 0;
+	stay_alert(sk);
 	r->idle_restart = true;
 	ack_interval_begin(&b->ack_interval, tp->tcp_mstamp);
 	if (is_probe_bw(b))

@@ -32,6 +32,19 @@ static __always_inline void burst_over(struct bursts *b, u32 bytes, u64 us, u32 
 	b->is_mixed = false;
 }
 
+/*
+ * The rate to reckon with after a burst that took `us` beside the round trip that any takes: so
+ * much at least. bbr never spreads one over less than a round trip, and when it took no longer,
+ * that is no news of the path.
+ */
+static __always_inline u32 rate_of_burst(const struct bursts *b, u32 bytes, u64 us, u32 rtt_us)
+{
+	u64 seen = min((u64)bytes * USEC_PER_MSEC / max(us, 1ULL), (u64)~0U);
+	u32 kept = us > rtt_us + rtt_us / 4 ? b->rate - (b->rate >> RATE_SHIFT) : b->rate;
+
+	return us ? max((u32)seen, kept) : b->rate;
+}
+
 /* `rate` in bytes per millisecond; 0: the algorithm knows of none. */
 static __always_inline void burst_begins(struct sock *sk, u32 rate)
 {
@@ -53,16 +66,11 @@ static __always_inline void burst_begins(struct sock *sk, u32 rate)
 		u32 rtt_us = tcp_min_rtt(tp);
 
 		burst_over(b, bytes, us, rtt_us);
-		/* So much at least: beside the round trip that any burst takes there was this. */
-		if (!rate && us > rtt_us) {
-			u64 seen = (u64)bytes * USEC_PER_MSEC / (us - rtt_us);
-
-			rate = max((u32)min(seen, (u64)~0U), b->rate - (b->rate >> RATE_SHIFT));
-		}
-		b->rate = rate ? rate : b->rate;
+		b->rate = rate ? rate : rate_of_burst(b, bytes, us - min(us, (u64)rtt_us), rtt_us);
 	}
 	b->start_us = tp->tcp_mstamp;
 	b->start_seq = tp->snd_nxt;
+	b->begun++;
 }
 
 /* Bytes of the burst to reckon with: the present one may be larger than those before. */
@@ -82,7 +90,7 @@ static __always_inline void bursts_switched(struct bursts *b)
 /* The mean latency of bursts with the algorithm in use, microseconds; 0: of too few. */
 static __always_inline u32 burst_latency_us(const struct bursts *b)
 {
-	return b->counted < LATENCY_MEMORY / 2 ? 0 : b->latency_us;
+	return b->counted < LATENCY_MEMORY ? 0 : b->latency_us;
 }
 
 #endif

@@ -57,20 +57,30 @@ struct bursts {
 	u32 rate;	/* bytes per millisecond that the path was seen to carry; 0: not known */
 	u32 latency_us; /* mean since the latest switch */
 	u32 counted;	/* bursts behind it, up to LATENCY_MEMORY */
+	u32 begun;	/* bursts until now, the present one included */
 	bool is_mixed;	/* the present one began with another algorithm */
 };
 
-/* Lowest RTT of the latest 10 to 20 s, microseconds. */
+/* Lowest RTT of the latest spans, microseconds; see rtt_update(). */
 struct lowest_rtt {
-	u64 start_us; /* of the present 10 s */
-	u32 present;  /* ~0: no sample in it */
-	u32 before;   /* in the 10 s before */
+	u64 start_us;	 /* of the present span */
+	u32 start_burst; /* bursts->begun then */
+	u32 present;	 /* ~0: no sample in it */
+	u32 before;	 /* in the span before */
 };
 
 /* What keeps the choice from going to and fro; see bpf/switcher/choice.h. */
 struct patience {
 	u32 agreeing; /* choices in a row that would have switched */
 	u32 choices;  /* since the latest switch */
+};
+
+/* Another algorithm tried; see bpf/switcher/trial.h. */
+struct trial {
+	u32 left;	/* column of the algorithm that was left for it ... */
+	u32 left_us;	/* ... and the latency measured of that; 0: no trial */
+	u32 failures;	/* trials in a row that failed */
+	u32 rest_until; /* bursts->begun from which on another may be made */
 };
 
 /* What the retransmission timer was given; see bpf/switcher/timeouts.h. */
@@ -86,8 +96,8 @@ struct timeouts {
 
 /* What is known of the path's delivery, and the window before an idle gap; see idle_keep.h. */
 struct idle_keep {
-	u64 run_start_us;     /* when the present run of deliveries began; 0: not begun */
-	u64 latest_ack_us;    /* its latest ACK */
+	u64 latest_ack_us;
+	u32 run_start_us;     /* when the present run of deliveries began; 0: not begun */
 	u32 run_start;	      /* tp->delivered at its beginning */
 	u32 latest_delivered; /* and at its latest ACK */
 	u32 rate;	      /* bytes per millisecond: the fastest remembered; 0: none yet */
@@ -96,8 +106,10 @@ struct idle_keep {
 	u16 latest_pipe;      /* the most since `pipe` was last renewed */
 	u32 start_kb;	      /* tp->bytes_sent >> 10 at the latest transmission after idle */
 	u32 start_segs;	      /* and tp->data_segs_out */
+	u32 rtt_us;	      /* the lowest of the latest burst with an RTT; 0: none yet */
+	u32 is_rtt_new : 1;   /* that is the present one */
 	u32 starts : 3;	      /* such transmissions since `rate` and `pipe` were renewed */
-	u32 cwnd : 29;	      /* window before the kernel's cut, segments; 0: nothing to restore */
+	u32 cwnd : 28;	      /* window before the kernel's cut, segments; 0: nothing to restore */
 };
 
 enum connection_flags {
@@ -117,6 +129,7 @@ struct connection {
 	struct bursts bursts;
 	struct lowest_rtt rtt;
 	struct patience patience;
+	struct trial trial;
 	struct timeouts timeouts;
 	struct idle_keep idle; /* as the latest algorithm that has idle keep left it */
 };

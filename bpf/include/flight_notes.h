@@ -23,9 +23,12 @@ struct flight {
 
 /* What each ACK needs. */
 struct flight_marks {
-	u32 latest_delivered; /* of the latest note */
-	u32 acked_delivered;  /* `delivered` when the newest segment ACKed was sent */
-	bool is_found;	      /* `sent` is what was noted last at that time */
+	u32 latest_delivered;	   /* of the latest note */
+	u32 latest_in_flight : 29; /* likewise */
+	u32 is_kept : 1;	   /* the latest note is among the flight_notes, too */
+	u32 only_latest : 1;	   /* no note before the latest will be asked for */
+	u32 is_found : 1;	   /* `sent` is what was noted last at `acked_delivered` */
+	u32 acked_delivered;	   /* `delivered` when the newest segment ACKed was sent */
 };
 
 struct flight_notes {
@@ -47,6 +50,7 @@ static __always_inline void flight_notes_begin(struct flight_notes *notes,
 	}
 	notes->sent = notes->noted[0];
 	marks->latest_delivered = tp->delivered;
+	marks->is_kept = true;
 	marks->is_found = true;
 }
 
@@ -92,7 +96,7 @@ static __always_inline u32 delivered_before(const struct tcp_sock *tp, const str
 	return tp->delivered - rs->acked_sacked;
 }
 
-/* For each ACK: whether it is time for flight_note(). */
+/* For each ACK: whether it is time for a note. */
 static __always_inline bool flight_note_is_due(const struct flight_marks *marks,
 					       const struct tcp_sock *tp,
 					       const struct rate_sample *rs)
@@ -102,22 +106,42 @@ static __always_inline bool flight_note_is_due(const struct flight_marks *marks,
 }
 
 /*
- * Notes what was in flight and lost before this ACK: segments sent since the ACK before it had that
- * around them.
+ * Notes what was in flight before this ACK: segments sent since the ACK before it had that around
+ * them. Where only the latest note will be asked for, keeping it can wait: the next one takes its
+ * place.
  */
-static __always_inline void flight_note(struct flight_notes *notes, struct flight_marks *marks,
-					const struct tcp_sock *tp, const struct rate_sample *rs)
+static __always_inline void flight_note_latest(struct flight_marks *marks,
+					       const struct tcp_sock *tp,
+					       const struct rate_sample *rs)
+{
+	marks->latest_delivered = delivered_before(tp, rs);
+	marks->latest_in_flight = rs->prior_in_flight;
+	marks->is_kept = false;
+}
+
+/* Keeps the latest note, with what had been lost at its time, if that is yet to be done. */
+static __always_inline void flight_keep(struct flight_notes *notes, struct flight_marks *marks,
+					u32 lost)
 {
 	struct flight *latest;
 
-	if (!has_rate(rs))
-		flight_sent(notes, marks); /* while its note is there */
-	marks->latest_delivered = delivered_before(tp, rs);
+	if (marks->is_kept)
+		return;
 	notes->latest = (notes->latest + 1) % FLIGHTS;
 	latest = &notes->noted[notes->latest % FLIGHTS];
 	latest->delivered = marks->latest_delivered;
-	latest->in_flight = rs->prior_in_flight;
-	latest->lost = tp->lost - rs->losses;
+	latest->in_flight = marks->latest_in_flight;
+	latest->lost = lost;
+	marks->is_kept = true;
+}
+
+static __always_inline void flight_note(struct flight_notes *notes, struct flight_marks *marks,
+					const struct tcp_sock *tp, const struct rate_sample *rs)
+{
+	if (!has_rate(rs))
+		flight_sent(notes, marks); /* while its note is there */
+	flight_note_latest(marks, tp, rs);
+	flight_keep(notes, marks, tp->lost - rs->losses);
 }
 
 /* For each ACK that has a rate, after that: which segment it covers. */

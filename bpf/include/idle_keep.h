@@ -57,7 +57,7 @@
 #define SEGMENT_MIN_DENOMINATOR 4
 /* Largest counts of segments that there is room for. */
 #define PIPE_MAX 0xffffU
-#define CWND_MAX 0x1fffffffU
+#define CWND_MAX 0xfffffffU
 /* A rate is remembered for this many to twice this many transmissions after idle. */
 #define RATE_MEMORY 4
 
@@ -80,7 +80,7 @@ static __always_inline bool idle_keep_short(const struct idle_keep *keep, const 
 static __always_inline void idle_keep_run_end(struct idle_keep *keep, const struct tcp_sock *tp)
 {
 	u32 segments = keep->latest_delivered - keep->run_start;
-	u64 us = keep->latest_ack_us - keep->run_start_us;
+	u64 us = (u32)keep->latest_ack_us - keep->run_start_us;
 
 	if (keep->run_start_us && segments >= RUN_MIN_SEGMENTS && !idle_keep_short(keep, tp)) {
 		u64 bytes = (u64)segments * tp->mss_cache;
@@ -115,17 +115,17 @@ static __always_inline u64 idle_keep_pacing_rate(const struct idle_keep *keep)
 	return (u64)keep->rate + keep->rate / 4;
 }
 
-/* The kernel's lowest RTT is that of five minutes; where of late it took far longer, whether for
- * another route or for a queue that has room enough, it is not to be reckoned with. */
-static __always_inline u32 idle_keep_rtt(const struct tcp_sock *tp)
+/* Of the latest burst: the kernel's lowest RTT is that of five minutes, and of another route it may
+ * be. What a burst met first was no queue of its own. */
+static __always_inline u32 idle_keep_rtt(const struct idle_keep *keep, const struct tcp_sock *tp)
 {
-	return max(tcp_min_rtt(tp), tp->srtt_us >> 4);
+	return max(keep->rtt_us, tcp_min_rtt(tp));
 }
 
 /* What is paced out in a round trip, segments. */
 static __always_inline u32 idle_keep_window(const struct idle_keep *keep, const struct tcp_sock *tp)
 {
-	u64 bytes = idle_keep_pacing_rate(keep) * idle_keep_rtt(tp) / USEC_PER_MSEC;
+	u64 bytes = idle_keep_pacing_rate(keep) * idle_keep_rtt(keep, tp) / USEC_PER_MSEC;
 
 	return min(bytes / max(tp->mss_cache, 1), (u64)tp->snd_cwnd_clamp);
 }
@@ -143,6 +143,7 @@ static __always_inline void idle_keep_learn(struct idle_keep *keep, const struct
 	if (idle_keep_short(keep, tp))
 		keep->latest_pipe = 0;
 	idle_keep_age(keep);
+	keep->is_rtt_new = false;
 	keep->start_kb = tp->bytes_sent >> 10;
 	keep->start_segs = tp->data_segs_out;
 }
@@ -201,10 +202,21 @@ static __always_inline bool idle_keep_stalled(const struct idle_keep *keep,
 					      const struct tcp_sock *tp)
 {
 	u64 gap = tp->tcp_mstamp - keep->latest_ack_us;
-	u64 run = keep->latest_ack_us - keep->run_start_us;
+	u64 run = (u32)keep->latest_ack_us - keep->run_start_us;
 	u32 segments = keep->latest_delivered - keep->run_start;
 
 	return gap > tp->srtt_us >> 4 && gap * segments > run * 8;
+}
+
+static __always_inline void idle_keep_rtt_update(struct idle_keep *keep, const struct tcp_sock *tp,
+						 s32 sample_us)
+{
+	/* The ACK of a single segment may have been delayed. */
+	if (sample_us <= 0 || tp->data_segs_out - keep->start_segs < 2)
+		return;
+	if (!keep->is_rtt_new || (u32)sample_us < keep->rtt_us)
+		keep->rtt_us = sample_us;
+	keep->is_rtt_new = true;
 }
 
 /* What the path delivers. */
@@ -221,6 +233,7 @@ static __always_inline void idle_keep_measure(struct idle_keep *keep, const stru
 		keep->run_start = tp->delivered;
 	}
 	keep->latest_delivered = tp->delivered;
+	idle_keep_rtt_update(keep, tp, sample->rtt_us);
 	/* An ACK of nothing new has no sample, and the kernel's count is of all that there was. */
 	if ((sample->pkts_acked || sample->rtt_us >= 0) &&
 	    sample->in_flight >= (keep->latest_pipe + 1ULL) * mss)

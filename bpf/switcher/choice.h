@@ -7,18 +7,21 @@
  *    conditions that the connection may be under.
  * 2. Under each condition it is taken in proportion to the best algorithm's: of a condition that
  *    makes everything slow no more is lost by a wrong choice than of others.
- * 3. An algorithm that was measured to take no longer than the best is expected to is kept,
+ * 3. Paths change, and until that has been noticed the choice is for another path than it was made
+ *    for: 1/2^4 of what is expected of an algorithm is what it does on the others.
+ * 4. An algorithm that was measured to take no longer than the best is expected to is kept,
  *    whatever was expected of it.
- * 4. Another algorithm has to promise MARGIN less, twice in a row, and not right after a switch;
- *    one that promises far less is taken at once.
+ * 5. Another algorithm has to promise MARGIN less, twice in a row, and not right after a switch; one
+ *    that promises far less is taken at once, and one that promises as much and does better on
+ *    other paths is tried (trial.h).
  */
 #ifndef KIRIKAE_CHOICE_H
 #define KIRIKAE_CHOICE_H
 
 #include "belief.h"
+#include "trial.h"
 
-/* Gain at which a switch pays, and from which it does not wait. 1/256 */
-#define MARGIN (OCTAVE + OCTAVE / 32)
+/* Gain from which a switch does not wait. 1/256 */
 #define FAR_BETTER (OCTAVE + OCTAVE / 2)
 /* Choices in a row that have to agree, and that a new algorithm is given. */
 #define AGREEING 2
@@ -27,6 +30,8 @@
 #define SLOWEST ((s32)(6 * OCTAVE))
 /* Latency of a column that is none: all bits set, and beyond any other. */
 #define NO_COLUMN 0x1fff
+/* The share of other paths. */
+#define ELSEWHERE 4
 /* Weights are up to 2^16. */
 #define WEIGHT_LOG (16 * OCTAVE)
 #define SHARE_BITS 16
@@ -34,12 +39,25 @@
 struct prediction {
 	struct columns latency_us; /* expected of each algorithm */
 	struct columns regret;	   /* expected latency over the best algorithm's, 1/65536 */
+	struct columns elsewhere;  /* the same where the path has become another */
 };
 
 static __always_inline u64 condition_weight(const struct latency_table *t,
 					    const struct belief *belief, u32 condition)
 {
 	return exp2_fixed(WEIGHT_LOG + belief->of[condition]) & if_below(condition, t->conditions);
+}
+
+/* The regret where the path may have become any other; bursts stay what they are. */
+static __always_inline u32 regret_elsewhere(const struct latency_table *t,
+					    const struct corners *corners, u32 algorithm)
+{
+	u64 regret = 0;
+
+	for (u32 i = 0; i < 8; i++)
+		regret += (u64)corners->share[i] *
+			  t->elsewhere[corners->cell[i] % TABLE_BURSTS][algorithm];
+	return regret >> (3 * STEP_BITS);
 }
 
 /* Returns 0, as belief_update(). */
@@ -72,17 +90,19 @@ VERIFIED_APART int predict(const struct latency_table *t, const struct corners *
 			p->regret.of[k] += share * exp2_fixed(slower) >> SHARE_BITS;
 		}
 	}
+	for (u32 k = 0; k < TABLE_ALGORITHMS; k++) {
+		p->elsewhere.of[k] = regret_elsewhere(t, corners, k);
+		p->regret.of[k] -= p->regret.of[k] >> ELSEWHERE;
+		p->regret.of[k] += p->elsewhere.of[k] >> ELSEWHERE;
+	}
 	return 0;
 }
 
-/* The column to use where `in_use` is, with bursts that take `latency_us` (0: not known); for a
- * connection in none of them, TABLE_ALGORITHMS. */
-static __always_inline u32 choose(const struct latency_table *t, const struct prediction *p,
-				  u32 latency_us, u32 in_use, struct patience *patience)
+/* The column with the least regret. */
+static __always_inline u32 least_regret(const struct latency_table *t, const struct prediction *p)
 {
-	u32 best = 0;
 	u32 lowest = ~0U;
-	u32 gain;
+	u32 best = 0;
 
 	for (u32 k = 0; k < TABLE_ALGORITHMS && k < t->algorithms; k++) {
 		if (p->regret.of[k] < lowest) {
@@ -90,20 +110,40 @@ static __always_inline u32 choose(const struct latency_table *t, const struct pr
 			lowest = p->regret.of[k];
 		}
 	}
+	return best;
+}
+
+/* The column to use where `in_use` is, with bursts that take `latency_us` (0: not known); for a
+ * connection in none of them, TABLE_ALGORITHMS. */
+static __always_inline u32 choose(const struct latency_table *t, const struct prediction *p,
+				  u32 latency_us, u32 in_use, struct connection *c)
+{
+	u32 best = least_regret(t, p);
+	struct patience *patience = &c->patience;
+	u32 expected_us = p->latency_us.of[best % TABLE_ALGORITHMS];
+	bool is_slow, is_better, is_safer;
+	u32 gain;
+
 	if (in_use >= TABLE_ALGORITHMS)
 		return best;
 	patience->choices = min(patience->choices + 1, DWELL);
-	gain = p->regret.of[in_use % TABLE_ALGORITHMS] * OCTAVE / max(lowest, 1U);
-	if (gain < MARGIN ||
-	    (latency_us &&
-	     (u64)latency_us * OCTAVE < (u64)p->latency_us.of[best % TABLE_ALGORITHMS] * MARGIN)) {
+	if (trial_failed(&c->trial, &c->bursts, latency_us))
+		return c->trial.left;
+	gain = p->regret.of[in_use % TABLE_ALGORITHMS] * OCTAVE /
+	       max(p->regret.of[best % TABLE_ALGORITHMS], 1U);
+	is_slow = latency_us && takes_longer(latency_us, expected_us);
+	is_better = gain >= MARGIN && (is_slow || !latency_us);
+	is_safer = takes_longer(p->elsewhere.of[in_use % TABLE_ALGORITHMS],
+				p->elsewhere.of[best % TABLE_ALGORITHMS]);
+	if (!is_better && !(is_slow && is_safer && may_try(&c->trial, &c->bursts))) {
 		patience->agreeing = 0;
 		return in_use;
 	}
 	patience->agreeing = min(patience->agreeing + 1, AGREEING);
-	if (gain >= FAR_BETTER || (patience->agreeing == AGREEING && patience->choices == DWELL))
-		return best;
-	return in_use;
+	if (gain < FAR_BETTER && (patience->agreeing < AGREEING || patience->choices < DWELL))
+		return in_use;
+	trial_begin(&c->trial, in_use, is_better ? 0 : latency_us);
+	return best;
 }
 
 #endif

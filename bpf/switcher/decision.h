@@ -16,7 +16,10 @@
 /* Window with which the kernel's bbr empties the queue for 200 ms, segments. */
 #define BBR_PROBE_RTT_CWND 4
 
-#define RTT_BUCKET_US (10ULL * USEC_PER_SEC)
+/* A span for the lowest RTT: as many bursts, or in a longer one so much time. The first ACKs of a
+ * burst have met no queue of its own; bulk has now and then to find the queue empty. */
+#define RTT_SPAN_BURSTS 2
+#define RTT_SPAN_US (10ULL * USEC_PER_SEC)
 
 /* A switch that is to be made, and why. */
 struct decision {
@@ -60,17 +63,22 @@ static __always_inline void measuring_begin(struct connection *c, const struct t
 	c->bursts.start_seq = tp->snd_nxt;
 	c->bursts.is_mixed = true;
 	c->runs.dsack_dups = tp->dsack_dups;
+	__builtin_memset(&c->trial, 0, sizeof(c->trial));
 	c->rtt.start_us = 0;
+	c->rtt.start_burst = 0;
 	c->rtt.present = ~0U;
 	c->rtt.before = ~0U;
 }
 
-static __always_inline void rtt_update(struct lowest_rtt *rtt, u64 now_us, u32 sample_us)
+static __always_inline void rtt_update(struct lowest_rtt *rtt, const struct bursts *bursts,
+				       u64 now_us, u32 sample_us)
 {
-	if (now_us - rtt->start_us >= RTT_BUCKET_US) {
+	if (now_us - rtt->start_us >= RTT_SPAN_US ||
+	    bursts->begun - rtt->start_burst >= RTT_SPAN_BURSTS) {
 		rtt->before = rtt->present;
 		rtt->present = ~0U;
 		rtt->start_us = now_us;
+		rtt->start_burst = bursts->begun;
 	}
 	rtt->present = min(rtt->present, sample_us);
 }
@@ -98,7 +106,7 @@ static __always_inline bool period_is_over(struct connection *c, const struct tc
 	u32 srtt_us = tp->srtt_us >> 3;
 	u32 period_us = estimator_period_us(fixed_period_us, srtt_us);
 
-	rtt_update(&c->rtt, tp->tcp_mstamp, sample_us ? sample_us : srtt_us);
+	rtt_update(&c->rtt, &c->bursts, tp->tcp_mstamp, sample_us ? sample_us : srtt_us);
 	loss_runs_dsack(&c->runs, tp->dsack_dups);
 	if (!estimator_update(&c->estimator, &c->runs, tp->tcp_mstamp, period_us, tp->data_segs_out,
 			      period))
@@ -149,8 +157,8 @@ static __always_inline bool decide(struct connection *c, const struct latency_ta
 	predict(table, corners, &c->belief, &decision->prediction);
 	if (c->switches)
 		in_use = column_of(table, c->current);
-	decision->to = choose(table, &decision->prediction, decision->measured.latency_us, in_use,
-			      &c->patience);
+	decision->to =
+		choose(table, &decision->prediction, decision->measured.latency_us, in_use, c);
 	return !same_name(table->name[decision->to % TABLE_ALGORITHMS], c->current);
 }
 

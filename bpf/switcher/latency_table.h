@@ -48,6 +48,8 @@ struct latency_table {
 	struct axis burst; /* bytes */
 	/* How much less likely a condition is before anything is known, logarithms */
 	u16 doubt[TABLE_CONDITIONS];
+	/* Mean regret of each algorithm over all places with that burst, 1/65536 */
+	u32 elsewhere[TABLE_BURSTS][TABLE_ALGORITHMS];
 	/* [rtt][rate][burst][condition][algorithm] */
 	struct expectation of[TABLE_PLACES];
 };

@@ -21,9 +21,9 @@ static __always_inline void set_pacing_rate(struct sock *sk, struct bbr3_rest *r
 static __always_inline void update_max_inflight(struct sock *sk, const struct bbr3_rest *r)
 {
 	struct bbr3 *b = bbr3_of(sk);
-	u32 bdp = bdp_multiple(b->bw, b->min_rtt_us, cwnd_gain(b));
+	u32 bdp = bdp_multiple(b->bw, r->min_rtt_us, cwnd_gain(b));
 
-	b->max_inflight = quantization_budget(sk, bdp + r->extra_acked.first.value);
+	b->max_inflight = quantization_budget(sk, bdp + b->extra_acked.first.value);
 }
 
 /* "Upon exiting loss recovery" */
@@ -38,18 +38,18 @@ static __always_inline void update_ca_state(struct sock *sk, const struct bbr3_r
 }
 
 /* "BoundCwndForProbeRTT()", and what of "BoundCwndForModel()" has to do with inflight_longterm */
-static __always_inline void bound_cwnd(struct sock *sk)
+static __always_inline void bound_cwnd(struct sock *sk, const struct bbr3_rest *r)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	const struct bbr3 *b = bbr3_of(sk);
 	u32 cap = INFINITE;
 
 	if (b->state == PROBE_RTT)
-		tp->snd_cwnd = min(tp->snd_cwnd, probe_rtt_cwnd(b));
+		tp->snd_cwnd = min(tp->snd_cwnd, probe_rtt_cwnd(b, r));
 	if (b->state == PROBE_RTT || b->state == PROBE_BW_CRUISE)
-		cap = inflight_with_headroom(b);
+		cap = inflight_with_headroom(r);
 	else if (is_probe_bw(b))
-		cap = b->inflight_longterm;
+		cap = r->inflight_longterm;
 	cap = max(cap, MIN_PIPE_CWND);
 	tp->snd_cwnd = min(tp->snd_cwnd, cap);
 }

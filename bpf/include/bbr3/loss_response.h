@@ -22,7 +22,7 @@ static __always_inline void save_state(const struct sock *sk, struct bbr3_rest *
 	r->undo_state = NO_STATE;
 	r->undo_bw_shortterm = r->bw_shortterm;
 	r->undo_inflight_shortterm = b->inflight_shortterm;
-	r->undo_inflight_longterm = b->inflight_longterm;
+	r->undo_inflight_longterm = r->inflight_longterm;
 }
 
 /* "HandleInflightTooHigh()" */
@@ -34,8 +34,8 @@ static __always_inline void handle_inflight_too_high(struct sock *sk, struct bbr
 	r->prev_probe_too_high = true;
 	r->is_bw_probe_sample = false; /* "only react once per bw probe" */
 	if (!rs->is_app_limited)
-		b->inflight_longterm =
-			max(tx_in_flight, beta_times(min(bdp(b), tcp_sk(sk)->snd_cwnd)));
+		r->inflight_longterm =
+			max(tx_in_flight, beta_times(min(bdp(b, r), tcp_sk(sk)->snd_cwnd)));
 	if (b->state == PROBE_BW_UP) {
 		r->undo_state = PROBE_BW_UP;
 		start_down(sk, r);
@@ -52,7 +52,7 @@ SELDOM void handle_losses(struct sock *sk, struct bbr3_rest *r, const struct rat
 
 	b->lost = tp->lost;
 	if (!r->is_loss_in_round) {
-		r->loss_round_delivered = tp->delivered;
+		b->loss_round_delivered = tp->delivered;
 		save_state(sk, r);
 	}
 	r->is_loss_in_round = true;

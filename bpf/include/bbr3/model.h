@@ -39,11 +39,8 @@ enum ack_phase {
  * nothing in the state machine.
  */
 struct bbr3 {
-	u64 quiet_until_us; /* 0: no ACK is quiet */
-	u32 quiet_until_delivered;
-	u32 quiet_in_flight; /* at least */
-	u32 quiet_mss;
-	u64 quiet_max_pacing_rate;
+	u32 quiet_until_ticks;
+	u32 quiet_in_flight;  /* at least */
 	u32 lost;	      /* tp->lost when last looked at */
 	u32 probe_rtt_min_us; /* BBR.probe_rtt_min_delay */
 	u32 latest_max;	      /* of BBR.max_bw_filter: this cycle's */
@@ -51,15 +48,17 @@ struct bbr3 {
 	u32 inflight_latest;
 	struct flight_marks flights;
 	struct ack_interval ack_interval;
-	u32 extra_acked_kept; /* a sample below it leaves the filter as it is */
+	struct rounds rounds;
+	u32 loss_round_delivered;
+	struct max_filter extra_acked;
 	u32 bw;
 	u32 max_inflight;
 	u32 inflight_shortterm;
-	u32 inflight_longterm;
-	u8 state;	   /* enum state */
-	u8 prior_ca_state; /* enum tcp_ca_state at the latest ACK */
-	bool full_bw_reached;
-	u32 min_rtt_us;
+	u8 state;	     /* enum state */
+	u8 prior_ca_state;   /* enum tcp_ca_state at the latest ACK */
+	u8 quiet_rounds;     /* round trips that may begin with a quiet ACK */
+	bool had_losses : 1; /* in the present loss round */
+	bool full_bw_reached : 1;
 	u32 ssthresh_found; /* segments */
 };
 ASSERT_FITS_PRIVATE_AREA(struct bbr3);
@@ -81,8 +80,8 @@ struct bbr3_rest {
 	bool probe_rtt_expired;
 	bool probe_rtt_timed; /* probe_rtt_done_ms is set */
 	bool probe_rtt_round_done;
-	struct rounds rounds;
-	u32 loss_round_delivered;
+	u32 inflight_longterm;
+	u32 min_rtt_us;
 	u32 earlier_max; /* of BBR.max_bw_filter: that of the cycle before */
 	u32 bw_shortterm;
 	u32 rate;      /* RS.delivery_rate */
@@ -91,8 +90,7 @@ struct bbr3_rest {
 	u32 probe_rtt_min_stamp_ms;
 	u32 cycle_stamp_ms;
 	u32 bw_probe_wait_ms;
-	u32 rounds_since_probe_up;
-	struct max_filter extra_acked;
+	u32 probe_up_round; /* BBR.rounds_since_bw_probe are counted from here */
 	u32 undo_bw_shortterm;
 	u32 undo_inflight_shortterm;
 	u32 undo_inflight_longterm;
@@ -175,27 +173,27 @@ static __always_inline u32 quantization_budget(const struct sock *sk, u32 cap)
 }
 
 /* "Inflight(bw, 1.0)" */
-static __always_inline u32 inflight(const struct sock *sk, u32 bw)
+static __always_inline u32 inflight(const struct sock *sk, const struct bbr3_rest *r, u32 bw)
 {
-	return quantization_budget(sk, bdp_multiple(bw, bbr3_of(sk)->min_rtt_us, GAIN_ONE));
+	return quantization_budget(sk, bdp_multiple(bw, r->min_rtt_us, GAIN_ONE));
 }
 
 /* "InflightWithHeadroom()" */
-static __always_inline u32 inflight_with_headroom(const struct bbr3 *b)
+static __always_inline u32 inflight_with_headroom(const struct bbr3_rest *r)
 {
 	u32 headroom;
 
-	if (b->inflight_longterm == INFINITE)
+	if (r->inflight_longterm == INFINITE)
 		return INFINITE;
 	/* "headroom = max(1*C.SMSS, BBR.Headroom * BBR.inflight_longterm)" */
-	headroom = max((u64)b->inflight_longterm * HEADROOM_PERCENT / 100, 1ULL);
-	return max(b->inflight_longterm - min(headroom, b->inflight_longterm), MIN_PIPE_CWND);
+	headroom = max((u64)r->inflight_longterm * HEADROOM_PERCENT / 100, 1ULL);
+	return max(r->inflight_longterm - min(headroom, r->inflight_longterm), MIN_PIPE_CWND);
 }
 
 /* "BBR.bdp" */
-static __always_inline u32 bdp(const struct bbr3 *b)
+static __always_inline u32 bdp(const struct bbr3 *b, const struct bbr3_rest *r)
 {
-	return bdp_multiple(b->bw, b->min_rtt_us, GAIN_ONE);
+	return bdp_multiple(b->bw, r->min_rtt_us, GAIN_ONE);
 }
 
 /* "SaveCwnd()" */

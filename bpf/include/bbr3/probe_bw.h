@@ -28,12 +28,12 @@ static __always_inline void start_down(struct sock *sk, struct bbr3_rest *r)
 
 	r->probe_up_acked_per_inc = INFINITE;
 	/* "random_int_between(0, 1)" */
-	r->rounds_since_probe_up = random_u32(sk) & 1;
+	r->probe_up_round = b->rounds.count - (random_u32(sk) & 1);
 	/* "2 + random_float_between(0.0, 1.0)" seconds */
 	r->bw_probe_wait_ms = 2000 + random_u32(sk) % 1000;
 	r->cycle_stamp_ms = time_ms(tp);
 	r->ack_phase = ACKS_PROBE_STOPPING;
-	round_begin(&r->rounds, tp);
+	round_begin(&b->rounds, tp);
 	b->state = PROBE_BW_DOWN;
 }
 
@@ -45,7 +45,7 @@ static __always_inline void start_refill(struct sock *sk, struct bbr3_rest *r)
 	r->bw_probe_up_acked = 0;
 	r->prev_probe_precautionary = false;
 	r->ack_phase = ACKS_REFILLING;
-	round_begin(&r->rounds, tcp_sk(sk));
+	round_begin(&bbr3_of(sk)->rounds, tcp_sk(sk));
 	bbr3_of(sk)->state = PROBE_BW_REFILL;
 }
 
@@ -53,7 +53,7 @@ static __always_inline void start_refill(struct sock *sk, struct bbr3_rest *r)
 static __always_inline void start_up(struct sock *sk, struct bbr3_rest *r)
 {
 	r->ack_phase = ACKS_PROBE_STARTING;
-	round_begin(&r->rounds, tcp_sk(sk));
+	round_begin(&bbr3_of(sk)->rounds, tcp_sk(sk));
 	reset_full_bw(r, r->rate);
 	bbr3_of(sk)->state = PROBE_BW_UP;
 	raise_slope(r, tcp_sk(sk));
@@ -65,19 +65,22 @@ static __always_inline u32 bw_probe_due_ms(const struct bbr3_rest *r)
 	return r->cycle_stamp_ms + r->bw_probe_wait_ms + 1;
 }
 
-/* "rounds = min(reno_rounds, 63)", with "return min(BBR.bdp, C.cwnd)" */
-static __always_inline u32 reno_rounds(const struct bbr3 *b, u32 cwnd)
+/*
+ * "BBR.rounds_since_bw_probe >= rounds" as the rounds to go, 0 or less when it is time; with
+ * "rounds = min(reno_rounds, 63)" and "return min(BBR.bdp, C.cwnd)"
+ */
+static __always_inline s32 rounds_to_probe_bw(struct sock *sk, const struct bbr3_rest *r)
 {
-	return min(min(bdp(b), cwnd), 63U);
+	const struct bbr3 *b = bbr3_of(sk);
+	u32 cwnd = tcp_sk(sk)->snd_cwnd;
+
+	return min(min(bdp(b, r), cwnd), 63U) - (b->rounds.count - r->probe_up_round);
 }
 
 /* "IsTimeToProbeBW()" */
 static __always_inline bool is_time_to_probe_bw(struct sock *sk, const struct bbr3_rest *r)
 {
-	const struct tcp_sock *tp = tcp_sk(sk);
-
-	return reached(time_ms(tp), bw_probe_due_ms(r)) ||
-	       r->rounds_since_probe_up >= reno_rounds(bbr3_of(sk), tp->snd_cwnd);
+	return reached(time_ms(tcp_sk(sk)), bw_probe_due_ms(r)) || rounds_to_probe_bw(sk, r) <= 0;
 }
 
 /* "IsTimeToCruise()" */
@@ -85,16 +88,16 @@ static __always_inline bool is_time_to_cruise(struct sock *sk, const struct bbr3
 {
 	u32 in_flight = tcp_packets_in_flight(tcp_sk(sk));
 
-	return in_flight <= inflight_with_headroom(bbr3_of(sk)) &&
-	       in_flight <= inflight(sk, max_bw(sk, r));
+	return in_flight <= inflight_with_headroom(r) &&
+	       in_flight <= inflight(sk, r, max_bw(sk, r));
 }
 
 /* Whether the window is in use and inflight_longterm is what bounds it. */
-static __always_inline bool at_longterm_bound(const struct sock *sk)
+static __always_inline bool at_longterm_bound(const struct sock *sk, const struct bbr3_rest *r)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 
-	return cwnd_limited_flag(tp) && tp->snd_cwnd >= bbr3_of(sk)->inflight_longterm;
+	return cwnd_limited_flag(tp) && tp->snd_cwnd >= r->inflight_longterm;
 }
 
 /* "IsTimeToGoDown()" */
@@ -103,11 +106,11 @@ static __always_inline bool is_time_to_go_down(struct sock *sk, struct bbr3_rest
 	u32 in_flight = tcp_packets_in_flight(tcp_sk(sk));
 
 	/* "BBR.prev_probe_too_high && C.inflight >= BBR.inflight_longterm" */
-	if (r->prev_probe_too_high && in_flight >= bbr3_of(sk)->inflight_longterm) {
+	if (r->prev_probe_too_high && in_flight >= r->inflight_longterm) {
 		r->prev_probe_precautionary = true;
 		return true;
 	}
-	if (at_longterm_bound(sk)) {
+	if (at_longterm_bound(sk, r)) {
 		reset_full_bw(r, r->rate); /* "bw is limited by BBR.inflight_longterm" */
 		return false;
 	}
@@ -120,13 +123,13 @@ static __always_inline void probe_longterm_upward(struct sock *sk, struct bbr3_r
 {
 	u32 delta;
 
-	if (!at_longterm_bound(sk))
+	if (!at_longterm_bound(sk, r))
 		return;
 	r->bw_probe_up_acked += newly_acked;
 	if (r->bw_probe_up_acked >= r->probe_up_acked_per_inc) {
 		delta = r->bw_probe_up_acked / max(r->probe_up_acked_per_inc, 1U);
 		r->bw_probe_up_acked -= delta * r->probe_up_acked_per_inc;
-		bbr3_of(sk)->inflight_longterm += delta;
+		r->inflight_longterm += delta;
 	}
 	if (r->round_start)
 		raise_slope(r, tcp_sk(sk));
@@ -160,12 +163,12 @@ static __always_inline bool adapt_longterm(struct sock *sk, struct bbr3_rest *r,
 			return true;
 		}
 	}
-	if (b->inflight_longterm == INFINITE)
+	if (r->inflight_longterm == INFINITE)
 		return false;
 	sent = flight_sent(&r->notes, &b->flights);
 	if (is_inflight_too_high(sent, tcp_sk(sk)))
 		return false;
-	b->inflight_longterm = max(b->inflight_longterm, sent->in_flight);
+	r->inflight_longterm = max(r->inflight_longterm, sent->in_flight);
 	if (b->state == PROBE_BW_UP)
 		probe_longterm_upward(sk, r, rs->acked_sacked);
 	return false;

@@ -36,16 +36,16 @@ static __always_inline void update_min_rtt(struct sock *sk, struct bbr3_rest *r,
 		r->probe_rtt_min_stamp_ms = now_ms;
 	}
 	/* "BBR.probe_rtt_min_delay < BBR.min_rtt || min_rtt_expired" */
-	if (b->probe_rtt_min_us < b->min_rtt_us || reached(now_ms, min_rtt_due_ms(r))) {
-		b->min_rtt_us = b->probe_rtt_min_us;
+	if (b->probe_rtt_min_us < r->min_rtt_us || reached(now_ms, min_rtt_due_ms(r))) {
+		r->min_rtt_us = b->probe_rtt_min_us;
 		r->min_rtt_stamp_ms = r->probe_rtt_min_stamp_ms;
 	}
 }
 
 /* "ProbeRTTCwnd()" */
-static __always_inline u32 probe_rtt_cwnd(const struct bbr3 *b)
+static __always_inline u32 probe_rtt_cwnd(const struct bbr3 *b, const struct bbr3_rest *r)
 {
-	return max(bdp_multiple(b->bw, b->min_rtt_us, PROBE_RTT_CWND_GAIN), MIN_PIPE_CWND);
+	return max(bdp_multiple(b->bw, r->min_rtt_us, PROBE_RTT_CWND_GAIN), MIN_PIPE_CWND);
 }
 
 /* "CheckProbeRTTDone()" and "ExitProbeRTT()" */
@@ -73,11 +73,11 @@ static __always_inline void handle_probe_rtt(struct sock *sk, struct bbr3_rest *
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	mark_app_limited(tp); /* "Ignore low rate samples during ProbeRTT" */
-	if (!r->probe_rtt_timed && tcp_packets_in_flight(tp) <= probe_rtt_cwnd(bbr3_of(sk))) {
+	if (!r->probe_rtt_timed && tcp_packets_in_flight(tp) <= probe_rtt_cwnd(bbr3_of(sk), r)) {
 		r->probe_rtt_done_ms = time_ms(tp) + PROBE_RTT_MS;
 		r->probe_rtt_timed = true;
 		r->probe_rtt_round_done = false;
-		round_begin(&r->rounds, tp);
+		round_begin(&bbr3_of(sk)->rounds, tp);
 	} else if (r->probe_rtt_timed) {
 		if (r->round_start)
 			r->probe_rtt_round_done = true;
@@ -97,7 +97,7 @@ static __always_inline void check_probe_rtt(struct sock *sk, struct bbr3_rest *r
 		b->state = PROBE_RTT;
 		r->probe_rtt_timed = false;
 		r->ack_phase = ACKS_PROBE_STOPPING;
-		round_begin(&r->rounds, tcp_sk(sk));
+		round_begin(&b->rounds, tcp_sk(sk));
 	}
 	if (b->state == PROBE_RTT)
 		handle_probe_rtt(sk, r);

@@ -38,11 +38,11 @@ static __always_inline void check_startup_done(struct sock *sk, struct bbr3_rest
 		r->undo_state = STARTUP;
 		b->full_bw_reached = true;
 		/* "max(BBR.bdp, BBR.inflight_latest)" */
-		b->inflight_longterm = max(bdp(b), b->inflight_latest);
+		r->inflight_longterm = max(bdp(b, r), b->inflight_latest);
 	}
 	if (b->full_bw_reached) {
 		b->state = DRAIN;
-		r->drain_start_round = r->rounds.count;
+		r->drain_start_round = b->rounds.count;
 	}
 }
 
@@ -54,8 +54,8 @@ static __always_inline void check_drain_done(struct sock *sk, struct bbr3_rest *
 	if (b->state != DRAIN)
 		return;
 	/* "C.inflight <= Inflight(1.0) || BBR.round_count > BBR.drain_start_round + 3" */
-	if (tcp_packets_in_flight(tcp_sk(sk)) <= inflight(sk, b->bw) ||
-	    r->rounds.count - r->drain_start_round > 3)
+	if (tcp_packets_in_flight(tcp_sk(sk)) <= inflight(sk, r, b->bw) ||
+	    b->rounds.count - r->drain_start_round > 3)
 		start_down(sk, r);
 }
 

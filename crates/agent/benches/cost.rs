@@ -1,5 +1,6 @@
 //! What the algorithms cost for each ACK, by the kernel's own statistics (bpf_stats). Needs root:
-//! `cargo bench -p kirikae-agent`.
+//! `cargo bench -p kirikae-agent`. With `-- 10 kk_bbr kk_bbr3 older.bpf.o` ten rounds of these alone;
+//! an object of another state of the code has the name of its algorithm while it is measured.
 //!
 //! Each algorithm sends over an emulated path with losses, one after the other, in several rounds;
 //! what is printed are medians over the rounds. The kernel's clock is read twice for each call of a
@@ -7,6 +8,7 @@
 //! how much, and a column without it says what the algorithm itself takes.
 #![allow(unsafe_code)]
 
+use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -17,8 +19,8 @@ use kirikae_algorithms::Algorithm;
 use kirikae_emu::Emulated;
 use kirikae_path::{DirectionSpec, ElementSpec, PathSpec, QueueLimit, Span};
 use libbpf_rs::libbpf_sys::{BPF_STATS_RUN_TIME, bpf_enable_stats};
-use libbpf_rs::query::ProgInfoIter;
-use libbpf_rs::{Link, MapCore, ObjectBuilder, ProgramType};
+use libbpf_rs::query::{ProgInfoIter, ProgramInfo};
+use libbpf_rs::{Link, MapCore, MapType, ObjectBuilder, ProgramType};
 use socket2::{Domain, Socket, Type};
 
 const WRAPPER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/reno_wrapper.bpf.o"));
@@ -31,29 +33,93 @@ fn main() {
         return;
     }
     let _statistics = count_run_time();
-    let algorithms: Vec<Algorithm> = Algorithm::all().collect();
-    let _registered = Algorithms::register(&algorithms).expect("the algorithms load");
-    let _wrapper = register_wrapper();
-
-    let names = algorithms.iter().map(|algorithm| algorithm.name());
-    let names: Vec<&str> = std::iter::once("kk_wrapper").chain(names).collect();
-    let mut rounds = vec![Vec::new(); names.len()];
-    for round in 0..ROUNDS {
-        for (name, costs) in names.iter().zip(&mut rounds) {
-            costs.push(Cost::of_sending(name, round));
+    let (count, contenders) = wanted();
+    let mut rounds = vec![Vec::new(); contenders.len()];
+    for round in 0..count {
+        for (contender, costs) in contenders.iter().zip(&mut rounds) {
+            costs.push(Cost::of_sending(contender, round));
         }
     }
     let empty = median(rounds[0].iter().map(|cost| cost.empty_ns));
     let wrapper = median(rounds[0].iter().map(|cost| cost.ns - cost.empty_ns));
-    println!("ns per ACK, medians of {ROUNDS} rounds; an empty callback shows {empty:.0} ns");
+    println!("ns per ACK, medians of {count} rounds; an empty callback shows {empty:.0} ns");
     println!("algorithm             ns  callbacks  above reno   without the measuring of the");
     println!("                                     wrapper      callbacks beyond its one");
-    for (name, costs) in names.iter().zip(&rounds).skip(1) {
+    for (contender, costs) in contenders.iter().zip(&rounds).skip(1) {
         let ns = median(costs.iter().map(|cost| cost.ns));
         let calls = median(costs.iter().map(|cost| cost.calls));
         let above = ns - wrapper;
         let net = above - (calls - 1.0) * empty;
-        println!("{name:18} {ns:5.0} {calls:10.2} {above:11.0} {net:12.0}");
+        println!("{:18} {ns:5.0} {calls:10.2} {above:11.0} {net:12.0}", contender.label());
+    }
+}
+
+/// What is measured, the wrapper first, and in how many rounds.
+fn wanted() -> (u64, Vec<Contender>) {
+    let mut rounds = ROUNDS;
+    let mut named = Vec::new();
+    // Cargo's own argument is --bench.
+    for argument in std::env::args().skip(1).filter(|argument| !argument.starts_with("--")) {
+        if let Ok(count) = argument.parse() {
+            rounds = count;
+        } else if argument.ends_with(".bpf.o") {
+            let object = std::fs::read(&argument).unwrap_or_else(|why| panic!("{argument}: {why}"));
+            named.push(Contender::Object { label: argument, object });
+        } else {
+            let ours = Algorithm::named(&argument);
+            named.push(Contender::Ours(ours.unwrap_or_else(|| panic!("no algorithm {argument}"))));
+        }
+    }
+    if named.is_empty() {
+        named.extend(Algorithm::all().map(Contender::Ours));
+    }
+    named.insert(0, Contender::Object { label: "wrapper".into(), object: WRAPPER.to_vec() });
+    (rounds, named)
+}
+
+enum Contender {
+    Ours(Algorithm),
+    /// Of another state of the code, say.
+    Object {
+        label: String,
+        object: Vec<u8>,
+    },
+}
+
+/// In the kernel under the name, as long as this value lives: objects may have the same one.
+struct Registered {
+    name: String,
+    _ours: Option<Algorithms>,
+    _link: Option<Link>,
+}
+
+impl Contender {
+    fn label(&self) -> &str {
+        match self {
+            Contender::Ours(algorithm) => algorithm.name(),
+            Contender::Object { label, .. } => label.rsplit('/').next().unwrap_or(label),
+        }
+    }
+
+    fn register(&self) -> Registered {
+        match self {
+            Contender::Ours(algorithm) => {
+                let ours = Algorithms::register(std::slice::from_ref(algorithm));
+                let ours = Some(ours.expect("the algorithm loads"));
+                Registered { name: algorithm.name().to_string(), _ours: ours, _link: None }
+            }
+            Contender::Object { object, .. } => {
+                let object = ObjectBuilder::default().open_memory(object).expect("an object");
+                let mut object = object.load().expect("the verifier takes it");
+                let mut map = object
+                    .maps_mut()
+                    .find(|map| map.map_type() == MapType::StructOps)
+                    .expect("an ALGORITHM()");
+                let name = format!("kk_{}", map.name().to_string_lossy());
+                let link = Some(map.attach_struct_ops().expect("the name is free"));
+                Registered { name, _ours: None, _link: link }
+            }
+        }
     }
 }
 
@@ -69,38 +135,40 @@ struct Cost {
 }
 
 impl Cost {
-    fn of_sending(algorithm: &str, seed: u64) -> Cost {
-        let before = Run::now();
-        let acks = send(algorithm, seed);
-        let after = Run::now();
+    fn of_sending(contender: &Contender, seed: u64) -> Cost {
+        let registered = contender.register();
+        let before = run_times();
+        let acks = send(&registered.name, seed);
+        let (mut ns, mut calls, mut empty_ns) = (0, 0, 0);
+        for (id, now) in run_times() {
+            let then = before.get(&id).copied().unwrap_or_default();
+            ns += now.ns - then.ns;
+            calls += now.calls - then.calls;
+            empty_ns += if now.is_empty { now.ns - then.ns } else { 0 };
+        }
         let per_ack = |count: u64| count as f64 / acks as f64;
-        Cost {
-            ns: per_ack(after.all.0 - before.all.0),
-            calls: per_ack(after.all.1 - before.all.1),
-            empty_ns: per_ack(after.empty.0 - before.empty.0),
-        }
+        Cost { ns: per_ack(ns), calls: per_ack(calls), empty_ns: per_ack(empty_ns) }
     }
 }
 
-/// Nanoseconds and calls until now, of all callbacks of algorithms and of the empty one.
-struct Run {
-    all: (u64, u64),
-    empty: (u64, u64),
+/// Nanoseconds and calls of a callback until now.
+#[derive(Clone, Copy, Default)]
+struct RunTime {
+    ns: u64,
+    calls: u64,
+    /// It is the one that does nothing.
+    is_empty: bool,
 }
 
-impl Run {
-    fn now() -> Run {
-        let mut run = Run { all: (0, 0), empty: (0, 0) };
-        for program in ProgInfoIter::default().filter(|p| p.ty == ProgramType::StructOps) {
-            run.all.0 += program.run_time_ns;
-            run.all.1 += program.run_cnt;
-            // Names are cut to 15 characters.
-            if program.name.to_string_lossy().starts_with("wrapper_pkts") {
-                run.empty = (program.run_time_ns, program.run_cnt);
-            }
-        }
-        run
-    }
+/// Of all callbacks of algorithms, by the program's number.
+fn run_times() -> HashMap<u32, RunTime> {
+    let callbacks = ProgInfoIter::default().filter(|p| p.ty == ProgramType::StructOps);
+    let run_time = |program: ProgramInfo| {
+        // Names are cut to 15 characters.
+        let is_empty = program.name.to_string_lossy().starts_with("wrapper_pkts");
+        (program.id, RunTime { ns: program.run_time_ns, calls: program.run_cnt, is_empty })
+    };
+    callbacks.map(run_time).collect()
 }
 
 /// Sends as fast as it goes for a while; the number of ACKs that came back.
@@ -133,13 +201,6 @@ fn send(algorithm: &str, seed: u64) -> u64 {
     });
     drop(socket);
     path.finish().expect("the path worked").backward.delivered
-}
-
-fn register_wrapper() -> Link {
-    let object = ObjectBuilder::default().open_memory(WRAPPER).expect("an object");
-    let mut object = object.load().expect("the verifier takes it");
-    let mut map = object.maps_mut().find(|map| map.name() == "reno_wrapper").expect("a map");
-    map.attach_struct_ops().expect("the name is free")
 }
 
 /// The kernel counts for as long as the descriptor is open.

@@ -19,7 +19,7 @@ CALLBACK(void, wrapper_pkts_acked, struct sock *sk, const struct ack_sample *sam
 {
 }
 
-ALGORITHM(reno_wrapper) = {
+ALGORITHM(wrapper) = {
 	.cong_avoid = (void *)wrapper_cong_avoid,
 	.ssthresh = (void *)wrapper_ssthresh,
 	.undo_cwnd = (void *)reno_undo_cwnd,

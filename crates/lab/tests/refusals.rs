@@ -536,6 +536,6 @@ fn stacks() {
     );
     assert!(
         refusal("seed = 1", &with("rack = true"))
-            .starts_with("x.toml:4: stack.rack: unknown key; allowed: profile, sack, ")
+            .starts_with("x.toml:4: stack.rack: unknown key; allowed: profile, mtu, sack, ")
     );
 }

@@ -78,6 +78,50 @@ fn what_was_not_published_is_refused() {
 }
 
 #[test]
+fn longer_round_trips_share_better_with_rtt_fair_cubic() {
+    let study = Study::named("rtt-fairness").unwrap();
+    let mut material = some(&study, &["server 64 ms away, queue 250 packets"]);
+    material.scenarios[0].contenders =
+        [Contender::BASELINE, Contender::Fixed("kk_cubic_fair")].into();
+    let findings = study.compare(&material).unwrap();
+    let index = |name: &str| {
+        let column = format!("{name}: Jain's index");
+        cell(&findings.tables[0], "128", &column).ours.unwrap().value
+    };
+    assert!(index("kk_cubic_fair") > index("cubic"), "{:?}", findings.tables);
+    // Two repetitions cannot tell.
+    assert_eq!(findings.criteria[0].met, None);
+    assert!(findings.figures.iter().all(|figure| figure.panels.len() == 1));
+}
+
+#[test]
+fn windows_and_delays_limit_as_printed() {
+    let study = Study::named("large-bdp").unwrap();
+    let titles = [
+        "window 8760 bytes, delay 10 ms",
+        "Window 65535 B, window scaling off, delay 1 ms",
+        "Slow start over 100 Mbit/s, one way 50 ms",
+        "Loss rate 0.0024",
+        "MTU 9000 B",
+    ];
+    let findings = study.compare(&some(&study, &titles)).unwrap();
+    let [throughput, rounds, loss, efficiency] = &findings.tables[..] else { panic!() };
+    let found = |table, row, column| cell(table, row, column).ours.unwrap().value;
+    let link = "throughput of the link, Mbit/s";
+    let misprinted = cell(throughput, "4, 10 ms, 8760 B, off", link);
+    assert_eq!((misprinted.published, misprinted.agrees), (Some(25.0), None));
+    assert!((misprinted.ours.unwrap().value - 14.6).abs() < 0.3, "{misprinted:?}");
+    assert_eq!(cell(throughput, "1, 1 ms, 65535 B, off", link).agrees, Some(true));
+    // log2 833 + 1.
+    let trips = found(rounds, "100 Mbit/s, 100 ms", "round trips");
+    assert!((trips - 10.7).abs() < 0.3, "{trips}");
+    let window = found(loss, "0.0024", "mean window, packets");
+    assert!((window - 25.0).abs() < 2.5, "{window}");
+    assert_eq!(cell(efficiency, "9000", "efficiency, %").agrees, Some(true));
+    assert!(findings.agrees(), "{:?}", findings.criteria);
+}
+
+#[test]
 fn the_page_needs_nothing_else() {
     let mut findings = tables(&["delay 50 ms, isolated loss 0.004"]).unwrap();
     findings.tables[0].rows[0].why = Some("a < b & c".into());

@@ -22,6 +22,8 @@ pub const NAME_BYTES: usize = 16;
 const OCTAVE: f64 = 256.0;
 /// Probabilities are kept as multiples of 2^-30.
 const PROBABILITY_ONE: f64 = (1 << 30) as f64;
+/// Regrets are multiples of 2^-16.
+const REGRET_ONE: f64 = (1 << 16) as f64;
 /// What no channel loses may be lost all the same.
 const PROBABILITY_LEAST: f64 = 1e-6;
 
@@ -48,6 +50,7 @@ pub struct KernelTable {
     pub rate: [u16; RATES],
     pub burst: [u16; BURSTS],
     pub doubt: [u16; CONDITIONS],
+    pub elsewhere: [[u32; ALGORITHMS]; BURSTS],
     pub of: [[[[[KernelExpectation; ALGORITHMS]; CONDITIONS]; BURSTS]; RATES]; RTTS],
 }
 
@@ -85,7 +88,32 @@ impl KernelTable {
                 };
             }
         }
+        kernel.fill_elsewhere(table);
         kernel
+    }
+
+    /// For each burst size what an algorithm takes over what the best takes, in the mean over all
+    /// round-trip times, rates and conditions: of the logarithms, and a condition that is less likely
+    /// counts as much less.
+    fn fill_elsewhere(&mut self, table: &LatencyTable) {
+        let grid = &table.grid;
+        let mut sums = [[0.0; ALGORITHMS]; BURSTS];
+        let mut weights = [0.0; BURSTS];
+        for (place, row) in table.rows().enumerate() {
+            let burst = place / grid.conditions.len() % grid.bursts.len();
+            let weight = grid.place(place).condition.doubt().recip();
+            let best = row.iter().map(|cell| cell.latency_s).fold(f64::INFINITY, f64::min);
+            for (sum, cell) in sums[burst].iter_mut().zip(row) {
+                *sum += weight * (cell.latency_s / best).log2();
+            }
+            weights[burst] += weight;
+        }
+        for burst in 0..BURSTS {
+            let known = burst.min(grid.bursts.len() - 1);
+            for (column, sum) in sums[known].iter().enumerate() {
+                self.elsewhere[burst][column] = ((sum / weights[known]).exp2() * REGRET_ONE) as u32;
+            }
+        }
     }
 
     /// The table's bytes, as the kernel's map takes them.

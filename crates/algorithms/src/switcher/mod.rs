@@ -402,7 +402,7 @@ mod tests {
     #[test]
     fn tables_have_the_same_layout_in_both_languages() {
         same_layout!(c::latency_table, KernelTable:
-            algorithms conditions name also rtt rate burst doubt of);
+            algorithms conditions name also rtt rate burst doubt elsewhere of);
         same_layout!(c::rtcp_table, rtcp::Table:
             algorithms rtts losses bandwidths name also rtt_us loss_ppb isolated_us burst_ppb
             bandwidth_us);

@@ -17,6 +17,10 @@ use super::comparison::{self, Comparison};
 pub struct Arguments {
     #[command(flatten)]
     comparison: Comparison,
+    /// How often each contender is simulated, each time with the next seed, instead of what the
+    /// scenarios say; every figure is then the mean of what each of them gave, with its interval
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    repetitions: Option<u32>,
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
@@ -63,7 +67,10 @@ impl Arguments {
 
 /// Runs the comparison.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let scenarios = arguments.comparison.scenarios()?;
+    let mut scenarios = arguments.comparison.scenarios()?;
+    for scenario in &mut scenarios {
+        scenario.repetitions = arguments.repetitions.unwrap_or(scenario.repetitions);
+    }
     let controls = arguments.comparison.controls()?;
     let (output, files) = (arguments.output.clone(), arguments.files());
     let outcome = sim::run(&scenarios, &Options { output, files, controls })?;

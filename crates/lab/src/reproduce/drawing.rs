@@ -14,7 +14,7 @@ use super::figure::{Axis, Figure, Form, Panel, Point, Scale, Series, Whose};
 const PANEL: (u32, u32) = (760, 500);
 const KEY: (u32, u32) = (92, 32);
 /// Left of and below the axes.
-const LABELS: (u32, u32) = (124, 84);
+const LABELS: (u32, u32) = (124, 76);
 /// Half the size of a mark, and what it is drawn with where it is hollow.
 const HALF: i32 = 8;
 /// Half of the line across the end of an interval.
@@ -130,7 +130,7 @@ impl Look<'_> {
         match self.whose {
             Whose::Ours => area.draw(&PathElement::new(points, style))?,
             Whose::Published => {
-                area.draw(&DashedPathElement::new(points.into_iter(), DASH.0, DASH.1, style))?;
+                area.draw(&DashedPathElement::new(points, DASH.0, DASH.1, style))?;
             }
         }
         Ok(())

@@ -81,7 +81,7 @@ pub enum Whose {
 pub enum Form {
     /// Marks joined by lines.
     Curve,
-    /// Lines alone: many points.
+    /// A line without marks: of a formula.
     Line,
     /// Marks alone.
     Dots,

@@ -7,10 +7,12 @@ mod figure;
 mod findings;
 mod grid;
 mod handover;
+mod large_bdp;
 mod page;
 mod published;
 mod reordering;
 mod rtcp_tables;
+mod rtt_fairness;
 mod table;
 mod text;
 mod watch;
@@ -48,7 +50,8 @@ pub struct Study {
 }
 
 /// Every study there is, in the order of docs/studies.md.
-pub const STUDIES: [Study; 3] = [rtcp_tables::STUDY, reordering::STUDY, handover::STUDY];
+pub const STUDIES: [Study; 5] =
+    [rtcp_tables::STUDY, rtt_fairness::STUDY, large_bdp::STUDY, reordering::STUDY, handover::STUDY];
 
 /// What a study is made of.
 pub struct Material {
@@ -105,6 +108,11 @@ impl Study {
             figures: Vec::new(),
         }
     }
+}
+
+/// The number that a name of a scenario's sweep stands for, without its unit.
+fn swept(scenario: &Scenario, name: &str) -> Option<f64> {
+    scenario.swept.get(name)?.split_whitespace().next()?.parse().ok()
 }
 
 /// Every contender of the scenarios in virtual time, on all cores, with a bar that tells how many are

@@ -44,7 +44,7 @@ fn overview(all: &[Findings]) -> Markup {
     html! {
         div.wide {
             table {
-                thead { tr { th { "study" } th { "what" } th { "criteria met" } th { "missed" } } }
+                thead { tr { th { "study" } th.words { "what" } th { "criteria met" } th { "missed" } } }
                 tbody {
                     @for findings in all {
                         tr {
@@ -70,6 +70,7 @@ fn study(findings: &Findings) -> Markup {
             (criteria(&findings.criteria))
             @for it in &findings.figures { (figure(it)) }
             @for it in &findings.tables { (table(it)) }
+            @if !findings.tables.is_empty() { p.faint { (LEGEND) } }
         }
     }
 }
@@ -137,7 +138,6 @@ fn table(table: &Table) -> Markup {
                 }
             }
         }
-        p.faint { (LEGEND) }
         @if !grid.notes.is_empty() {
             ol.faint { @for note in &grid.notes { li { (note) } } }
         }
@@ -145,7 +145,7 @@ fn table(table: &Table) -> Markup {
 }
 
 const LEGEND: &str = "\
-As printed; as simulated, mean and half of Student's 95 % interval; the difference, ✓ where it is as \
+In the tables: as printed; as simulated, mean and half of Student's 95 % interval; the difference, ✓ where it is as \
 little as asked, ✗ where it is more, in brackets where nothing is asked.";
 
 fn text(text: &Text) -> Markup {

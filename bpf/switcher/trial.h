@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A trial: where bursts take longer than the best algorithm's are expected to, and that one is no
+ * better here but on other paths, it is tried. The table does not know what an algorithm still
+ * remembers of a path that has changed. If bursts then take longer than before, the algorithm that
+ * was left is taken again, and the next trial waits twice as long.
+ */
+#ifndef KIRIKAE_TRIAL_H
+#define KIRIKAE_TRIAL_H
+
+#include "fixed_log.h"
+#include "../include/connection.h"
+
+/* Longer, and more: by 1/32. 1/256 */
+#define MARGIN (OCTAVE + OCTAVE / 32)
+/* Bursts until the next trial, after one that failed; twice as many with each other in a row. */
+#define TRIAL_REST 64
+#define TRIALS_COUNTED 8
+
+static __always_inline bool takes_longer(u32 latency_us, u32 than_us)
+{
+	return (u64)latency_us * OCTAVE > (u64)than_us * MARGIN;
+}
+
+static __always_inline bool may_try(const struct trial *trial, const struct bursts *bursts)
+{
+	return (s32)(bursts->begun - trial->rest_until) >= 0;
+}
+
+/* `left`, of which `latency_us` was measured, is about to be left for a trial. */
+static __always_inline void trial_begin(struct trial *trial, u32 left, u32 latency_us)
+{
+	trial->left = left;
+	trial->left_us = latency_us;
+}
+
+/* With bursts that take `latency_us` (0: not known yet): whether a trial has failed. */
+static __always_inline bool trial_failed(struct trial *trial, const struct bursts *bursts,
+					 u32 latency_us)
+{
+	u32 left_us = trial->left_us;
+
+	if (!left_us || !latency_us)
+		return false;
+	trial->left_us = 0;
+	if (!takes_longer(latency_us, left_us)) {
+		trial->failures = 0;
+		return false;
+	}
+	trial->rest_until = bursts->begun + (TRIAL_REST << (trial->failures % TRIALS_COUNTED));
+	trial->failures = min(trial->failures + 1, TRIALS_COUNTED - 1);
+	return true;
+}
+
+#endif
