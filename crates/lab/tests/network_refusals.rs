@@ -141,7 +141,7 @@ fn runs_without_an_end() {
     );
     assert_eq!(
         endless("[sim]\nrepetition = 2\n"),
-        "x.toml:4: sim.repetition: unknown key; allowed: duration, repetitions (did you mean \
+        "x.toml:4: sim.repetition: unknown key; allowed: duration, measured, repetitions (did you mean \
          repetitions?)"
     );
 }

@@ -479,8 +479,8 @@ fn stacks() {
     let refused = |stack: &str, message: &str| assert_refused("seed = 1", &with(stack), message);
     refused(
         "profile = \"linux-5\"",
-        "x.toml:4: stack.profile: found \"linux-5\"; allowed: linux-6, linux-2.6.33 (did you mean \
-         linux-6?)",
+        "x.toml:4: stack.profile: found \"linux-5\"; allowed: linux-6, linux-2.6.33, ns-3, \
+         ns-2 (did you mean linux-6?)",
     );
     refused("sack = 1", "x.toml:4: stack.sack: found 1; allowed: true or false");
     refused(
@@ -518,10 +518,22 @@ fn stacks() {
         let duplicates = with(&format!("{stack}\nloss-detection = \"duplicates\""));
         assert!(common::load(&GOOD.replace("seed = 1", &duplicates), &[]).is_ok());
     };
-    let allowed = "true where loss-detection is rack or fack; duplicates goes without";
+    let allowed = "true where loss-detection is rack or fack; the others go without";
     let message = format!("x.toml:5: stack.sack: found false; allowed: {allowed}");
     without_sack("linux-6", &message);
     without_sack("linux-2.6.33", &message);
+    refused(
+        "loss-detection = \"fack\"\nrack-shortcut = false",
+        "x.toml:5: stack.rack-shortcut: found false; allowed: none where loss-detection is not rack",
+    );
+    refused(
+        "freeze-ahead = \"1 s\"",
+        "x.toml:4: stack.freeze-ahead: found \"1 s\"; allowed: none where handover is not freeze",
+    );
+    refused(
+        "handover = \"freeze\"",
+        "x.toml:4: stack.handover: nobody's link changes; allowed: none where no flow has a mobile end",
+    );
     assert!(
         refusal("seed = 1", &with("rack = true"))
             .starts_with("x.toml:4: stack.rack: unknown key; allowed: profile, mtu, sack, ")

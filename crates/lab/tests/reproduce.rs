@@ -132,3 +132,31 @@ fn the_page_needs_nothing_else() {
     // Three panels and a key of two entries.
     assert_eq!(page.matches("<svg").count(), 3 + 2);
 }
+
+#[test]
+fn reordering_slows_what_counts_duplicates() {
+    let study = Study::named("reordering").unwrap();
+    let titles = ["interval 15, ", "interval 100, ", "interval 1000, "];
+    let mut material = some(&study, &[""]);
+    material.scenarios.retain(|it| titles.iter().any(|title| it.title.contains(title)));
+    let findings = study.compare(&material).unwrap();
+    let cubic = cell(&findings.tables[0], "Cubic, lowest normalised throughput", "value");
+    assert!(cubic.ours.unwrap().value < 0.5, "{cubic:?}");
+    let ours = "Linux 6 without the shortcut, cubic: lowest normalised throughput";
+    let ours = findings.criteria.iter().find(|it| it.what == ours).unwrap();
+    assert_eq!((ours.of, ours.met), (2, Some(true)), "{ours:?}");
+}
+
+#[test]
+fn a_link_that_comes_back_is_used_at_once() {
+    let study = Study::named("handover").unwrap();
+    let mut material = some(&study, &[""]);
+    material.scenarios.retain(|it| it.title.starts_with("Same, ") && it.title.ends_with("ns-2"));
+    let findings = study.compare(&material).unwrap();
+    let table = &findings.tables[0];
+    let schemes = ["MIT", "Immediate Expiration", "BW Aware ssthresh"];
+    let ours = schemes.map(|scheme| cell(table, "Same", scheme).ours.unwrap().value);
+    assert!(ours.is_sorted(), "{ours:?}");
+    assert!(findings.agrees(), "{:?}", findings.criteria);
+    assert_eq!(findings.figures.len(), 1);
+}

@@ -61,6 +61,7 @@ fn window(algorithm: &str, loss_rate: f64, theory: f64) -> f64 {
             client: host.clone(),
             server: host,
             activities: vec![Activity { after: Span::ZERO, workload: bulk }],
+            mobile: None,
         }],
         duration: Span::from_secs(1_000_000),
     };

@@ -217,6 +217,7 @@ fn simulation(file: &GridFile, place: &Place, algorithm: Algorithm, repetition: 
         client: host(algorithm, Some(Rule::Switcher(Switcher::measuring(0, Timeouts::Adapted)))),
         server: host(cubic, None),
         activities: vec![Activity { after: Span::ZERO, workload }],
+        mobile: None,
     };
     Simulation {
         seed,

@@ -6,13 +6,16 @@ mod drawing;
 mod figure;
 mod findings;
 mod grid;
+mod handover;
 mod large_bdp;
 mod page;
 mod published;
+mod reordering;
 mod rtcp_tables;
 mod rtt_fairness;
 mod table;
 mod text;
+mod watch;
 
 use std::path::Path;
 
@@ -47,7 +50,8 @@ pub struct Study {
 }
 
 /// Every study there is, in the order of docs/studies.md.
-pub const STUDIES: [Study; 3] = [rtcp_tables::STUDY, rtt_fairness::STUDY, large_bdp::STUDY];
+pub const STUDIES: [Study; 5] =
+    [rtcp_tables::STUDY, rtt_fairness::STUDY, large_bdp::STUDY, reordering::STUDY, handover::STUDY];
 
 /// What a study is made of.
 pub struct Material {

@@ -51,6 +51,7 @@ pub(crate) fn simulation(
                 client: client.clone(),
                 server: server.clone(),
                 activities: activities(scenario, group, flows.len() as u64, seed),
+                mobile: group.mobile.clone(),
             });
         }
     }

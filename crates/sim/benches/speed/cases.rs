@@ -69,5 +69,6 @@ fn flow(links: &[PathSpec], workload: Workload) -> Flow {
         client: host.clone(),
         server: host,
         activities: vec![Activity { after: Span::ZERO, workload }],
+        mobile: None,
     }
 }

@@ -41,6 +41,7 @@ pub fn flow(routes: Routes, workload: Workload) -> Flow {
         client: host.clone(),
         server: host,
         activities: vec![Activity { after: Span::ZERO, workload }],
+        mobile: None,
     }
 }
 
