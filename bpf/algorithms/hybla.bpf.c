@@ -15,9 +15,9 @@
  * Deliberate differences from Linux's module (docs/conformance.md):
  *  5. The module begins with a window of rho segments; here it is the one found.
  *  6. The module cuts what an ACK adds to 1/128 segment, here it is 1/65536.
- *  7. In slow start an ACK leaves no window that is more than twice what was in flight: where the
- *     round trip is long 2^rho is thousands of segments, and a short burst would leave them to the
- *     next, and to the loss that halves them (RFC 7661).
+ *  7. With idle keep an ACK in slow start leaves no window of more than twice what was in flight:
+ *     where the round trip is long 2^rho is thousands of segments, and a short burst would leave
+ *     them to the next, and to the loss that halves them (RFC 7661).
  *
  * Switched in mid-flight: the window is kept. (The textbook initialisation sets it to 2.)
  */
@@ -104,7 +104,8 @@ CALLBACK(void, hybla_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 		u32 most = max(tp->snd_cwnd, 2 * tp->max_packets_out);
 
 		hybla_grow(tp, hybla, (power_7 - 128) << 9);
-		tp->snd_cwnd = min(tp->snd_cwnd, most);
+		if (parameter(sk, idle_keep))
+			tp->snd_cwnd = min(tp->snd_cwnd, most);
 		tp->snd_cwnd = min(tp->snd_cwnd, tp->snd_ssthresh);
 	} else {
 		/* "cwnd <- cwnd + rho^2 / cwnd" */

@@ -136,7 +136,7 @@ static __always_inline u32 idle_keep_validated(const struct idle_keep *keep)
 	return max((u32)keep->cwnd, 2U * keep->pipe);
 }
 
-/* Nothing that was measured stands for a window beyond this, as a path that was faster leaves it. */
+/* Nothing measured stands for a window beyond this, as a path that was faster leaves it. */
 static __always_inline u32 idle_keep_most(const struct idle_keep *keep, u32 window)
 {
 	return TCP_INIT_CWND + 4 * max(window, (u32)keep->pipe);

@@ -11,9 +11,9 @@
  *    for: 1/2^4 of what is expected of an algorithm is what it does on the others.
  * 4. An algorithm that was measured to take no longer than the best is expected to is kept,
  *    whatever was expected of it.
- * 5. Another algorithm has to promise MARGIN less, twice in a row, and not right after a switch; one
- *    that promises far less is taken at once, and one that promises as much and does better on
- *    other paths is tried (trial.h).
+ * 5. Another algorithm has to promise MARGIN less, twice in a row, and not right after a switch;
+ *    one that promises far less is taken at once, and one that promises as much and does better
+ *    on other paths is tried (trial.h).
  */
 #ifndef KIRIKAE_CHOICE_H
 #define KIRIKAE_CHOICE_H

@@ -53,9 +53,14 @@ fn hybla_grows_by_rho() {
     assert!((63..=65).contains(&long.fields.snd_cwnd), "{}", long.fields.snd_cwnd);
 
     let mut start = socket("kk_hybla", 100_000);
+    start.fields.max_packets_out = 20;
     start.cong_avoid(0, 1);
     assert_eq!(start.fields.snd_cwnd, 25);
     assert_eq!(start.ssthresh(), 12);
+    for _ in 0..10 {
+        start.cong_avoid(0, 1);
+    }
+    assert_eq!(start.fields.snd_cwnd, 40, "twice what was in flight");
 }
 
 #[test]
@@ -177,6 +182,7 @@ fn cubic_does_not_count_time_that_the_application_was_the_limit() {
 fn hybla_without_an_rtt_is_reno() {
     let mut socket = Socket::new(Algorithm::named("kk_hybla").unwrap(), MSS);
     socket.fields.set_is_cwnd_limited(1);
+    socket.fields.max_packets_out = 10;
     socket.cong_avoid(0, 1);
     assert_eq!(socket.fields.snd_cwnd, 11);
 }

@@ -7,9 +7,6 @@ use kirikae_path::{PathSpec, bottleneck, propagation};
 /// Headers of a data packet: IPv4, TCP and the time stamp option.
 const HEADERS: u64 = 20 + 20 + 12;
 
-/// Most bytes of the stream in one packet, the path's MTU being 1500 bytes.
-const MSS: u64 = 1500 - HEADERS;
-
 /// A piece of the stream that the channel lost (not a queue: an overflow is the sender's doing).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost {
@@ -25,15 +22,18 @@ pub struct Bound {
     one_way_ns: u64,
     round_trip_ns: u64,
     bits_per_second: Option<u64>,
+    /// Most bytes of the stream in one packet.
+    mss: u64,
 }
 
 impl Bound {
-    /// The bound of a path with data going forward.
-    pub fn new(path: &PathSpec) -> Bound {
+    /// The bound of a path with data going forward, in IP packets of at most `mtu` bytes.
+    pub fn new(path: &PathSpec, mtu: u32) -> Bound {
         Bound {
             one_way_ns: propagation(&path.forward).as_nanos(),
             round_trip_ns: path.base_rtt().as_nanos(),
             bits_per_second: bottleneck(&path.forward),
+            mss: u64::from(mtu) - HEADERS,
         }
     }
 
@@ -75,7 +75,7 @@ impl Bound {
 
     /// Time at the bottleneck of so many bytes of the stream and their headers.
     fn serialisation_ns(&self, bytes: u64) -> u64 {
-        let bits = 8 * u128::from(bytes + bytes.div_ceil(MSS) * HEADERS);
+        let bits = 8 * u128::from(bytes + bytes.div_ceil(self.mss) * HEADERS);
         self.bits_per_second.map_or(0, |rate| (bits * 1_000_000_000 / u128::from(rate)) as u64)
     }
 }
@@ -107,7 +107,7 @@ mod tests {
         let delay = ElementSpec::Delay { delay: Span::from_millis(100) };
         let limit = QueueLimit::Packets(100);
         let rate = ElementSpec::Rate { bits_per_second: 10_000_000, limit };
-        Bound::new(&PathSpec { forward: vec![rate, delay.clone()], backward: vec![delay] })
+        Bound::new(&PathSpec { forward: vec![rate, delay.clone()], backward: vec![delay] }, 1500)
     }
 
     fn lost(range: Range<u64>, at_ns: u64) -> Lost {

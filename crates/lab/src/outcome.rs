@@ -133,7 +133,7 @@ impl Performance {
         interrupted: bool,
     ) -> Performance {
         let (path, workload) = scenario.timed().expect("nothing else is measured write by write");
-        let bound = Bound::new(path);
+        let bound = Bound::new(path, scenario.stack.mtu);
         let lost = lost(&measured);
         let switches = &measured.switches;
         let burst = |sent: &Sent| {

@@ -1,12 +1,14 @@
 //! What came of a simulated contender, flow by flow.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use kirikae_path::{Direction, DropCause, Time};
 use kirikae_sim::{FlowOutcome, Left, Written};
 use serde::Serialize;
 
 use crate::scenario::{Activity, Contender, FlowGroup, Scenario, Workload};
+use crate::sim::Window;
 
 /// One contender of a scenario, simulated with one seed.
 #[derive(Debug)]
@@ -36,9 +38,12 @@ pub struct PlayedFlow {
     pub start_s: Option<f64>,
     /// When all had arrived that was ever to be written; otherwise the end of the simulation.
     pub end_s: f64,
-    /// Bytes that arrived in order: of what the client wrote, of what the server wrote.
+    /// From when to when is measured what arrives, in seconds: the time that the scenario says, or
+    /// from the first write to the end; none without a first write.
+    pub measured_s: Option<(f64, f64)>,
+    /// Bytes that arrived in order in that time: of what the client wrote, of what the server wrote.
     pub arrived: [u64; 2],
-    /// Both, in bit/s from the first write to the end; none without a first write.
+    /// Both, in bit/s.
     pub goodput: Option<f64>,
     /// Segments with data that both ends sent.
     pub segments: u64,
@@ -78,6 +83,7 @@ impl Play {
         contender: Contender,
         seed: u64,
         outcome: &kirikae_sim::Outcome,
+        window: Option<&Window>,
     ) -> Play {
         let members = scenario
             .flows
@@ -88,7 +94,8 @@ impl Play {
             (0..).zip(members).zip(&outcome.flows).map(|((place, (group, index)), flow)| {
                 let left = left.next_if(|left| left.flow == place).copied();
                 let played = group.contender.unwrap_or(contender);
-                PlayedFlow::new(group, index, played, flow, left, outcome.end)
+                let window = window.map(|window| (window.time(), window.arrived(place)));
+                PlayedFlow::new(group, index, played, flow, left, outcome.end, window)
             });
         let links = outcome.links.iter().map(|way| PlayedLink {
             link: scenario.links[way.hop.link].name.clone(),
@@ -116,12 +123,19 @@ impl PlayedFlow {
         flow: &FlowOutcome,
         left: Option<Left>,
         end: Time,
+        window: Option<(&Range<Time>, [u64; 2])>,
     ) -> PlayedFlow {
         let both = || flow.client.iter().chain(&flow.server);
         let last = both().filter_map(|write| write.last).max();
         let end_s = seconds(last.filter(|_| left.is_none()).unwrap_or(end));
         let start_s = both().map(|write| write.start).min().map(seconds);
-        let arrived = flow.traffic.map(|traffic| traffic.arrived);
+        let (measured_s, arrived) = match window {
+            Some((time, arrived)) => (Some((seconds(time.start), seconds(time.end))), arrived),
+            None => {
+                let arrived = flow.traffic.map(|traffic| traffic.arrived);
+                (start_s.map(|start_s| (start_s, end_s)), arrived)
+            }
+        };
         let bits = 8.0 * (arrived[0] + arrived[1]) as f64;
         let [client, server] = &flow.traffic;
         let writes: Vec<(Time, Option<Time>)> = (0..)
@@ -136,8 +150,9 @@ impl PlayedFlow {
             played,
             start_s,
             end_s,
+            measured_s,
             arrived,
-            goodput: start_s.filter(|start| end_s > *start).map(|start| bits / (end_s - start)),
+            goodput: measured_s.filter(|(from, to)| to > from).map(|(from, to)| bits / (to - from)),
             segments: client.segments + server.segments,
             retransmissions: client.retransmissions + server.retransmissions,
             srtt_s: client.srtt.map(|srtt| srtt.as_secs_f64()),

@@ -139,9 +139,17 @@ fn runs_without_an_end() {
         endless("[sim]\nduration = \"10001 min\"\n"),
         format!("x.toml:4: sim.duration: found \"10001 min\"; allowed: {LONG_TIMES}")
     );
+    let window = "{ from = \"1 s\", to = \"3 s\" }";
+    assert_eq!(
+        endless(&format!("[sim]\nduration = \"2 s\"\nmeasured = {window}\n")),
+        format!(
+            "x.toml:5: sim.measured: found {window}; allowed: a time that is over when the simulation \
+             is, at sim.duration"
+        )
+    );
     assert_eq!(
         endless("[sim]\nrepetition = 2\n"),
-        "x.toml:4: sim.repetition: unknown key; allowed: duration, repetitions (did you mean \
+        "x.toml:4: sim.repetition: unknown key; allowed: duration, measured, repetitions (did you mean \
          repetitions?)"
     );
 }
@@ -268,7 +276,13 @@ fn flows() {
         "name = \"other\"",
         "name = \"other\"\nstager = \"1 s\"",
         "x.toml:21: flow[1].stager: unknown key; allowed: name, count, route, backward, start, \
-         stagger, contender, workload (did you mean stagger?)",
+         stagger, contender, mobile, workload (did you mean stagger?)",
+    );
+    assert_refused(
+        "name = \"other\"",
+        "name = \"other\"\nmobile = \"server\"",
+        "x.toml:21: flow[1].mobile: found \"server\"; allowed: none, or an end of a route with \
+         link-change, alike in both directions",
     );
     let all = Contender::all();
     let names: Vec<&str> = all.iter().map(|contender| contender.name()).collect();

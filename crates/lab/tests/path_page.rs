@@ -53,6 +53,7 @@ fn examples_are_read_and_every_element_has_one() {
         "link",
         "link",
         "link",
+        "link",
         "link_change",
         "adaptive_modulation",
         "loss",

@@ -314,6 +314,10 @@ fn paths_that_deliver_nothing() {
             "x.toml:10: path.forward[0].steps: found 0 bit/s; allowed: at least 1 bit/s",
         ),
         (
+            "element = \"rate\"\nrate = \"1 Mbit/s\"\nqueue = \"9 packets\"\noverhead = \"1001 B\"\n",
+            "x.toml:11: path.forward[0].overhead: found \"1001 B\"; allowed: at most 1000 B",
+        ),
+        (
             "element = \"arq\"\nloss = 1\nretries = 3\nretry-delay = \"1 ms\"\n",
             "x.toml:9: path.forward[0].loss: found 1; allowed: below 1, so that something is \
              delivered",
@@ -475,8 +479,8 @@ fn stacks() {
     let refused = |stack: &str, message: &str| assert_refused("seed = 1", &with(stack), message);
     refused(
         "profile = \"linux-5\"",
-        "x.toml:4: stack.profile: found \"linux-5\"; allowed: linux-6, linux-2.6.33 (did you mean \
-         linux-6?)",
+        "x.toml:4: stack.profile: found \"linux-5\"; allowed: linux-6, linux-2.6.33, ns-3, \
+         ns-2 (did you mean linux-6?)",
     );
     refused("sack = 1", "x.toml:4: stack.sack: found 1; allowed: true or false");
     refused(
@@ -496,6 +500,10 @@ fn stacks() {
         "x.toml:4: stack.delayed-ack-max: found \"30 ms\"; allowed: at least delayed-ack-min, \
          0.040000000 s",
     );
+    refused(
+        "mtu = \"575 B\"",
+        "x.toml:4: stack.mtu: found \"575 B\"; allowed: a size from 576 B to 9216 B",
+    );
     for key in ["receive-buffer", "receive-window-max"] {
         refused(
             &format!("{key} = \"1499 B\""),
@@ -510,12 +518,24 @@ fn stacks() {
         let duplicates = with(&format!("{stack}\nloss-detection = \"duplicates\""));
         assert!(common::load(&GOOD.replace("seed = 1", &duplicates), &[]).is_ok());
     };
-    let allowed = "true where loss-detection is rack or fack; duplicates goes without";
+    let allowed = "true where loss-detection is rack or fack; the others go without";
     let message = format!("x.toml:5: stack.sack: found false; allowed: {allowed}");
     without_sack("linux-6", &message);
     without_sack("linux-2.6.33", &message);
+    refused(
+        "loss-detection = \"fack\"\nrack-shortcut = false",
+        "x.toml:5: stack.rack-shortcut: found false; allowed: none where loss-detection is not rack",
+    );
+    refused(
+        "freeze-ahead = \"1 s\"",
+        "x.toml:4: stack.freeze-ahead: found \"1 s\"; allowed: none where handover is not freeze",
+    );
+    refused(
+        "handover = \"freeze\"",
+        "x.toml:4: stack.handover: nobody's link changes; allowed: none where no flow has a mobile end",
+    );
     assert!(
         refusal("seed = 1", &with("rack = true"))
-            .starts_with("x.toml:4: stack.rack: unknown key; allowed: profile, sack, ")
+            .starts_with("x.toml:4: stack.rack: unknown key; allowed: profile, mtu, sack, ")
     );
 }

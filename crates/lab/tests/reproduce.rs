@@ -2,70 +2,161 @@
 
 use std::path::Path;
 
-use kirikae_lab::reproduce::{Findings, Study};
-use kirikae_lab::scenario::{Contender, Scenario};
+use kirikae_lab::reproduce::{Cell, Findings, Material, Study, Table, page, render};
+use kirikae_lab::scenario::Contender;
 
-/// Those of a study's scenarios whose titles end so, with a few contenders and repetitions.
-fn some(study: &Study, titles: &[&str]) -> Vec<Scenario> {
+/// A short run of a study's scenarios whose titles end so.
+fn some(study: &Study, titles: &[&str]) -> Material {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
-    let mut scenarios = study.scenarios(&from).unwrap();
-    scenarios.retain(|scenario| titles.iter().any(|title| scenario.title.ends_with(title)));
-    for scenario in &mut scenarios {
+    let mut material = study.material(&from, true).unwrap();
+    material
+        .scenarios
+        .retain(|scenario| titles.iter().any(|title| scenario.title.ends_with(title)));
+    material
+}
+
+/// The same of R-TCP's tables with a few contenders.
+fn tables(titles: &[&str]) -> Result<Findings, kirikae_lab::Error> {
+    let study = Study::named("rtcp-tables").unwrap();
+    let mut material = some(&study, titles);
+    for scenario in &mut material.scenarios {
         let few = ["kk_hybla", "kk_reno", "kk_scalable"];
         scenario.contenders.retain(|contender| few.contains(&contender.name()));
         scenario.repetitions = 20;
     }
-    scenarios
+    study.compare(&material)
 }
 
-fn rtcp_tables() -> Study {
-    Study::named("rtcp-tables").unwrap()
+fn cell<'a>(table: &'a Table, row: &str, column: &str) -> &'a Cell {
+    table.cell(row, column).unwrap_or_else(|| panic!("{row} / {column} in {table:?}"))
 }
 
 #[test]
 fn isolated_losses_are_as_printed() {
-    let study = rtcp_tables();
-    let scenarios =
-        some(&study, &["100 ms, isolated loss 0.0002", "delay 50 ms, isolated loss 0.004"]);
-    let findings = study.compare(&scenarios).unwrap();
+    let findings =
+        tables(&["100 ms, isolated loss 0.0002", "delay 50 ms, isolated loss 0.004"]).unwrap();
     let titles: Vec<&str> = findings.tables.iter().map(|table| table.title.as_str()).collect();
-    let expected =
-        ["RTT 100 ms", "RTT 200 ms"].map(|rtt| format!("Isolated loss: latency in seconds, {rtt}"));
-    assert_eq!(titles, expected);
-    let row = &findings.tables[1].rows[0];
-    assert_eq!((row.at, row.first.as_str(), row.first_over_lowest), (0.0002, "hybla", 1.0));
-    let reno = row.cells.iter().find(|cell| cell.algorithm == "reno").unwrap();
-    assert_eq!((reno.published, reno.n), (0.259741, 20 * 200));
-    assert!(reno.agrees == Some(true) && reno.ours.half_width.is_some(), "{reno:?}");
+    assert_eq!(
+        titles,
+        [
+            "Isolated loss: latency by loss rate, RTT 100 ms (Fig. 4-9): latency, s",
+            "Isolated loss: latency by loss rate, RTT 200 ms (Fig. 4-10): latency, s",
+        ]
+    );
+    let reno = cell(&findings.tables[1], "0.0002", "reno");
+    assert_eq!((reno.published, reno.n), (Some(0.259741), 20 * 200));
+    assert!(reno.agrees == Some(true) && reno.ours.unwrap().half_width.is_some(), "{reno:?}");
+    let lowest = "lowest of ours, printed value above the lowest";
+    let first = cell(&findings.tables[1], "0.0002", lowest);
+    assert_eq!(first.word.as_deref(), Some("hybla, +0 %"));
     let median = &findings.criteria[0];
     assert_eq!((median.of, median.met), (6, Some(true)), "{median:?}");
     assert!(findings.agrees());
-    let text = findings.render();
+    let text = render(&findings);
     assert!(text.contains("0.260") && text.contains("at most 0.150 asked: met"), "{text}");
 }
 
 #[test]
 fn burst_losses_are_paired_against_the_print() {
-    let study = rtcp_tables();
-    let findings = study.compare(&some(&study, &["150 ms, bottleneck 1000 kbit/s"])).unwrap();
+    let findings = tables(&["150 ms, bottleneck 1000 kbit/s"]).unwrap();
     let [rate, latency] = &findings.tables[..] else { panic!("{:?}", findings.tables) };
     // Printed beside 3000, the counterpart of 1000 when it is read in reverse.
-    let reno = |row: &kirikae_lab::reproduce::Row| {
-        row.cells.iter().find(|cell| cell.algorithm == "reno").unwrap().clone()
-    };
-    let (rate, latency) = (reno(&rate.rows[0]), reno(&latency.rows[0]));
-    assert_eq!((rate.published, latency.published), (0.54358, 1.2043));
-    assert!(rate.ours.value > 0.0, "the queue overflows");
+    let (rate, latency) = (cell(rate, "1000", "reno"), cell(latency, "1000", "reno"));
+    assert_eq!((rate.published, latency.published), (Some(0.54358), Some(1.2043)));
+    assert!(rate.ours.unwrap().value > 0.0, "the queue overflows");
     assert_eq!((rate.agrees, latency.agrees), (None, None));
 }
 
 #[test]
 fn what_was_not_published_is_refused() {
-    let study = rtcp_tables();
-    let mut scenarios = some(&study, &["delay 50 ms, isolated loss 0.001"]);
-    scenarios[0].contenders = vec![Contender::BASELINE, Contender::Stock("bbr")];
-    scenarios[0].repetitions = 1;
-    let error = study.compare(&scenarios).map(|findings: Findings| findings.render()).unwrap_err();
+    let study = Study::named("rtcp-tables").unwrap();
+    let mut material = some(&study, &["delay 50 ms, isolated loss 0.001"]);
+    material.scenarios[0].contenders = vec![Contender::BASELINE, Contender::Stock("bbr")];
+    let error = study.compare(&material).unwrap_err();
     assert!(error.to_string().contains("nothing was published of bbr at 0.001"), "{error}");
     assert_eq!(error.exit_status(), 2);
+}
+
+#[test]
+fn longer_round_trips_share_better_with_rtt_fair_cubic() {
+    let study = Study::named("rtt-fairness").unwrap();
+    let mut material = some(&study, &["server 64 ms away, queue 250 packets"]);
+    material.scenarios[0].contenders =
+        [Contender::BASELINE, Contender::Fixed("kk_cubic_fair")].into();
+    let findings = study.compare(&material).unwrap();
+    let index = |name: &str| {
+        let column = format!("{name}: Jain's index");
+        cell(&findings.tables[0], "128", &column).ours.unwrap().value
+    };
+    assert!(index("kk_cubic_fair") > index("cubic"), "{:?}", findings.tables);
+    // Two repetitions cannot tell.
+    assert_eq!(findings.criteria[0].met, None);
+    assert!(findings.figures.iter().all(|figure| figure.panels.len() == 1));
+}
+
+#[test]
+fn windows_and_delays_limit_as_printed() {
+    let study = Study::named("large-bdp").unwrap();
+    let titles = [
+        "window 8760 bytes, delay 10 ms",
+        "Window 65535 B, window scaling off, delay 1 ms",
+        "Slow start over 100 Mbit/s, one way 50 ms",
+        "Loss rate 0.0024",
+        "MTU 9000 B",
+    ];
+    let findings = study.compare(&some(&study, &titles)).unwrap();
+    let [throughput, rounds, loss, efficiency] = &findings.tables[..] else { panic!() };
+    let found = |table, row, column| cell(table, row, column).ours.unwrap().value;
+    let link = "throughput of the link, Mbit/s";
+    let misprinted = cell(throughput, "4, 10 ms, 8760 B, off", link);
+    assert_eq!((misprinted.published, misprinted.agrees), (Some(25.0), None));
+    assert!((misprinted.ours.unwrap().value - 14.6).abs() < 0.3, "{misprinted:?}");
+    assert_eq!(cell(throughput, "1, 1 ms, 65535 B, off", link).agrees, Some(true));
+    // log2 833 + 1.
+    let trips = found(rounds, "100 Mbit/s, 100 ms", "round trips");
+    assert!((trips - 10.7).abs() < 0.3, "{trips}");
+    let window = found(loss, "0.0024", "mean window, packets");
+    assert!((window - 25.0).abs() < 2.5, "{window}");
+    assert_eq!(cell(efficiency, "9000", "efficiency, %").agrees, Some(true));
+    assert!(findings.agrees(), "{:?}", findings.criteria);
+}
+
+#[test]
+fn the_page_needs_nothing_else() {
+    let mut findings = tables(&["delay 50 ms, isolated loss 0.004"]).unwrap();
+    findings.tables[0].rows[0].why = Some("a < b & c".into());
+    let page = page(&[findings]);
+    // The only address is a name: SVG's.
+    assert!(page.replace("http://www.w3.org/2000/svg", "").find("http").is_none());
+    assert!(page.contains("a &lt; b &amp; c") && !page.contains("a < b"));
+    // Three panels and a key of two entries.
+    assert_eq!(page.matches("<svg").count(), 3 + 2);
+}
+
+#[test]
+fn reordering_slows_what_counts_duplicates() {
+    let study = Study::named("reordering").unwrap();
+    let titles = ["interval 15, ", "interval 100, ", "interval 1000, "];
+    let mut material = some(&study, &[""]);
+    material.scenarios.retain(|it| titles.iter().any(|title| it.title.contains(title)));
+    let findings = study.compare(&material).unwrap();
+    let cubic = cell(&findings.tables[0], "Cubic, lowest normalised throughput", "value");
+    assert!(cubic.ours.unwrap().value < 0.5, "{cubic:?}");
+    let ours = "Linux 6 without the shortcut, cubic: lowest normalised throughput";
+    let ours = findings.criteria.iter().find(|it| it.what == ours).unwrap();
+    assert_eq!((ours.of, ours.met), (2, Some(true)), "{ours:?}");
+}
+
+#[test]
+fn a_link_that_comes_back_is_used_at_once() {
+    let study = Study::named("handover").unwrap();
+    let mut material = some(&study, &[""]);
+    material.scenarios.retain(|it| it.title.starts_with("Same, ") && it.title.ends_with("ns-2"));
+    let findings = study.compare(&material).unwrap();
+    let table = &findings.tables[0];
+    let schemes = ["MIT", "Immediate Expiration", "BW Aware ssthresh"];
+    let ours = schemes.map(|scheme| cell(table, "Same", scheme).ours.unwrap().value);
+    assert!(ours.is_sorted(), "{ours:?}");
+    assert!(findings.agrees(), "{:?}", findings.criteria);
+    assert_eq!(findings.figures.len(), 1);
 }

@@ -19,6 +19,8 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Link<P, S> {
     service: S,
+    /// Bytes of a frame around each packet.
+    overhead: u32,
     /// Packets of others carry nothing.
     queue: Queue<Option<P>>,
     in_service: Option<InService<P>>,
@@ -43,7 +45,14 @@ impl<P, S: Service> Link<P, S> {
         let (in_service, dropped) = (None, VecDeque::new());
         let (retries, cross) = (None, None);
         let queue = Queue::new(queue);
-        Link { service, queue, in_service, retries, cross, dropped, chosen: Time::ZERO }
+        let chosen = Time::ZERO;
+        Link { service, overhead: 0, queue, in_service, retries, cross, dropped, chosen }
+    }
+
+    /// The same link with frames of so many bytes more than their packets.
+    pub fn framed(mut self, overhead: u32) -> Link<P, S> {
+        self.overhead = overhead;
+        self
     }
 
     /// The same link shared with others, if there are any.
@@ -82,7 +91,8 @@ impl<P, S: Service> Link<P, S> {
             Some(retries) if packet.payload.is_some() => retries.frames(),
             _ => (1, true),
         };
-        let done = self.service.transmit(now, u64::from(packet.bytes) * u64::from(frames));
+        let frame = u64::from(packet.bytes) + u64::from(self.overhead);
+        let done = self.service.transmit(now, frame * u64::from(frames));
         self.in_service = Some(InService { done, packet, passes });
     }
 
@@ -206,6 +216,14 @@ mod tests {
         assert!(dropped.iter().all(|(_, _, cause)| *cause == Some(DropCause::QueueFull)));
         let numbers = |fates: Vec<(u64, u64, _)>| fates.into_iter().map(|fate| fate.1).collect();
         (numbers(dropped), numbers(sent))
+    }
+
+    #[test]
+    fn frames_take_longer_than_their_packets() {
+        // 10 and 20 bytes in frames of 5 more; the queue has room for 20, which are the packet's.
+        let queue = QueueSpec::drop_tail(QueueLimit::Bytes(20));
+        let framed = LinkSpec { overhead: 5, ..slow(queue) };
+        assert_eq!(fates(&framed, &[(0, 10), (0, 20)]), [(15, 0, None), (40, 1, None)]);
     }
 
     #[test]

@@ -13,6 +13,8 @@ use crate::{CrossTrafficSpec, Element, QueueSpec, RateStep, RecordedRate, RetryS
 pub struct LinkSpec {
     /// How fast it sends.
     pub rate: RateSpec,
+    /// Bytes of the frame around each packet: what is sent, and does not count in the queue.
+    pub overhead: u32,
     /// What waits before it.
     pub queue: QueueSpec,
     /// Frames that are lost and sent again, if any can be.
@@ -65,7 +67,7 @@ impl RateSpec {
 impl LinkSpec {
     /// A link with nothing but a rate and a queue.
     pub fn new(rate: RateSpec, queue: QueueSpec) -> LinkSpec {
-        LinkSpec { rate, queue, retries: None, cross: None }
+        LinkSpec { rate, overhead: 0, queue, retries: None, cross: None }
     }
 
     pub(crate) fn check(&self) -> Result<(), Unfit> {
@@ -91,7 +93,8 @@ impl LinkSpec {
     }
 
     fn link<P, S: Service>(&self, service: S, seed: u64) -> Link<P, S> {
-        Link::new(service, &self.queue).shared(self.cross, seed).retrying(self.retries, seed)
+        let link = Link::new(service, &self.queue).framed(self.overhead);
+        link.shared(self.cross, seed).retrying(self.retries, seed)
     }
 }
 

@@ -229,6 +229,7 @@ mod tests {
     fn parts_of_a_link_are_checked_and_named() {
         let good = LinkSpec {
             rate: RateSpec::Constant(1),
+            overhead: 38,
             queue: QueueSpec {
                 limit: QueueLimit::Packets(0),
                 mark: Some(QueueLimit::Packets(0)),

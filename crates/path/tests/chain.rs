@@ -236,9 +236,9 @@ fn any_element() -> impl Strategy<Value = ElementSpec> {
             delays: RecordedDelays::parse("test", "0 0.002\n0.003 0.0005\n").unwrap(),
             order: Order::Kept,
         }),
-        (any_rate(), any_queue(), proptest::option::of(retries)).prop_map(
-            |(rate, queue, retries)| {
-                ElementSpec::Link(LinkSpec { rate, queue, retries, cross: None })
+        (any_rate(), 0..100u32, any_queue(), proptest::option::of(retries)).prop_map(
+            |(rate, overhead, queue, retries)| {
+                ElementSpec::Link(LinkSpec { rate, overhead, queue, retries, cross: None })
             }
         ),
         any_link_change(),
@@ -308,7 +308,7 @@ fn with_cross_traffic_packets_are_neither_invented_nor_lost_uncounted() {
         CoDelSpec { target: Span::from_nanos(200), interval: Span::from_nanos(900), mark: false };
     let queue = QueueSpec { codel: Some(codel), ..QueueSpec::drop_tail(QueueLimit::Packets(10)) };
     let rate = RateSpec::Constant(8_000_000_000);
-    let link = ElementSpec::Link(LinkSpec { rate, queue, retries: None, cross: Some(cross) });
+    let link = ElementSpec::Link(LinkSpec { cross: Some(cross), ..LinkSpec::new(rate, queue) });
     let mut chain = chain(vec![link, delay(500)], 1);
     let (mut numbers, mut causes) = (Vec::new(), std::collections::BTreeMap::new());
     let mut sink = |_, fate: Result<kirikae_path::Packet<()>, kirikae_path::Dropped<()>>| {

@@ -23,6 +23,15 @@ pub const BLUE: RGBColor = RGBColor(0x2f, 0x81, 0xe0);
 pub const ORANGE: RGBColor = RGBColor(0xe0, 0x6c, 0x1f);
 /// Events.
 pub const PINK: RGBColor = RGBColor(0xd0, 0x45, 0x9a);
+/// Series of a figure, in order: the last three are green, violet and brown.
+pub const SERIES: [RGBColor; 6] = [
+    BLUE,
+    ORANGE,
+    PINK,
+    RGBColor(0x2a, 0x96, 0x5c),
+    RGBColor(0x8a, 0x63, 0xd2),
+    RGBColor(0x9a, 0x78, 0x1c),
+];
 /// What lies behind curves.
 pub const SHADE: RGBAColor = RGBAColor(0x7a, 0x7a, 0x7a, 0.25);
 

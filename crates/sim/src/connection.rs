@@ -6,6 +6,7 @@ use kirikae_tcp::{Endpoint, Segment};
 
 use crate::application::{Application, WITHOUT_END};
 use crate::outcome::{FlowOutcome, Left, Traffic};
+use crate::roaming::Roaming;
 use crate::simulation::{End, Flow, Host, Routes};
 use crate::stream::Stream;
 
@@ -27,6 +28,8 @@ pub(crate) struct Connection {
     sent: [(u64, u64); 2],
     /// When it is opened; none once it is.
     opens: Option<Time>,
+    /// What is to come of the link of an end that is mobile.
+    roaming: Option<Box<Roaming>>,
     /// When each end's timer goes off, kept here so that asking touches no endpoint.
     timers: [Option<Time>; 2],
 }
@@ -35,9 +38,14 @@ impl Connection {
     pub fn new(flow: &Flow, index: usize, seed: u64) -> Connection {
         let end = |host: &Host, end: End| {
             let seed = stream_seed(seed, &[CONTROLS, index as u64, end as u64]);
-            Endpoint::new(host.profile.clone(), host.control.clone(), flow.mtu, seed)
+            Endpoint::new(host.profile.clone(), host.control.clone(), seed)
         };
+        let roaming = flow.mobile.as_ref().map(|mobile| {
+            let host = if mobile.end == End::Client { &flow.client } else { &flow.server };
+            Box::new(Roaming::new(mobile, &host.profile))
+        });
         Connection {
+            roaming,
             routes: flow.routes.clone(),
             ends: [end(&flow.client, End::Client), end(&flow.server, End::Server)],
             streams: Default::default(),
@@ -59,7 +67,9 @@ impl Connection {
             return self.opens;
         }
         let [client, server] = self.timers;
-        Time::earliest(Time::earliest(client, server), self.application.next())
+        let roaming = self.roaming.as_ref().and_then(|roaming| roaming.next());
+        let ends = Time::earliest(Time::earliest(client, server), roaming);
+        Time::earliest(ends, self.application.next())
     }
 
     /// Does what is due by `now`; `sent` gets the segments of each end. Returns whether anything was due.
@@ -74,6 +84,13 @@ impl Connection {
         while let Some((activity, bytes)) = self.application.act(now) {
             self.write(now, End::Client, activity, bytes, sent);
             acted = true;
+        }
+        if let Some(roaming) = &mut self.roaming {
+            let mobile = roaming.end as usize;
+            if roaming.act(now, &mut self.ends[mobile], &mut sent[mobile]) {
+                self.timers[mobile] = self.ends[mobile].timer();
+                acted = true;
+            }
         }
         for ((end, timer), sent) in self.ends.iter_mut().zip(&mut self.timers).zip(sent) {
             if timer.is_some_and(|timer| timer <= now) {

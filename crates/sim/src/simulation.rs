@@ -1,6 +1,7 @@
 //! What is simulated, as plain data.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use kirikae_path::{Direction, PathSpec, Span, SpecError, Time};
@@ -38,10 +39,19 @@ pub struct Flow {
     pub client: Host,
     /// The other end.
     pub server: Host,
-    /// Largest IP packet, bytes.
-    pub mtu: u32,
     /// What the applications do.
     pub activities: Vec<Activity>,
+    /// The end whose link changes and knows of it; none: neither does.
+    pub mobile: Option<Mobile>,
+}
+
+/// An end that is told of changes of its link, for what its profile does about them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Mobile {
+    /// Which.
+    pub end: End,
+    /// From when to when it has no link, in order of time.
+    pub gaps: Vec<Range<Time>>,
 }
 
 /// One end's TCP.

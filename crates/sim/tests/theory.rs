@@ -60,8 +60,8 @@ fn window(algorithm: &str, loss_rate: f64, theory: f64) -> f64 {
             routes: Routes::through(&[0]),
             client: host.clone(),
             server: host,
-            mtu: 1500,
             activities: vec![Activity { after: Span::ZERO, workload: bulk }],
+            mobile: None,
         }],
         duration: Span::from_secs(1_000_000),
     };

@@ -7,11 +7,13 @@ use kirikae_path::{Span, Time};
 
 use crate::receiver::{Host, Receiver};
 use crate::sender::Sender;
-use crate::{Profile, Segment, Timestamp, timer_wheel};
+use crate::{Handover, Profile, Segment, Timestamp, timer_wheel};
 
 /// IPv4 and TCP headers, bytes; and the timestamp option.
 const HEADERS: u32 = 20 + 20;
 const TIMESTAMP_OPTION: u32 = 12;
+/// ACKs by which Freeze-TCP tells that the link is back, so that what was lost is sent again soon.
+const RECONNECTION_ACKS: u32 = 3;
 /// Sequence number of the first byte of data; the SYN has the one before.
 const FIRST_BYTE: u64 = 1;
 
@@ -65,15 +67,14 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// An end of a connection over a path that takes IP packets of `mtu` bytes. `seed`: of what the
-    /// congestion control draws.
+    /// An end of a connection. `seed`: of what the congestion control draws.
     ///
     /// # Panics
-    /// If `mtu` leaves no room for data.
-    pub fn new(profile: Arc<Profile>, control: Arc<Control>, mtu: u32, seed: u64) -> Endpoint {
+    /// If the profile's MTU leaves no room for data.
+    pub fn new(profile: Arc<Profile>, control: Arc<Control>, seed: u64) -> Endpoint {
         let headers = HEADERS + if profile.timestamps { TIMESTAMP_OPTION } else { 0 };
-        assert!(mtu > headers, "an MTU of {mtu} bytes leaves no room for data");
-        let mss = mtu - headers;
+        let mss = profile.mtu.saturating_sub(headers);
+        assert!(mss > 0, "an MTU of {} bytes leaves no room for data", profile.mtu);
         Endpoint {
             receiver: Receiver::new(&profile, mss),
             profile,
@@ -111,6 +112,7 @@ impl Endpoint {
     pub fn receive(&mut self, now: Time, segment: &Segment, out: &mut Vec<Segment>) {
         match self.phase {
             Phase::Established if segment.syn => self.acknowledge(now, out),
+            Phase::Established if segment.migrate => self.restart(now, out),
             Phase::Established => self.established(now, segment, out),
             _ => self.handshake(now, segment, out),
         }
@@ -122,6 +124,33 @@ impl Endpoint {
         if self.receiver.read(now, most, &host(&self.profile, &self.sender, self.handshake_rtt_us))
         {
             self.acknowledge(now, out);
+        }
+    }
+
+    /// The link under this host, a mobile one, is about to go.
+    pub fn link_leaves(&mut self, now: Time, out: &mut Vec<Segment>) {
+        if self.phase == Phase::Established && self.profile.handover == Handover::Freeze {
+            self.receiver.freeze(true);
+            self.acknowledge(now, out);
+        }
+    }
+
+    /// The link under this host, a mobile one, is back.
+    pub fn link_returns(&mut self, now: Time, out: &mut Vec<Segment>) {
+        if self.phase != Phase::Established {
+            return;
+        }
+        match self.profile.handover {
+            Handover::None => {}
+            Handover::ImmediateExpiration | Handover::BandwidthAware => {
+                self.acknowledge(now, out);
+                out.last_mut().expect("an ACK").migrate = true;
+                self.restart(now, out);
+            }
+            Handover::Freeze => {
+                self.receiver.freeze(false);
+                (0..RECONNECTION_ACKS).for_each(|_| self.acknowledge(now, out));
+            }
         }
     }
 
@@ -202,6 +231,15 @@ impl Endpoint {
         })
     }
 
+    /// What was in flight went with a link that has come back.
+    fn restart(&mut self, now: Time, out: &mut Vec<Segment>) {
+        let first = out.len();
+        if let Some(sender) = &mut self.sender {
+            sender.link_returned(now, out);
+            self.finish(now, &mut out[first..]);
+        }
+    }
+
     fn established(&mut self, now: Time, segment: &Segment, out: &mut Vec<Segment>) {
         let first = out.len();
         if let Some(sender) = &mut self.sender {
@@ -216,6 +254,7 @@ impl Endpoint {
         );
         if let Some(sender) = &mut self.sender {
             sender.transmit(now, out);
+            sender.note_pair(&out[first..]);
         }
         self.finish(now, &mut out[first..]);
         if self.receiver.reply(now, &host(&self.profile, &self.sender, self.handshake_rtt_us)) {

@@ -14,5 +14,5 @@ mod sender;
 mod timer_wheel;
 
 pub use endpoint::{Control, Endpoint};
-pub use profile::{Compression, Growth, LossDetection, Profile, Reduction};
+pub use profile::{Compression, Growth, Handover, LossDetection, Profile, Reduction};
 pub use segment::{Ecn, SackBlocks, Segment, Timestamp};

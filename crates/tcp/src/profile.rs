@@ -11,10 +11,15 @@ use serde::Serialize;
 pub struct Profile {
     /// Its name in scenario files.
     pub name: &'static str,
+    /// Largest IP packet, bytes.
+    pub mtu: u32,
     /// Initial congestion window and window after idle, segments (RFC 6928, RFC 3390).
     pub initial_window: u32,
     /// How losses are found.
     pub loss_detection: LossDetection,
+    /// RACK does not wait where [`reordering`](Profile::reordering) segments above a hole were SACKed
+    /// and no reordering was seen (RFC 8985, section 6.2, step 4: the shortcut by dupthresh).
+    pub rack_shortcut: bool,
     /// Tail loss probes (RFC 8985, section 7).
     pub tail_loss_probe: bool,
     /// How the window comes down in recovery.
@@ -35,6 +40,9 @@ pub struct Profile {
     pub frto: bool,
     /// Whether a reduction that was wrong is taken back (DSACK, timestamps).
     pub undo: bool,
+    /// A timeout after a timeout leaves ssthresh as it is (RFC 5681, section 3.1); otherwise each
+    /// timeout sets it anew (RFC 2581).
+    pub hold_ssthresh: bool,
     /// Growth counts segments ACKed (RFC 3465); otherwise each ACK counts as one.
     pub count_segments: bool,
     /// When the window grows.
@@ -49,6 +57,8 @@ pub struct Profile {
     pub rto_max: Span,
     /// Retransmission timeout before any RTT sample.
     pub rto_initial: Span,
+    /// ACKs wait for a second segment (RFC 5681, section 4.2); otherwise each segment is ACKed at once.
+    pub delayed_ack: bool,
     /// Shortest delay of an ACK.
     pub delayed_ack_min: Span,
     /// Longest delay of an ACK.
@@ -69,6 +79,10 @@ pub struct Profile {
     pub hz: u32,
     /// Segments of one write leave in trains (TSO), which holds back a little of the window.
     pub segmentation_offload: bool,
+    /// What is done about a link that goes and comes back under a mobile host.
+    pub handover: Handover,
+    /// With [`Handover::Freeze`]: how long before the link goes the mobile host closes its window.
+    pub freeze_ahead: Span,
 }
 
 /// How losses are found.
@@ -81,6 +95,25 @@ pub enum LossDetection {
     Fack,
     /// By SACKed segments above (RFC 6675), or duplicate ACKs without SACK (RFC 6582).
     Duplicates,
+    /// By SACKed segments or duplicate ACKs, and by time with each ACK: Cubic+ (Fukuda 2019).
+    DuplicatesOrTime,
+}
+
+/// What a mobile host and its peer do about a link that goes and comes back (Tsukamoto, Fukuda, Hori,
+/// Oie 2003).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Handover {
+    /// Nothing: the sender waits for its timer.
+    None,
+    /// The mobile host tells its peer that the link is back; what was in flight is lost, as after a
+    /// timeout.
+    ImmediateExpiration,
+    /// That, and ssthresh is the bandwidth-delay product as measured in the slow start that follows.
+    BandwidthAware,
+    /// The mobile host closes its window before the link goes, and opens it when it is back; timeouts
+    /// wait meanwhile (Freeze-TCP: Goff, Moronski, Phatak, Gupta 2000).
+    Freeze,
 }
 
 /// When the window grows with an ACK.
@@ -103,6 +136,9 @@ pub enum Reduction {
     Proportional,
     /// One segment for every two ACKs (Hoe 1995).
     RateHalving,
+    /// At once: what is in flight falls to ssthresh before anything new is sent, which without SACK is
+    /// the inflated window of RFC 6582, section 3.2.
+    AtOnce,
 }
 
 /// See [`Profile::sack_compression`].
@@ -119,8 +155,10 @@ impl Profile {
     pub fn linux_6() -> Profile {
         Profile {
             name: "linux-6",
+            mtu: 1_500,
             initial_window: 10,
             loss_detection: LossDetection::Rack,
+            rack_shortcut: true,
             tail_loss_probe: true,
             reduction: Reduction::Proportional,
             reordering: 3,
@@ -131,12 +169,14 @@ impl Profile {
             idle_restart: true,
             frto: true,
             undo: true,
+            hold_ssthresh: true,
             count_segments: true,
             growth: Growth::Validated,
             moderate_window: false,
             rto_min: Span::from_millis(200),
             rto_max: Span::from_secs(120),
             rto_initial: Span::from_secs(1),
+            delayed_ack: true,
             delayed_ack_min: Span::from_millis(40),
             delayed_ack_max: Span::from_millis(200),
             ack_full_push: true,
@@ -145,6 +185,8 @@ impl Profile {
             receive_window_max: 6 << 20,
             hz: 250,
             segmentation_offload: true,
+            handover: Handover::None,
+            freeze_ahead: Span::from_secs(1),
         }
     }
 
@@ -167,8 +209,46 @@ impl Profile {
         }
     }
 
+    /// NewReno without SACK as ns-2 had it in 2003, `ns-2`: what two papers of simulated hosts need
+    /// (docs/simulator.md).
+    pub fn ns_2() -> Profile {
+        Profile {
+            name: "ns-2",
+            initial_window: 1,
+            timestamps: false,
+            reduction: Reduction::AtOnce,
+            hold_ssthresh: false,
+            rto_min: Span::from_millis(770),
+            delayed_ack: false,
+            ..Profile::ns_3()
+        }
+    }
+
+    /// TCP without SACK as ns-3 had it in 2018, `ns-3`.
+    pub fn ns_3() -> Profile {
+        Profile {
+            name: "ns-3",
+            loss_detection: LossDetection::Duplicates,
+            tail_loss_probe: false,
+            reduction: Reduction::RateHalving,
+            sack: false,
+            idle_restart: false,
+            frto: false,
+            undo: false,
+            count_segments: false,
+            rto_min: Span::from_secs(1),
+            segmentation_offload: false,
+            ..Profile::linux_6()
+        }
+    }
+
+    /// Every profile there is.
+    pub fn all() -> [Profile; 4] {
+        [Profile::linux_6(), Profile::linux_2_6_33(), Profile::ns_3(), Profile::ns_2()]
+    }
+
     /// The profile of this name.
     pub fn named(name: &str) -> Option<Profile> {
-        [Profile::linux_6(), Profile::linux_2_6_33()].into_iter().find(|one| one.name == name)
+        Profile::all().into_iter().find(|one| one.name == name)
     }
 }

@@ -34,6 +34,9 @@ pub struct Segment {
     pub syn: bool,
     /// PSH: a write of the application ends with this segment.
     pub psh: bool,
+    /// The mobile host that sends it has a link again: stands for the SYN of TCP Migrate (Snoeren,
+    /// Balakrishnan 2000).
+    pub migrate: bool,
     /// ECE and CWR (RFC 3168).
     pub ece: bool,
     /// See `ece`.

@@ -24,8 +24,6 @@ use serde::{Deserialize, Serialize};
 use super::grid_file::GridFile;
 use crate::statistics::{mean, quantile};
 
-/// Largest IP packet, bytes.
-const MTU: u32 = 1500;
 /// Least time between the end of a burst and the next one: longer than a usual retransmission
 /// timeout, so that the connection counts as idle.
 const PAUSE: Span = Span::from_secs(2);
@@ -218,8 +216,8 @@ fn simulation(file: &GridFile, place: &Place, algorithm: Algorithm, repetition: 
         routes: Routes::through(&[0]),
         client: host(algorithm, Some(Rule::Switcher(Switcher::measuring(0, Timeouts::Adapted)))),
         server: host(cubic, None),
-        mtu: MTU,
         activities: vec![Activity { after: Span::ZERO, workload }],
+        mobile: None,
     };
     Simulation {
         seed,

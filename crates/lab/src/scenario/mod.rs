@@ -14,14 +14,15 @@ pub(crate) mod stack;
 mod sweep;
 mod workload;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kirikae_agent::Period;
 use kirikae_algorithms::Timeouts;
-use kirikae_path::{PathSpec, Span};
-use kirikae_tcp::Profile;
+use kirikae_path::{PathSpec, Span, Time};
+use kirikae_tcp::{Handover, Profile};
 use serde::{Serialize, Serializer};
 
 pub use contender::Contender;
@@ -58,8 +59,12 @@ pub struct Scenario {
     pub timeouts: Timeouts,
     /// When a simulation ends at the latest; none where the workloads tell.
     pub duration: Option<Span>,
+    /// In which part of the time what arrives is counted; none: in all of it.
+    pub measured: Option<Range<Time>>,
     /// How often each contender is simulated, each time with the next seed.
     pub repetitions: u32,
+    /// What the names of its sweep stand for, as written; none without a sweep.
+    pub swept: BTreeMap<String, String>,
     /// What of it the real kernel is not shown, if anything.
     #[serde(skip)]
     only_simulated: Option<Refusal>,
@@ -129,8 +134,12 @@ impl Scenario {
         let seed = root.required("seed", "a whole number, such as 1")?.whole(0..=u64::MAX)?;
         let (links, flows) = network::read(root)?;
         let stack = stack::read(root)?;
+        if stack.handover != Handover::None && flows.iter().all(|flow| flow.mobile.is_none()) {
+            let allowed = "none where no flow has a mobile end";
+            return Err(root.refuse_at("stack.handover", "nobody's link changes", allowed));
+        }
         let (contenders, period, timeouts) = bench(root)?;
-        let (duration, repetitions) = sim(root, &flows)?;
+        let Sim { duration, measured, repetitions } = sim(root, &flows)?;
         Ok(Scenario {
             file: source.file.clone(),
             title: sweep::title(text, bindings, source),
@@ -142,7 +151,9 @@ impl Scenario {
             period,
             timeouts,
             duration,
+            measured,
             repetitions,
+            swept: bindings.iter().map(|it| (it.name.into(), it.text(source).into())).collect(),
             only_simulated: only_simulated(root),
         })
     }
@@ -191,19 +202,28 @@ fn only_simulated(root: &Section) -> Option<Refusal> {
     section.map(|field| field.refuse(ALLOWED)).or_else(workload)
 }
 
-/// `[sim]`: when a simulation ends, and how often it is repeated.
-fn sim(root: &Section, flows: &[FlowGroup]) -> Result<(Option<Span>, u32), Refusal> {
-    let section =
-        root.optional("sim").map(|field| field.section("[sim] with duration, repetitions"));
-    let section = section.transpose()?;
-    let (mut duration, mut repetitions) = (None, 1);
-    if let Some(section) = section {
-        section.allow(&["duration", "repetitions"])?;
-        duration = section.optional_quantity("duration")?.map(|Long(duration)| duration);
+/// `[sim]`: when a simulation ends, how often it is repeated, what is measured of it.
+struct Sim {
+    duration: Option<Span>,
+    measured: Option<Range<Time>>,
+    repetitions: u32,
+}
+
+fn sim(root: &Section, flows: &[FlowGroup]) -> Result<Sim, Refusal> {
+    let mut sim = Sim { duration: None, measured: None, repetitions: 1 };
+    if let Some(field) = root.optional("sim") {
+        const KEYS: [&str; 3] = ["duration", "measured", "repetitions"];
+        let section = field.section(&format!("[sim] with {}", KEYS.join(", ")))?;
+        section.allow(&KEYS)?;
+        sim.duration = section.optional_quantity("duration")?.map(|Long(duration)| duration);
+        if let Some(field) = section.optional("measured") {
+            sim.measured = Some(measured(&field, sim.duration)?);
+        }
         if let Some(field) = section.optional("repetitions") {
-            repetitions = field.whole(1..=10_000)? as u32;
+            sim.repetitions = field.whole(1..=10_000)? as u32;
         }
     }
+    let duration = sim.duration;
     let mut activities = flows.iter().flat_map(|group| &group.activities);
     if duration.is_none() && !activities.all(|activity| activity.workload.is_timed()) {
         let allowed = format!(
@@ -213,7 +233,19 @@ fn sim(root: &Section, flows: &[FlowGroup]) -> Result<(Option<Span>, u32), Refus
         return Err(root.refuse_at("sim.duration", "missing required key", &allowed));
     }
     duration.map_or(Ok(()), |duration| begin_before(root, flows, duration))?;
-    Ok((duration, repetitions))
+    Ok(sim)
+}
+
+/// In which part of a simulation what arrives is counted.
+fn measured(field: &Field, duration: Option<Span>) -> Result<Range<Time>, Refusal> {
+    let section =
+        field.section(r#"a table with from, to, such as { from = "10 s", to = "15 s" }"#)?;
+    section.allow(&["from", "to"])?;
+    let time = section.quantity("from")?..section.quantity("to")?;
+    if time.start >= time.end || duration.is_none_or(|duration| time.end > Time::ZERO + duration) {
+        return Err(field.refuse("a time that is over when the simulation is, at sim.duration"));
+    }
+    Ok(time)
 }
 
 /// Refuses flows and workloads that would begin when the simulation is over.

@@ -1,7 +1,14 @@
 //! `[path]`, or `[[link]]` and `[[flow]]`: which connections there are, and over what.
 //! docs/scenarios.md tells what each key means.
 
-use kirikae_path::{Direction, DirectionSpec, PathSpec, Span, Time, propagation, sustained_rate};
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use kirikae_path::{
+    Direction, DirectionSpec, ElementSpec, PathSpec, Span, Time, UsedLink, propagation,
+    sustained_rate,
+};
+use kirikae_sim::{End, Mobile};
 use serde::Serialize;
 
 use super::contender::Contender;
@@ -36,6 +43,8 @@ pub struct FlowGroup {
     pub stagger: Option<Span>,
     /// Whom they play; none: whoever is compared.
     pub contender: Option<Contender>,
+    /// The end whose link changes and knows of it; none: neither does.
+    pub mobile: Option<Mobile>,
     /// What is done on each.
     pub activities: Vec<Activity>,
 }
@@ -138,6 +147,7 @@ fn alone(
         start: Span::ZERO,
         stagger: None,
         contender: None,
+        mobile: None,
         activities,
     };
     takes_time(&field, &links, &flow)?;
@@ -158,6 +168,7 @@ fn group(
         "start",
         "stagger",
         "contender",
+        "mobile",
         "workload",
     ])?;
     let names: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
@@ -187,10 +198,34 @@ fn group(
         start: start - Time::ZERO,
         stagger: section.optional_quantity("stagger")?,
         contender: section.optional("contender").map_or(Ok(None), |field| played(&field))?,
+        mobile: None,
         activities,
     };
     takes_time(&field, links, &flow)?;
-    Ok(flow)
+    let mobile =
+        section.optional("mobile").map(|field| mobile(&field, links, &flow)).transpose()?;
+    Ok(FlowGroup { mobile, ..flow })
+}
+
+/// The end whose link changes: as the elements on the flow's way do.
+fn mobile(field: &Field, links: &[Link], flow: &FlowGroup) -> Result<Mobile, Refusal> {
+    let end = [End::Client, End::Server][field.choice(&["client", "server"])?];
+    let both = [Direction::Forward, Direction::Backward];
+    let elements = both.into_iter().flat_map(|way| flow.way(links, way)).flatten();
+    let changes = elements.filter_map(|element| match element {
+        ElementSpec::LinkChange(spec) => Some(&spec.links[1..]),
+        _ => None,
+    });
+    let gap = |used: &UsedLink| (used.at, used.at + used.silence);
+    let gaps: BTreeSet<(Time, Time)> = changes.flatten().map(gap).collect();
+    let gaps: Vec<Range<Time>> = gaps.into_iter().map(|(from, to)| from..to).collect();
+    let apart = gaps.windows(2).all(|pair| pair[0].end < pair[1].start);
+    if gaps.is_empty() || !apart {
+        return Err(
+            field.refuse("none, or an end of a route with link-change, alike in both directions")
+        );
+    }
+    Ok(Mobile { end, gaps })
 }
 
 /// A contender by name, or "contender" for whoever is compared.

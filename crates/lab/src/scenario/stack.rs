@@ -1,13 +1,15 @@
 //! `[stack]`: how the simulated hosts' TCP behaves.
 
+use std::ops::RangeInclusive;
+
 use kirikae_path::Span;
-use kirikae_tcp::{Growth, LossDetection, Profile, Reduction};
+use kirikae_tcp::{Growth, Handover, LossDetection, Profile, Reduction};
 
 use super::quantity::Size;
 use super::refusal::Refusal;
 use super::section::Section;
 
-const PROFILES: [&str; 2] = ["linux-6", "linux-2.6.33"];
+const PROFILES: [&str; 4] = ["linux-6", "linux-2.6.33", "ns-3", "ns-2"];
 
 /// The receive buffers of the bench's receiver, which must not be the limit: bytes of data, half of
 /// what the kernel counts.
@@ -17,6 +19,8 @@ pub const RECEIVE_BUFFER_MAX: u32 = 3 << 20;
 
 /// Least receive buffer, bytes.
 const LEAST_BUFFER: u64 = 1500;
+/// IP packets: what every host takes (RFC 791), and jumbo frames.
+const MTUS: RangeInclusive<u64> = 576..=9216;
 
 /// A profile as a scenario has it where it says nothing else.
 fn with_buffers(profile: Profile) -> Profile {
@@ -39,8 +43,16 @@ pub(crate) fn read(root: &Section) -> Result<Profile, Refusal> {
             with_buffers(Profile::named(name).expect("each name listed is a profile's"))
         }
     };
-    let mut keys = vec!["profile"];
-    let switches: [(&'static str, &mut bool); 12] = [
+    let mut keys = vec!["profile", "mtu"];
+    if let Some(field) = section.optional("mtu") {
+        let Size(bytes) = field.quantity()?;
+        if !MTUS.contains(&bytes) {
+            let allowed = format!("a size from {} B to {} B", MTUS.start(), MTUS.end());
+            return Err(field.refuse(allowed));
+        }
+        profile.mtu = bytes as u32;
+    }
+    let switches: [(&'static str, &mut bool); 15] = [
         ("sack", &mut profile.sack),
         ("timestamps", &mut profile.timestamps),
         ("window-scaling", &mut profile.window_scaling),
@@ -49,6 +61,9 @@ pub(crate) fn read(root: &Section) -> Result<Profile, Refusal> {
         ("tail-loss-probe", &mut profile.tail_loss_probe),
         ("frto", &mut profile.frto),
         ("undo", &mut profile.undo),
+        ("rack-shortcut", &mut profile.rack_shortcut),
+        ("hold-ssthresh", &mut profile.hold_ssthresh),
+        ("delayed-ack", &mut profile.delayed_ack),
         ("count-segments", &mut profile.count_segments),
         ("moderate-window", &mut profile.moderate_window),
         ("ack-full-push", &mut profile.ack_full_push),
@@ -60,12 +75,13 @@ pub(crate) fn read(root: &Section) -> Result<Profile, Refusal> {
             *feature = field.boolean()?;
         }
     }
-    let times: [(&'static str, &mut Span); 5] = [
+    let times: [(&'static str, &mut Span); 6] = [
         ("rto-min", &mut profile.rto_min),
         ("rto-max", &mut profile.rto_max),
         ("rto-initial", &mut profile.rto_initial),
         ("delayed-ack-min", &mut profile.delayed_ack_min),
         ("delayed-ack-max", &mut profile.delayed_ack_max),
+        ("freeze-ahead", &mut profile.freeze_ahead),
     ];
     for (key, time) in times {
         keys.push(key);
@@ -94,18 +110,35 @@ pub(crate) fn read(root: &Section) -> Result<Profile, Refusal> {
             *bytes = size as u32;
         }
     }
-    keys.extend(["loss-detection", "reduction", "growth"]);
+    keys.extend(["loss-detection", "reduction", "growth", "handover"]);
     if let Some(field) = section.optional("loss-detection") {
-        let kinds = [LossDetection::Rack, LossDetection::Fack, LossDetection::Duplicates];
-        profile.loss_detection = kinds[field.choice(&["rack", "fack", "duplicates"])?];
+        let kinds = [
+            LossDetection::Rack,
+            LossDetection::Fack,
+            LossDetection::Duplicates,
+            LossDetection::DuplicatesOrTime,
+        ];
+        let names = ["rack", "fack", "duplicates", "duplicates-or-time"];
+        profile.loss_detection = kinds[field.choice(&names)?];
     }
     if let Some(field) = section.optional("reduction") {
-        let kinds = [Reduction::Proportional, Reduction::RateHalving];
-        profile.reduction = kinds[field.choice(&["proportional", "rate-halving"])?];
+        let kinds = [Reduction::Proportional, Reduction::RateHalving, Reduction::AtOnce];
+        let names = ["proportional", "rate-halving", "at-once"];
+        profile.reduction = kinds[field.choice(&names)?];
     }
     if let Some(field) = section.optional("growth") {
         profile.growth =
             [Growth::Validated, Growth::InFlight][field.choice(&["validated", "in-flight"])?];
+    }
+    if let Some(field) = section.optional("handover") {
+        let kinds = [
+            Handover::None,
+            Handover::ImmediateExpiration,
+            Handover::BandwidthAware,
+            Handover::Freeze,
+        ];
+        let names = ["none", "immediate-expiration", "bandwidth-aware", "freeze"];
+        profile.handover = kinds[field.choice(&names)?];
     }
     section.allow(&keys)?;
     agree(&section, &profile)?;
@@ -127,11 +160,18 @@ fn agree(section: &Section, profile: &Profile) -> Result<(), Refusal> {
             return Err(field.refuse(other));
         }
     }
-    if !profile.sack && profile.loss_detection != LossDetection::Duplicates {
+    let rack = profile.loss_detection == LossDetection::Rack;
+    if let Some(field) = section.optional("rack-shortcut").filter(|_| !rack) {
+        return Err(field.refuse("none where loss-detection is not rack"));
+    }
+    if let Some(field) = section.optional("freeze-ahead")
+        && profile.handover != Handover::Freeze
+    {
+        return Err(field.refuse("none where handover is not freeze"));
+    }
+    if !profile.sack && (rack || profile.loss_detection == LossDetection::Fack) {
         let sack = section.required("sack", "")?;
-        return Err(
-            sack.refuse("true where loss-detection is rack or fack; duplicates goes without")
-        );
+        return Err(sack.refuse("true where loss-detection is rack or fack; the others go without"));
     }
     Ok(())
 }

@@ -6,10 +6,12 @@ mod plot;
 mod series;
 mod trace;
 mod trial;
+mod window;
 
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use kirikae_sim::Observer;
 
 use crate::controls::Controls;
 use crate::error::Error;
@@ -18,6 +20,7 @@ use crate::play::Play;
 use crate::records::{Clock, Records};
 use crate::scenario::{Contender, Scenario};
 use files::Plan;
+pub(crate) use window::Window;
 
 pub use files::Files;
 pub use trace::Format;
@@ -54,6 +57,7 @@ impl Contest<'_> {
     fn result(
         &self,
         outcome: &kirikae_sim::Outcome,
+        window: Option<&Window>,
         recorded: bool,
     ) -> (Option<Performance>, Play) {
         let &Contest { scenario, contender, seed } = self;
@@ -65,7 +69,7 @@ impl Contest<'_> {
             }
             performance
         });
-        (performance, Play::new(scenario, contender, seed, outcome))
+        (performance, Play::new(scenario, contender, seed, outcome, window))
     }
 }
 
@@ -85,18 +89,23 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
     let create = |output: &Path| Records::create(output, scenarios, Clock::Virtual);
     let records = options.output.as_deref().map(create).transpose()?;
     let bar = progress(contests.len() as u64);
-    let result = |index: usize, outcome: kirikae_sim::Outcome| {
+    let window = |index: usize, simulation: &_| {
+        let time = contests[index].scenario.measured.clone();
+        time.map(|time| Window::new(time, simulation))
+    };
+    let result = |index: usize, window: Option<Window>, outcome: kirikae_sim::Outcome| {
         bar.inc(1);
-        Ok::<_, Error>(contests[index].result(&outcome, records.is_some()))
+        Ok::<_, Error>(contests[index].result(&outcome, window.as_ref(), records.is_some()))
     };
     let results = if options.files.is_none() {
-        let done = |index, (), outcome| result(index, outcome);
-        kirikae_sim::observe_all(contests.len(), simulation, |_, _| Ok(()), done)?
+        let open = |index, simulation: &_| Ok(window(index, simulation));
+        kirikae_sim::observe_all(contests.len(), simulation, open, result)?
     } else {
-        let open = |index, simulation: &_| plan.open(index, simulation);
-        let done = |index, watchers, outcome| {
+        let open =
+            |index, simulation: &_| Ok((plan.open(index, simulation)?, window(index, simulation)));
+        let done = |index, (watchers, window), outcome| {
             plan.close(index, watchers, &outcome)?;
-            result(index, outcome)
+            result(index, window, outcome)
         };
         kirikae_sim::observe_all(contests.len(), simulation, open, done)?
     };
@@ -116,6 +125,25 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
     };
     records.map_or(Ok(()), |records| records.write(&outcome, &options.controls.algorithms))?;
     Ok(outcome)
+}
+
+/// Plays every contender of every scenario before an observer of its own, and gives the observers in
+/// order: scenario by scenario, contender by contender, seed by seed.
+///
+/// # Errors
+/// A scenario that cannot be simulated.
+pub(crate) fn watch<O: Observer + Send>(
+    scenarios: &[Scenario],
+    controls: &Controls,
+    observer: impl Fn() -> O + Sync,
+) -> Result<Vec<O>, Error> {
+    let contests: Vec<Contest> = scenarios.iter().flat_map(Contest::all).collect();
+    let simulation = |index: usize| {
+        let Contest { scenario, contender, seed } = contests[index];
+        trial::simulation(scenario, contender, seed, controls)
+    };
+    let open = |_, _: &_| Ok::<_, Error>(observer());
+    kirikae_sim::observe_all(contests.len(), simulation, open, |_, observer, _| Ok(observer))
 }
 
 /// How many are done, and the time left; only on a terminal.

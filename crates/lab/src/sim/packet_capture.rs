@@ -152,7 +152,7 @@ impl Connection {
             ports: [PORTS.0 + (place % CLIENT_PORTS) as u16, PORTS.1],
             scales: ends.map(scale),
             sack: flow.client.profile.sack,
-            mss: (flow.mtu - HEADERS) as u16,
+            mss: (flow.client.profile.mtu - HEADERS) as u16,
             enter: routes.map(|route| route[0]),
             leave: routes.map(|route| route[route.len() - 1]),
         }

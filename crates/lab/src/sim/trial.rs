@@ -20,8 +20,6 @@ use crate::workload::receiver::Arrival;
 use crate::workload::schedule;
 use crate::workload::sender::Sent;
 
-/// As on the emulated path.
-const MTU: u32 = 1500;
 /// Time for the handshake before the first burst is due.
 const RUN_UP: Span = Span::from_secs(2);
 /// How long after the last burst was due a run may still take.
@@ -52,8 +50,8 @@ pub(crate) fn simulation(
                 routes: routes(group),
                 client: client.clone(),
                 server: server.clone(),
-                mtu: MTU,
                 activities: activities(scenario, group, flows.len() as u64, seed),
+                mobile: group.mobile.clone(),
             });
         }
     }

@@ -18,7 +18,8 @@ pub struct GroupSummary {
     pub flow: String,
     /// Flows in it.
     pub flows: u32,
-    /// Goodput of a flow in the mean, both directions, in Mbit/s from its first write to its end.
+    /// Goodput of a flow in the mean, both directions, in Mbit/s from its first write to its
+    /// end, or in the time that the scenario says.
     pub goodput_mbit: Option<Estimate>,
     /// Goodput of all together, in Mbit/s from the first write of any to the end of the last.
     pub total_mbit: Option<Estimate>,
@@ -120,8 +121,8 @@ impl Repetition<'_> {
     /// What the group carried in a direction, in Mbit/s while any of it was under way.
     fn total_mbit(&self, way: Direction) -> Option<f64> {
         let bytes: u64 = self.flows.iter().map(|flow| flow.arrived[way as usize]).sum();
-        let starts = self.flows.iter().filter_map(|flow| flow.start_s);
-        let ends = self.flows.iter().map(|flow| flow.end_s);
+        let starts = self.flows.iter().filter_map(|flow| Some(flow.measured_s?.0));
+        let ends = self.flows.iter().filter_map(|flow| Some(flow.measured_s?.1));
         let seconds = ends.max_by(f64::total_cmp)? - starts.min_by(f64::total_cmp)?;
         (seconds > 0.0).then(|| 8.0 * bytes as f64 / 1e6 / seconds)
     }

@@ -10,7 +10,6 @@ use kirikae_tcp::{Control, Profile};
 
 const BURST: u64 = 65_536;
 const INTERVAL: Span = Span::from_secs(2);
-const MTU: u32 = 1500;
 
 /// 64 KB every 2 s over 10 Mb/s, RTT 200 ms, of which every thousandth packet is lost; over so many
 /// links in a row.
@@ -69,7 +68,7 @@ fn flow(links: &[PathSpec], workload: Workload) -> Flow {
         routes: Routes::through(&through),
         client: host.clone(),
         server: host,
-        mtu: MTU,
         activities: vec![Activity { after: Span::ZERO, workload }],
+        mobile: None,
     }
 }

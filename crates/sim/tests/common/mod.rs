@@ -40,8 +40,8 @@ pub fn flow(routes: Routes, workload: Workload) -> Flow {
         routes,
         client: host.clone(),
         server: host,
-        mtu: 1500,
         activities: vec![Activity { after: Span::ZERO, workload }],
+        mobile: None,
     }
 }
 

@@ -71,6 +71,8 @@ pub(crate) struct Receiver {
     answered: u32,
     /// The application reads when it says so, instead of at once.
     held: bool,
+    /// The window is closed because the link is about to go (Freeze-TCP).
+    frozen: bool,
     /// A segment was ECN-capable.
     ecn_seen: bool,
     /// A segment had CE, and none CWR since: ACKs have ECE (RFC 3168, section 6.1.3).
@@ -92,6 +94,7 @@ impl Receiver {
             ts_recent: 0,
             answered: 0,
             held: false,
+            frozen: false,
             ecn_seen: false,
             demand_cwr: false,
         }
@@ -255,7 +258,8 @@ impl Receiver {
     /// `__tcp_ack_snd_check`
     fn is_due(&mut self, now: Time, host: &Host) -> bool {
         let window_moves = self.fitting_window() >= self.window.told();
-        if self.owes_more_than_a_segment() && window_moves || self.acks.is_urgent() {
+        let waits = host.profile.delayed_ack && !self.acks.is_urgent();
+        if self.owes_more_than_a_segment() && window_moves || !waits {
             return true;
         }
         match &mut self.disorder {
@@ -304,6 +308,11 @@ impl Receiver {
         }
     }
 
+    /// From now on the window told is 0, or again the one there is room for.
+    pub(crate) fn freeze(&mut self, frozen: bool) {
+        self.frozen = frozen;
+    }
+
     /// When [`Receiver::on_timer`] is to be called, if at all.
     pub(crate) fn timer(&self) -> Option<Time> {
         let compressed = self.disorder.as_deref().filter(|disorder| disorder.compressed > 0);
@@ -338,6 +347,9 @@ impl Receiver {
         }
         segment.ack = self.rcv_nxt;
         segment.window = self.window.tell(self.rcv_nxt, occupied, self.acks.rcv_mss);
+        if self.frozen {
+            segment.window = 0;
+        }
         segment.ece |= self.demand_cwr;
         if let Some(disorder) = &mut self.disorder {
             let room = SackBlocks::MOST - usize::from(host.profile.timestamps);

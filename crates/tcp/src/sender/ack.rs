@@ -113,6 +113,7 @@ impl Sender {
         if !ack.old {
             if ack.una_advanced {
                 self.timeouts = 0;
+                self.estimate_path(segment.ack);
             }
             self.update_window(now, segment, &mut ack);
         }
@@ -307,7 +308,7 @@ impl Sender {
                 news.sacked_times.add(before.sent_us);
             }
             self.sample_delivered(&mut news.sampling, &before);
-            if self.uses_rack() {
+            if self.uses_rack() || self.expires_segments() {
                 self.rack_delivered(&before);
             }
         }
@@ -342,7 +343,9 @@ impl Sender {
                 fields.lost_out -= u32::from(sent.lost);
                 fields.retrans_out -= u32::from(sent.retransmitted);
                 self.sample_delivered(&mut news.sampling, &sent);
-                if self.uses_rack() && !self.was_delivered_before(&sent) {
+                if self.expires_segments() {
+                    self.note_delivery(&sent);
+                } else if self.uses_rack() && !self.was_delivered_before(&sent) {
                     self.rack_delivered(&sent);
                 }
             }
@@ -388,7 +391,7 @@ impl Sender {
     }
 
     /// Whether the ACK is older than what was sent again, and so for the original.
-    fn was_delivered_before(&self, sent: &Sent) -> bool {
+    pub(super) fn was_delivered_before(&self, sent: &Sent) -> bool {
         let sent_at = Timestamp::clock(Time::from_nanos(sent.sent_us * 1000 - BOOT_NS));
         let older = |echo: u32| echo.wrapping_sub(sent_at).cast_signed() < 0;
         sent.ever_retransmitted && self.undo.echo.is_some_and(older)

@@ -102,6 +102,12 @@ impl Sender {
                 fields.delivered.wrapping_add((acked.saturating_sub(fields.sacked_out)).max(1));
             fields.sacked_out = fields.sacked_out.saturating_sub(acked - 1);
         }
+        self.limit_duplicates();
+    }
+
+    /// Without SACK: no more duplicates stand for segments than are in flight and not lost.
+    pub(super) fn limit_duplicates(&mut self) {
+        let fields = &mut self.socket.fields;
         let room = fields.packets_out.saturating_sub(fields.lost_out.max(1));
         fields.sacked_out = fields.sacked_out.min(room);
     }

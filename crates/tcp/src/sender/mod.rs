@@ -3,6 +3,8 @@
 mod ack;
 mod delivery_rate;
 mod duplicates;
+mod expiry;
+mod handover;
 mod loss_probe;
 mod rack;
 mod recovery;
@@ -23,6 +25,7 @@ use kirikae_path::Time;
 
 use crate::{Control, Profile, Segment};
 use delivery_rate::DeliveryRate;
+use handover::PathEstimate;
 use loss_probe::LossProbe;
 use rack::Rack;
 use recovery::Reduction;
@@ -76,6 +79,8 @@ pub(crate) struct Sender {
     /// When data was last sent.
     last_sent: Time,
     ecn: Ecn,
+    /// Of a link that has just come back.
+    path_estimate: Option<Box<PathEstimate>>,
     switching: Option<Box<Switching>>,
 }
 
@@ -124,6 +129,7 @@ impl Sender {
             window_probes: 0,
             last_sent: now,
             ecn: Ecn::default(),
+            path_estimate: None,
             switching: None,
             profile,
         };

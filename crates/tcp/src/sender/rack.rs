@@ -48,6 +48,11 @@ impl Default for Rack {
 }
 
 impl Rack {
+    /// RACK.rtt, microseconds; 0 before anything was delivered.
+    pub fn rtt_us(&self) -> u64 {
+        self.rtt_us
+    }
+
     /// Another sign that segments are reordered, not lost.
     pub fn keep_window(&mut self) {
         self.persist = (self.persist + 1).min(PERSIST_RECOVERIES);
@@ -89,7 +94,7 @@ impl Sender {
 
     /// What reordering is given beyond the round trip, microseconds.
     fn reordering_window_us(&self) -> u64 {
-        if !self.reordering_seen {
+        if !self.reordering_seen && self.profile.rack_shortcut {
             let dupthresh = self.socket.fields.sacked_out >= self.reordering;
             if self.state() >= CaState::Recovery || dupthresh {
                 return 0;

@@ -1,5 +1,5 @@
 //! The states of congestion control, and how the window comes down in them: proportional rate
-//! reduction (RFC 6937) or rate halving.
+//! reduction (RFC 6937), rate halving, or at once.
 
 use kirikae_algorithms::{CaEvent, CaState};
 
@@ -54,7 +54,7 @@ impl Sender {
             // Rate halving may have gone below it, from where slow start follows.
             let cwnd = match self.profile.reduction {
                 Kind::Proportional => ssthresh,
-                Kind::RateHalving => ssthresh.min(self.cwnd()),
+                Kind::RateHalving | Kind::AtOnce => ssthresh.min(self.cwnd()),
             };
             self.set_cwnd(cwnd);
             self.usage.stamp_us = self.now_us();
@@ -77,6 +77,7 @@ impl Sender {
         match self.profile.reduction {
             Kind::Proportional => self.reduce_proportionally(delivered, newly_lost, ack),
             Kind::RateHalving => self.halve_rate(ack),
+            Kind::AtOnce => self.reduce_at_once(ack),
         }
     }
 
@@ -100,6 +101,16 @@ impl Sender {
         // What is found lost first is sent again at once, however much is in flight.
         send = send.max(u32::from(sent == 0));
         self.set_cwnd(in_flight + send);
+    }
+
+    /// The window is ssthresh; what is found lost first, and with an ACK that makes progress, is sent
+    /// again however much is in flight (RFC 6582, section 3.2, steps 3 and 5).
+    fn reduce_at_once(&mut self, ack: &Ack) {
+        let fields = &self.socket.fields;
+        let (ssthresh, left) = (fields.snd_ssthresh, fields.lost_out > fields.retrans_out);
+        let owed = left && (self.reduction.sent == 0 || ack.una_advanced);
+        let least = if owed { self.packets_in_flight() + 1 } else { 0 };
+        self.set_cwnd(ssthresh.max(least));
     }
 
     /// One segment less for every second ACK, down to ssthresh; nothing else leaves than ACKs let.
@@ -207,6 +218,9 @@ impl Sender {
                     }
                     self.enter_recovery(ack.ece);
                 }
+                if self.expires_segments() {
+                    self.expire_recovery();
+                }
             }
             CaState::Loss => {
                 let next = self.process_loss(ack, duplicate);
@@ -231,6 +245,9 @@ impl Sender {
                     self.try_undo_dsack();
                 }
                 self.identify_loss(ack, false);
+                if self.expires_segments() {
+                    self.mark_expired();
+                }
                 if !self.time_to_recover() {
                     self.try_to_open(ack);
                     return Retransmit::Nothing;
@@ -352,7 +369,8 @@ impl Sender {
         self.mark_all_lost();
         if self.state() <= CaState::Disorder
             || self.una >= self.high_seq
-            || (self.state() == CaState::Loss && self.timeouts == 0)
+            || (self.state() == CaState::Loss
+                && (self.timeouts == 0 || !self.profile.hold_ssthresh))
         {
             self.undo.prior_ssthresh = self.current_ssthresh();
             let fields = &mut self.socket.fields;

@@ -154,6 +154,9 @@ impl Sender {
         if self.board.is_empty() {
             return;
         }
+        if self.is_frozen() {
+            return self.set_timer(Purpose::Retransmission, self.rto_us());
+        }
         self.tell_timeout();
         self.enter_loss();
         self.timeouts += 1;

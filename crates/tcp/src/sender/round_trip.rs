@@ -56,6 +56,15 @@ impl Sender {
         self.round_trip.rto_us = (2 * self.round_trip.rto_us).min(self.rto_max_us());
     }
 
+    /// The next timeout is as long as the round trip asks for.
+    pub(super) fn reset_back_off(&mut self) {
+        let fields = &self.socket.fields;
+        if fields.srtt_us > 0 {
+            let rto_us = u64::from(fields.srtt_us >> 3) + u64::from(fields.rttvar_us);
+            self.round_trip.rto_us = rto_us.min(self.rto_max_us());
+        }
+    }
+
     /// A sample: of the first segment ACKed for the timeout, of the last one for the lowest RTT.
     pub(super) fn rtt_sample(&mut self, first_us: u32, last_us: u32) {
         let now_us = self.now_us();
@@ -96,10 +105,8 @@ impl Sender {
         if round_over {
             self.tell_rtt(first_us); // once in a round trip, with the srtt before this sample
         }
-        let srtt = srtt.max(1);
-        self.socket.fields.srtt_us = srtt;
-        let rto_us = u64::from(srtt >> 3) + u64::from(self.socket.fields.rttvar_us);
-        self.round_trip.rto_us = rto_us.min(self.rto_max_us());
+        self.socket.fields.srtt_us = srtt.max(1);
+        self.reset_back_off();
     }
 
     /// Smoothed round-trip time, microseconds; 0 before the first sample.

@@ -23,10 +23,11 @@
 //!        % cwnd == 11, state == Open # holds now
 //!        read 0                   # the application reads so much, and no more by itself
 //!        open                     # the connection, after `connect none`
+//!        link leaves              # the host is mobile: its link is about to go; or: returns
 //! +1     quiet                    # until now nothing else leaves
 //! ```
 //!
-//! A segment has the words `syn psh ece cwr ect ce`, a range of bytes, `ack`, `win`, `sack` with blocks
+//! A segment has the words `syn psh ece cwr migrate ect ce`, a range of bytes, `ack`, `win`, `sack` with blocks
 //! and `ecr`, the time whose timestamp it echoes. Of a segment that leaves, `psh`, `ect`, `ack`, `win`
 //! and `ecr` are looked at only where they stand; all else has to be as it stands. A segment that
 //! arrives has the window of the setup and echoes as RFC 7323 has it, unless it says otherwise. Each

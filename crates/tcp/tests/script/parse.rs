@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use kirikae_algorithms::Algorithm;
 use kirikae_path::Span;
-use kirikae_tcp::{Ecn, LossDetection, Profile, Reduction};
+use kirikae_tcp::{Ecn, Handover, LossDetection, Profile, Reduction};
 
 /// A script: setup, and what happens.
 pub struct Script {
@@ -17,7 +17,6 @@ pub struct Script {
 pub struct Setup {
     pub profile: Profile,
     pub algorithm: Algorithm,
-    pub mtu: u32,
     /// How long the handshake took; none: the script does it.
     pub connect: Option<Span>,
     /// The other end's receive window.
@@ -40,6 +39,8 @@ pub enum At {
 
 pub enum Event {
     Open,
+    LinkLeaves,
+    LinkReturns,
     Write(u64),
     Read(u64),
     Arrives(Pattern),
@@ -55,6 +56,7 @@ pub struct Pattern {
     pub psh: bool,
     pub ece: bool,
     pub cwr: bool,
+    pub migrate: bool,
     pub ecn: Ecn,
     pub data: Option<Range<u64>>,
     pub ack: Option<u64>,
@@ -93,7 +95,6 @@ impl Script {
         let mut setup = Setup {
             profile: Profile::linux_6(),
             algorithm,
-            mtu: 1_500,
             connect: Some(Span::from_millis(100)),
             window: 1_000_000,
         };
@@ -129,7 +130,7 @@ impl Setup {
             ("algorithm", [name]) => {
                 self.algorithm = Algorithm::named(name).ok_or(format!("no algorithm {name}"))?;
             }
-            ("mtu", [bytes]) => self.mtu = number(bytes)?,
+            ("mtu", [bytes]) => self.profile.mtu = number(bytes)?,
             ("connect", ["none"]) => self.connect = None,
             ("connect", [rtt]) => self.connect = Some(seconds(rtt)?),
             ("window", [bytes]) => self.window = number(bytes)?,
@@ -164,6 +165,9 @@ fn set_feature(profile: &mut Profile, feature: &str, value: &str) -> Result<(), 
         "tail_loss_probe" => profile.tail_loss_probe = number(value)?,
         "count_segments" => profile.count_segments = number(value)?,
         "moderate_window" => profile.moderate_window = number(value)?,
+        "rack_shortcut" => profile.rack_shortcut = number(value)?,
+        "hold_ssthresh" => profile.hold_ssthresh = number(value)?,
+        "delayed_ack" => profile.delayed_ack = number(value)?,
         "segmentation_offload" => profile.segmentation_offload = number(value)?,
         "rto_min" => profile.rto_min = seconds(value)?,
         "rto_initial" => profile.rto_initial = seconds(value)?,
@@ -173,13 +177,23 @@ fn set_feature(profile: &mut Profile, feature: &str, value: &str) -> Result<(), 
                 "rack" => LossDetection::Rack,
                 "fack" => LossDetection::Fack,
                 "duplicates" => LossDetection::Duplicates,
+                "duplicates-or-time" => LossDetection::DuplicatesOrTime,
                 _ => return Err(format!("no loss detection {value}")),
+            }
+        }
+        "handover" => {
+            profile.handover = match value {
+                "immediate-expiration" => Handover::ImmediateExpiration,
+                "bandwidth-aware" => Handover::BandwidthAware,
+                "freeze" => Handover::Freeze,
+                _ => return Err(format!("no handover {value}")),
             }
         }
         "reduction" => {
             profile.reduction = match value {
                 "proportional" => Reduction::Proportional,
                 "rate-halving" => Reduction::RateHalving,
+                "at-once" => Reduction::AtOnce,
                 _ => return Err(format!("no reduction {value}")),
             }
         }
@@ -202,6 +216,8 @@ impl Line {
         };
         let event = match words {
             ["open"] => Event::Open,
+            ["link", "leaves"] => Event::LinkLeaves,
+            ["link", "returns"] => Event::LinkReturns,
             ["write", bytes] => Event::Write(self::number(bytes)?),
             ["read", bytes] => Event::Read(self::number(bytes)?),
             ["quiet"] => Event::Quiet,
@@ -228,6 +244,7 @@ impl Pattern {
                 "psh" => pattern.psh = true,
                 "ece" => pattern.ece = true,
                 "cwr" => pattern.cwr = true,
+                "migrate" => pattern.migrate = true,
                 "ect" => pattern.ecn = Ecn::Ect,
                 "ce" => pattern.ecn = Ecn::Ce,
                 "ack" => pattern.ack = Some(number(value()?)?),

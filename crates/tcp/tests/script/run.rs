@@ -52,7 +52,7 @@ impl<'a> Play<'a> {
         let control = Arc::new(Control { algorithm: setup.algorithm, switcher: None });
         let mut play = Play {
             setup,
-            endpoint: Endpoint::new(Arc::new(setup.profile.clone()), control, setup.mtu, 1),
+            endpoint: Endpoint::new(Arc::new(setup.profile.clone()), control, 1),
             now: START,
             left: VecDeque::new(),
             stamps: Vec::new(),
@@ -81,6 +81,8 @@ impl<'a> Play<'a> {
         self.advance(at)?;
         match &line.event {
             Event::Open => self.tell(|endpoint, now, out| endpoint.open(now, out)),
+            Event::LinkLeaves => self.tell(|endpoint, now, out| endpoint.link_leaves(now, out)),
+            Event::LinkReturns => self.tell(|endpoint, now, out| endpoint.link_returns(now, out)),
             Event::Write(bytes) => self.tell(|endpoint, now, out| endpoint.write(now, *bytes, out)),
             Event::Read(bytes) => self.tell(|endpoint, now, out| endpoint.read(now, *bytes, out)),
             Event::Arrives(pattern) => self.arrives(pattern),
@@ -171,6 +173,7 @@ impl<'a> Play<'a> {
             psh: pattern.psh,
             ece: pattern.ece,
             cwr: pattern.cwr,
+            migrate: pattern.migrate,
             ecn: pattern.ecn,
             sack,
         }
@@ -272,6 +275,7 @@ impl Pattern {
         data && segment.syn == self.syn
             && segment.ece == self.ece
             && segment.cwr == self.cwr
+            && segment.migrate == self.migrate
             && segment.sack_blocks() == self.sack
             && (segment.psh || !self.psh)
             && (self.ecn == Ecn::NotEct || segment.ecn == self.ecn)
@@ -314,6 +318,7 @@ fn describe(segment: &Segment) -> String {
         psh: segment.psh,
         ece: segment.ece,
         cwr: segment.cwr,
+        migrate: segment.migrate,
         ecn: segment.ecn,
         data: Some(segment.seq..segment.seq + u64::from(segment.len)),
         ack: Some(segment.ack),
@@ -336,6 +341,7 @@ impl std::fmt::Display for Pattern {
             flag(self.psh, "psh"),
             flag(self.ece, "ece"),
             flag(self.cwr, "cwr"),
+            flag(self.migrate, "migrate"),
             flag(self.ecn == Ecn::Ect, "ect"),
             flag(self.ecn == Ecn::Ce, "ce"),
             self.data.as_ref().map(|data| format!("{}:{}", data.start, data.end)),

@@ -10,8 +10,18 @@ use super::super::refusal::Refusal;
 use super::super::section::{Field, Section};
 use super::gilbert_elliott;
 
-pub(super) const KEYS: [&str; 9] =
-    ["rate", "steps", "file", "queue", "mark", "codel", "reorder-interval", "retries", "cross"];
+pub(super) const KEYS: [&str; 10] = [
+    "rate",
+    "steps",
+    "file",
+    "overhead",
+    "queue",
+    "mark",
+    "codel",
+    "reorder-interval",
+    "retries",
+    "cross",
+];
 
 pub(super) const CHANGE_KEYS: [&str; 5] = ["links", "queue", "mark", "codel", "reorder-interval"];
 
@@ -19,6 +29,7 @@ pub(super) const CHANGE_KEYS: [&str; 5] = ["links", "queue", "mark", "codel", "r
 pub(super) fn read(section: &Section) -> Result<ElementSpec, Refusal> {
     let link = LinkSpec {
         rate: rate(section)?,
+        overhead: overhead(section)?,
         queue: queue(section)?,
         retries: section.optional("retries").map(|field| retries(&field)).transpose()?,
         cross: cross(section)?,
@@ -27,6 +38,7 @@ pub(super) fn read(section: &Section) -> Result<ElementSpec, Refusal> {
     Ok(match link {
         LinkSpec {
             rate: RateSpec::Constant(bits_per_second),
+            overhead: 0,
             queue,
             retries: None,
             cross: None,
@@ -53,6 +65,17 @@ fn rate(section: &Section) -> Result<RateSpec, Refusal> {
         }
         (_, Some(more), _) | (_, _, Some(more)) => Err(more.refuse(ONE)),
     }
+}
+
+/// Bytes around each packet, none where nothing is said.
+fn overhead(section: &Section) -> Result<u32, Refusal> {
+    const MOST: u64 = 1000;
+    let Some(field) = section.optional("overhead") else { return Ok(0) };
+    let Size(bytes) = field.quantity()?;
+    if bytes > MOST {
+        return Err(field.refuse(format!("at most {MOST} B")));
+    }
+    Ok(bytes as u32)
 }
 
 fn rate_steps(field: &Field) -> Result<Vec<RateStep>, Refusal> {

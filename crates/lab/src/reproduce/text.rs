@@ -1,0 +1,68 @@
+//! Findings as people read them in a terminal.
+
+use std::fmt::Write;
+
+use comfy_table::{CellAlignment, Table, presets};
+
+use super::findings::{Criterion, Findings};
+use super::grid::{Grid, Text};
+
+const LEGEND: &str = "\
+As printed; as simulated, mean and half of Student's 95 % interval; the difference, with ! where it is
+more than is allowed and in brackets where nothing is asked of it.
+";
+
+/// The tables and criteria of a study.
+pub fn render(findings: &Findings) -> String {
+    let short = if findings.short { ", few repetitions" } else { "" };
+    let mut text =
+        format!("{}{short}: {}\n{}\n\n", findings.study, findings.about, findings.source);
+    for table in &findings.tables {
+        let grid = Grid::new(table);
+        writeln!(text, "{}\n{}", table.title, lines(&grid)).expect("writing to a string");
+        for (number, note) in (1..).zip(&grid.notes) {
+            writeln!(text, "[{number}] {note}").expect("writing to a string");
+        }
+    }
+    if !findings.tables.is_empty() {
+        text += LEGEND;
+    }
+    text.push('\n');
+    for criterion in &findings.criteria {
+        text += &told(criterion);
+    }
+    text.push('\n');
+    text
+}
+
+fn told(criterion: &Criterion) -> String {
+    let Criterion { what, of, why, .. } = criterion;
+    let asked = criterion.asked().map_or(String::new(), |asked| {
+        let why = why.as_ref().map_or(String::new(), |why| format!(" ({why})"));
+        format!(", {asked} asked: {}{why}", criterion.verdict())
+    });
+    format!("{what}: {} of {of}{asked}\n", criterion.found())
+}
+
+fn lines(grid: &Grid) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+    table.set_header(&grid.header);
+    table.add_rows(grid.rows.iter().map(|row| row.iter().map(cell)));
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table.force_no_tty();
+    table
+}
+
+fn cell(text: &Text) -> String {
+    let mut cell = text.lines.join("\n");
+    if text.agrees == Some(false) {
+        cell += " !";
+    }
+    if let Some(note) = text.note {
+        write!(cell, " [{note}]").expect("writing to a string");
+    }
+    cell
+}
