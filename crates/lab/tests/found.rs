@@ -14,7 +14,7 @@ const BOUNDS: [(&str, f64); 13] = [
     ("burst-after-burst", 1.05),
     ("burst-over-queue", 1.85),
     ("codel", 1.30),
-    ("cross-traffic", 1.00),
+    ("cross-traffic", 1.70),
     ("fast-and-far", 1.25),
     ("nearly-bulk", 1.05),
     ("rate-falls", 1.25),
@@ -22,7 +22,7 @@ const BOUNDS: [(&str, f64); 13] = [
     ("runs-of-loss", 1.60),
     ("thin-return", 1.10),
     ("trains", 3.15),
-    ("two-sizes", 1.35),
+    ("two-sizes", 1.05),
     ("window-without-bound", 0.40),
 ];
 
