@@ -11,19 +11,19 @@ use kirikae_lab::summary::{ScenarioSummary, Summary};
 /// How many times as long as stock cubic the switcher may take, by file. Whoever mends one lowers its
 /// bound.
 const BOUNDS: [(&str, f64); 13] = [
-    ("burst-after-burst", 1.60),
+    ("burst-after-burst", 1.05),
     ("burst-over-queue", 1.85),
     ("codel", 1.30),
     ("cross-traffic", 1.70),
     ("fast-and-far", 1.25),
-    ("nearly-bulk", 1.35),
-    ("rate-falls", 1.30),
-    ("route-changes", 1.85),
+    ("nearly-bulk", 1.05),
+    ("rate-falls", 1.25),
+    ("route-changes", 1.60),
     ("runs-of-loss", 1.60),
-    ("thin-return", 1.95),
+    ("thin-return", 1.15),
     ("trains", 3.15),
-    ("two-sizes", 1.40),
-    ("window-without-bound", 4.75),
+    ("two-sizes", 1.10),
+    ("window-without-bound", 0.40),
 ];
 
 fn directory() -> PathBuf {
