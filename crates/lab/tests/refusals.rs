@@ -470,7 +470,7 @@ fn scenarios_that_ship_are_good_and_name_what_they_are() {
     }
     titles.sort();
     titles.dedup();
-    assert_eq!(titles.len(), 10 + 2 * 12 + 3 * (24 + 18) + 3 + 3 + 12 + 18);
+    assert_eq!(titles.len(), 14 + 2 * 12 + 3 * (24 + 18) + 3 + 3 + 12 + 18);
 }
 
 #[test]
