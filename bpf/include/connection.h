@@ -57,7 +57,7 @@ struct bursts {
 	u32 rate;	/* bytes per millisecond that the path was seen to carry; 0: not known */
 	u32 latency_us; /* mean since the latest switch */
 	u32 counted;	/* bursts behind it, up to LATENCY_MEMORY */
-	u32 begun;	/* bursts until now, the present one included */
+	u32 begun;	/* bursts after the first */
 	bool is_mixed;	/* the present one began with another algorithm */
 };
 
