@@ -131,10 +131,10 @@ static __always_inline u32 choose(const struct latency_table *t, const struct pr
 		return c->trial.left;
 	gain = p->regret.of[in_use % TABLE_ALGORITHMS] * OCTAVE /
 	       max(p->regret.of[best % TABLE_ALGORITHMS], 1U);
-	is_slow = latency_us && takes_longer(latency_us, expected_us);
+	is_slow = latency_us && exceeds(latency_us, expected_us);
 	is_better = gain >= MARGIN && (is_slow || !latency_us);
-	is_safer = takes_longer(p->elsewhere.of[in_use % TABLE_ALGORITHMS],
-				p->elsewhere.of[best % TABLE_ALGORITHMS]);
+	is_safer = exceeds(p->elsewhere.of[in_use % TABLE_ALGORITHMS],
+			   p->elsewhere.of[best % TABLE_ALGORITHMS]);
 	if (!is_better && !(is_slow && is_safer && may_try(&c->trial, &c->bursts))) {
 		patience->agreeing = 0;
 		return in_use;

@@ -11,15 +11,15 @@
 #include "fixed_log.h"
 #include "../include/connection.h"
 
-/* Longer, and more: by 1/32. 1/256 */
+/* What counts as more: by 1/32. 1/256 */
 #define MARGIN (OCTAVE + OCTAVE / 32)
 /* Bursts until the next trial, after one that failed; twice as many with each other in a row. */
 #define TRIAL_REST 64
 #define TRIALS_COUNTED 8
 
-static __always_inline bool takes_longer(u32 latency_us, u32 than_us)
+static __always_inline bool exceeds(u32 value, u32 other)
 {
-	return (u64)latency_us * OCTAVE > (u64)than_us * MARGIN;
+	return (u64)value * OCTAVE > (u64)other * MARGIN;
 }
 
 static __always_inline bool may_try(const struct trial *trial, const struct bursts *bursts)
@@ -43,7 +43,7 @@ static __always_inline bool trial_failed(struct trial *trial, const struct burst
 	if (!left_us || !latency_us)
 		return false;
 	trial->left_us = 0;
-	if (!takes_longer(latency_us, left_us)) {
+	if (!exceeds(latency_us, left_us)) {
 		trial->failures = 0;
 		return false;
 	}

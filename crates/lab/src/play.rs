@@ -8,7 +8,7 @@ use kirikae_sim::{FlowOutcome, Left, Written};
 use serde::Serialize;
 
 use crate::scenario::{Activity, Contender, FlowGroup, Scenario, Workload};
-use crate::sim::Window;
+use crate::sim::Interval;
 
 /// One contender of a scenario, simulated with one seed.
 #[derive(Debug)]
@@ -83,7 +83,7 @@ impl Play {
         contender: Contender,
         seed: u64,
         outcome: &kirikae_sim::Outcome,
-        window: Option<&Window>,
+        interval: Option<&Interval>,
     ) -> Play {
         let members = scenario
             .flows
@@ -94,8 +94,8 @@ impl Play {
             (0..).zip(members).zip(&outcome.flows).map(|((place, (group, index)), flow)| {
                 let left = left.next_if(|left| left.flow == place).copied();
                 let played = group.contender.unwrap_or(contender);
-                let window = window.map(|window| (window.time(), window.arrived(place)));
-                PlayedFlow::new(group, index, played, flow, left, outcome.end, window)
+                let interval = interval.map(|interval| (interval.time(), interval.arrived(place)));
+                PlayedFlow::new(group, index, played, flow, left, outcome.end, interval)
             });
         let links = outcome.links.iter().map(|way| PlayedLink {
             link: scenario.links[way.hop.link].name.clone(),
@@ -123,13 +123,13 @@ impl PlayedFlow {
         flow: &FlowOutcome,
         left: Option<Left>,
         end: Time,
-        window: Option<(&Range<Time>, [u64; 2])>,
+        interval: Option<(&Range<Time>, [u64; 2])>,
     ) -> PlayedFlow {
         let both = || flow.client.iter().chain(&flow.server);
         let last = both().filter_map(|write| write.last).max();
         let end_s = seconds(last.filter(|_| left.is_none()).unwrap_or(end));
         let start_s = both().map(|write| write.start).min().map(seconds);
-        let (measured_s, arrived) = match window {
+        let (measured_s, arrived) = match interval {
             Some((time, arrived)) => (Some((seconds(time.start), seconds(time.end))), arrived),
             None => {
                 let arrived = flow.traffic.map(|traffic| traffic.arrived);

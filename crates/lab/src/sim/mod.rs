@@ -1,12 +1,12 @@
 //! Every contender of every scenario in virtual time, on all cores.
 
 mod files;
+mod interval;
 mod packet_capture;
 mod plot;
 mod series;
 mod trace;
 mod trial;
-mod window;
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ use crate::play::Play;
 use crate::records::{Clock, Records};
 use crate::scenario::{Contender, Scenario};
 use files::Plan;
-pub(crate) use window::Window;
+pub(crate) use interval::Interval;
 
 pub use files::Files;
 pub use trace::Format;
@@ -57,7 +57,7 @@ impl Contest<'_> {
     fn result(
         &self,
         outcome: &kirikae_sim::Outcome,
-        window: Option<&Window>,
+        interval: Option<&Interval>,
         recorded: bool,
     ) -> (Option<Performance>, Play) {
         let &Contest { scenario, contender, seed } = self;
@@ -69,7 +69,7 @@ impl Contest<'_> {
             }
             performance
         });
-        (performance, Play::new(scenario, contender, seed, outcome, window))
+        (performance, Play::new(scenario, contender, seed, outcome, interval))
     }
 }
 
@@ -89,23 +89,24 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
     let create = |output: &Path| Records::create(output, scenarios, Clock::Virtual);
     let records = options.output.as_deref().map(create).transpose()?;
     let bar = progress(contests.len() as u64);
-    let window = |index: usize, simulation: &_| {
+    let interval = |index: usize, simulation: &_| {
         let time = contests[index].scenario.measured.clone();
-        time.map(|time| Window::new(time, simulation))
+        time.map(|time| Interval::new(time, simulation))
     };
-    let result = |index: usize, window: Option<Window>, outcome: kirikae_sim::Outcome| {
+    let result = |index: usize, interval: Option<Interval>, outcome: kirikae_sim::Outcome| {
         bar.inc(1);
-        Ok::<_, Error>(contests[index].result(&outcome, window.as_ref(), records.is_some()))
+        Ok::<_, Error>(contests[index].result(&outcome, interval.as_ref(), records.is_some()))
     };
     let results = if options.files.is_none() {
-        let open = |index, simulation: &_| Ok(window(index, simulation));
+        let open = |index, simulation: &_| Ok(interval(index, simulation));
         kirikae_sim::observe_all(contests.len(), simulation, open, result)?
     } else {
-        let open =
-            |index, simulation: &_| Ok((plan.open(index, simulation)?, window(index, simulation)));
-        let done = |index, (watchers, window), outcome| {
+        let open = |index, simulation: &_| {
+            Ok((plan.open(index, simulation)?, interval(index, simulation)))
+        };
+        let done = |index, (watchers, interval), outcome| {
             plan.close(index, watchers, &outcome)?;
-            result(index, window, outcome)
+            result(index, interval, outcome)
         };
         kirikae_sim::observe_all(contests.len(), simulation, open, done)?
     };

@@ -8,16 +8,16 @@ use kirikae_tcp::Endpoint;
 
 /// Counts what arrives in order from a time on and before another.
 #[derive(Debug)]
-pub(crate) struct Window {
+pub(crate) struct Interval {
     time: Range<Time>,
-    /// By flow, for what the client wrote and what the server wrote: bytes arrived before the window
+    /// By flow, for what the client wrote and what the server wrote: bytes arrived before the interval
     /// began and before it ended.
     arrived: Vec<[Range<u64>; 2]>,
 }
 
-impl Window {
-    pub fn new(time: Range<Time>, simulation: &Simulation) -> Window {
-        Window { time, arrived: vec![[0..0, 0..0]; simulation.flows.len()] }
+impl Interval {
+    pub fn new(time: Range<Time>, simulation: &Simulation) -> Interval {
+        Interval { time, arrived: vec![[0..0, 0..0]; simulation.flows.len()] }
     }
 
     /// When it is.
@@ -31,7 +31,7 @@ impl Window {
     }
 }
 
-impl Observer for Window {
+impl Observer for Interval {
     fn received(&mut self, now: Time, flow: usize, end: End, endpoint: &Endpoint) {
         let bytes = &mut self.arrived[flow][end.other() as usize];
         if now < self.time.end {
