@@ -14,6 +14,17 @@
 #include "in_force.h"
 #include "whereabouts.h"
 
+/* Number of the scope that it is in, or NO_SCOPE. A function, for the sake of the stack. */
+static __attribute__((noinline)) u32 scope_of_socket(const struct tcp_sock *tp,
+						     const struct policy *policy)
+{
+	struct whereabouts w = {};
+
+	ends_of(tp, &w.ends);
+	cgroups_of(tp, &w);
+	return scope_of(policy, &w);
+}
+
 /* What the kernel has to call the switcher for. Stock algorithms do not tell of bursts; where one
  * stays in use, the segments about to be sent do. */
 static __always_inline u32 callbacks_wanted(const struct connection *c, const struct policy *policy)

@@ -42,15 +42,4 @@ static __always_inline void cgroups_of(const struct tcp_sock *tp, struct whereab
 	}
 }
 
-/* Number of the scope that it is in, or NO_SCOPE. A function, for the sake of the stack. */
-static __attribute__((noinline)) u32 scope_of_socket(const struct tcp_sock *tp,
-						     const struct policy *policy)
-{
-	struct whereabouts w = {};
-
-	ends_of(tp, &w.ends);
-	cgroups_of(tp, &w);
-	return scope_of(policy, &w);
-}
-
 #endif

@@ -7,10 +7,12 @@ use std::time::Duration;
 use kirikae_algorithms::Algorithm;
 use libbpf_rs::{Link, MapHandle};
 
-use crate::algorithms::Algorithms;
+use crate::algorithms::{Algorithms, CONNECTIONS};
+use crate::burst_latencies::{self, BurstLatencies};
 use crate::error::{Doing, Error};
 use crate::event::Switch;
 use crate::host;
+use crate::listing::{Connection, Listing};
 use crate::namespaces::Namespaces;
 use crate::policy::Policy;
 use crate::restore::{Restored, restore};
@@ -46,6 +48,8 @@ pub enum Pinning {
 pub struct Agent {
     switcher: Switcher,
     attached: Attached,
+    listing: Listing,
+    policy: Policy,
     adopt: Option<Namespaces>,
     state: Option<State>,
 }
@@ -84,6 +88,13 @@ impl Agent {
     ) -> Result<(), Error> {
         self.attached.register(algorithms, self.state.as_ref())?;
         self.switcher.put_in_force(policy)?;
+        let latencies = self.switcher.map("burst_latencies")?;
+        for (number, (before, now)) in self.policy.scopes.iter().zip(&policy.scopes).enumerate() {
+            if before.name != now.name {
+                burst_latencies::forget(&latencies, number)?;
+            }
+        }
+        self.policy = policy.clone();
         self.adopt = adopt;
         self.adopt()
     }
@@ -96,6 +107,21 @@ impl Agent {
     pub fn poll(&self, timeout: Duration, on_switch: &mut dyn FnMut(Switch)) -> Result<(), Error> {
         self.switcher.poll(timeout)?.into_iter().for_each(on_switch);
         Ok(())
+    }
+
+    /// The policy in force.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Every connection that is remembered, as it is now.
+    pub fn connections(&self) -> Result<Vec<Connection>, Error> {
+        self.listing.read(&self.policy)
+    }
+
+    /// How long bursts took, of each scope and burst size.
+    pub fn burst_latencies(&self) -> Result<Vec<BurstLatencies>, Error> {
+        burst_latencies::read(&self.switcher.map("burst_latencies")?, &self.policy)
     }
 
     /// Switches that were made and not reported, because [`Agent::poll`] was not called in time.
@@ -118,7 +144,9 @@ fn install(config: &Config, state: Option<&State>) -> Result<Agent, Error> {
     }
     let switcher = Switcher::load(&config.policy)?;
     let attached = Attached::attach(&switcher, config, state)?;
-    let agent = Agent { switcher, attached, adopt: config.adopt.clone(), state: None };
+    let listing = Listing::load(&switcher.map(CONNECTIONS)?)?;
+    let (policy, adopt) = (config.policy.clone(), config.adopt.clone());
+    let agent = Agent { switcher, attached, listing, policy, adopt, state: None };
     agent.adopt()?;
     Ok(agent)
 }
@@ -158,7 +186,7 @@ impl Attached {
         config: &Config,
         state: Option<&State>,
     ) -> Result<Attached, Error> {
-        let mut connections = switcher.connections()?;
+        let mut connections = switcher.map(CONNECTIONS)?;
         if let Some(state) = state {
             state.pin_connections(&mut connections)?;
         }

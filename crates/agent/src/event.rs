@@ -77,17 +77,17 @@ pub enum Reason {
 }
 
 impl Reason {
-    fn from_number(number: u32) -> Option<Reason> {
+    pub(crate) fn from_number(number: u32) -> Option<Reason> {
         (number == 1).then_some(Reason::PredictedLatency)
     }
 }
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Reason::PredictedLatency => f.write_str("predicted-latency"),
-            Reason::RetransmitRate => f.write_str("retransmit-rate"),
-        }
+        f.pad(match self {
+            Reason::PredictedLatency => "predicted-latency",
+            Reason::RetransmitRate => "retransmit-rate",
+        })
     }
 }
 

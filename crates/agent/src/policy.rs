@@ -38,6 +38,8 @@ pub struct Policy {
 /// Some connections, and what holds for them.
 #[derive(Clone, Debug)]
 pub struct Scope {
+    /// What people call it.
+    pub name: String,
     /// Which connections.
     pub matching: Matching,
     /// What to choose by, with the algorithms that may be chosen.
@@ -179,6 +181,7 @@ impl Scope {
     /// All connections, and what holds where the operator says nothing.
     pub fn new(table: Arc<KernelTable>) -> Scope {
         Scope {
+            name: "all".into(),
             matching: Matching::default(),
             table,
             objective: Objective::default(),
@@ -192,6 +195,15 @@ impl Scope {
         }
     }
 
+    /// Whether a connection that drew this lot is held back.
+    pub(crate) fn holds_back(&self, lot: u32) -> bool {
+        lot < self.held_back_below()
+    }
+
+    fn held_back_below(&self) -> u32 {
+        (self.holdback * f64::from(u32::MAX)) as u32
+    }
+
     fn kernel_scope(&self, table: u32) -> KernelScope {
         let flag = |is_set: bool, flag: u32| if is_set { flag } else { 0 };
         let hysteresis = self.hysteresis;
@@ -202,7 +214,7 @@ impl Scope {
                 | flag(!self.idle_keep, NO_IDLE_KEEP)
                 | flag(self.objective == Objective::Throughput, THROUGHPUT),
             period_us: self.period.fixed_us(),
-            holdback: (self.holdback * f64::from(u32::MAX)) as u32,
+            holdback: self.held_back_below(),
             table,
             margin: (hysteresis.margin * 256.0).round() as u32,
             agreeing: hysteresis.agreeing,
@@ -212,6 +224,13 @@ impl Scope {
 }
 
 impl Matching {
+    /// How many rules it takes.
+    pub fn combinations(&self) -> usize {
+        let [cgroups, ports, remotes] =
+            [self.cgroups.len(), self.local_ports.len(), self.remotes.len()].map(|len| len.max(1));
+        cgroups * ports * remotes
+    }
+
     /// One for each combination.
     fn rules(&self, scope: u32) -> Result<Vec<KernelRule>, Error> {
         let any_cgroup = [0];

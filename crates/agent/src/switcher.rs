@@ -15,7 +15,6 @@ use libbpf_rs::{
 };
 use zerocopy::IntoBytes;
 
-use crate::algorithms::CONNECTIONS;
 use crate::error::{Doing, Error};
 use crate::event::{Switch, decode};
 use crate::iterator::read_lines;
@@ -97,9 +96,8 @@ impl Switcher {
         namespaces.sum(|| read_lines(&link)).doing(doing)
     }
 
-    pub fn connections(&self) -> Result<MapHandle, Error> {
-        MapHandle::try_from(&find(&self.object, CONNECTIONS))
-            .doing(|| "opening the map of connections".to_owned())
+    pub fn map(&self, name: &str) -> Result<MapHandle, Error> {
+        MapHandle::try_from(&find(&self.object, name)).doing(|| format!("opening the map {name}"))
     }
 
     pub fn attach(&self, cgroup: &Path) -> Result<Link, Error> {
