@@ -16,5 +16,6 @@ mod setting;
 pub mod sim;
 pub mod status;
 mod table;
+pub mod top;
 pub mod undo;
 pub mod validate;

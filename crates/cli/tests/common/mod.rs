@@ -61,6 +61,19 @@ impl OwnCgroup {
         join(&path);
         OwnCgroup { path, before: root.join(before) }
     }
+
+    /// Moves this process into one below it, until that is dropped.
+    pub fn enter_below(&self, name: &str) -> OwnCgroup {
+        let path = self.path.join(name);
+        fs::create_dir(&path).unwrap();
+        join(&path);
+        OwnCgroup { path, before: self.path.clone() }
+    }
+
+    /// Moves this process back into it.
+    pub fn enter_again(&self) {
+        join(&self.path);
+    }
 }
 
 impl Drop for OwnCgroup {
