@@ -160,6 +160,8 @@ enum connection_flags {
 	CONNECTION_CHOICE_DUE = 1,   /* there are new rates, and no choice by them yet */
 	CONNECTION_LEFT_ALONE = 2,   /* its program has chosen an algorithm itself */
 	CONNECTION_NO_IDLE_KEEP = 4, /* the kernel's cut after idle time stays */
+	CONNECTION_SWITCHED = 8,     /* it was once; the kernel remembers it as set by a program */
+	CONNECTION_OVERRULED = 16, /* its program has chosen an algorithm, and that did not count */
 };
 
 struct connection {

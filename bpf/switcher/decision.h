@@ -141,7 +141,9 @@ static __always_inline bool is_left_alone(struct connection *c, const struct tcp
 					  const char *in_use)
 {
 	/* A switch of ours sets the kernel's flag, too. */
-	if (!same_name(in_use, c->current) || (!c->switches && set_by_program(tcp_to_sock(tp))))
+	bool is_set = !(c->flags & CONNECTION_SWITCHED) && set_by_program(tcp_to_sock(tp));
+
+	if (!same_name(in_use, c->current) || is_set)
 		c->flags |= CONNECTION_LEFT_ALONE;
 	return c->flags & CONNECTION_LEFT_ALONE;
 }
@@ -193,6 +195,7 @@ static __always_inline void switched(struct connection *c, const char *to)
 	if (!is_bbr(to))
 		c->ssthresh_before_bbr = 0;
 	__builtin_memcpy(c->current, to, sizeof(c->current));
+	c->flags |= CONNECTION_SWITCHED;
 	bursts_switched(&c->bursts);
 	chosen(c, to);
 }

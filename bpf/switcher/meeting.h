@@ -64,6 +64,28 @@ static __always_inline void follow_timeouts(void *sock, struct tcp_sock *tp, str
 	}
 }
 
+/* Whether its program is overruled from now on, or no more. */
+static __always_inline void follow_program(struct connection *c, const struct scope *scope)
+{
+	u32 from = CONNECTION_LEFT_ALONE, to = CONNECTION_OVERRULED;
+
+	if (!(scope->flags & SCOPE_OVERRULES)) {
+		from = CONNECTION_OVERRULED;
+		to = CONNECTION_LEFT_ALONE;
+	}
+	if (c->flags & from)
+		c->flags = (c->flags & ~from) | to;
+}
+
+/* Whether what the connection was given is to be taken away. */
+static __always_inline bool is_to_be_released(const struct connection *c, const struct scope *scope,
+					      const struct place *place)
+{
+	if (!scope || scope->flags & SCOPE_OBSERVED || place->lot < scope->holdback)
+		return true;
+	return c->flags & CONNECTION_OVERRULED && !(scope->flags & SCOPE_OVERRULES);
+}
+
 /*
  * The connection takes its place in the policy in force. Not in the midst of recovery: then it is
  * asked again with one of the next ACKs. Returns the callbacks wanted; a function for the sake of
@@ -79,7 +101,7 @@ static __attribute__((noinline)) u32 follow(void *sock, struct tcp_sock *tp, str
 	place.scope = scope_of_socket(tp, policy);
 	place.generation = policy->generation;
 	scope = scope_in_force(policy, &place);
-	if (!scope || scope->flags & SCOPE_OBSERVED || place.lot < scope->holdback) {
+	if (is_to_be_released(c, scope, &place)) {
 		if (!released(sock, tp, c))
 			return callbacks_wanted(c, policy);
 	} else if (!same_name(c->chosen, c->current)) {
@@ -93,9 +115,9 @@ static __attribute__((noinline)) u32 follow(void *sock, struct tcp_sock *tp, str
 	c->flags &= ~CONNECTION_NO_IDLE_KEEP;
 	if (scope->flags & SCOPE_NO_IDLE_KEEP)
 		c->flags |= CONNECTION_NO_IDLE_KEEP;
-	if (scope->flags & SCOPE_OVERRULES)
-		c->flags &= ~CONNECTION_LEFT_ALONE;
-	follow_timeouts(sock, tp, c, scope);
+	follow_program(c, scope);
+	if (!(c->flags & CONNECTION_LEFT_ALONE))
+		follow_timeouts(sock, tp, c, scope);
 	table = latency_table(scope);
 	if (table)
 		belief_begin(&c->belief, table);
@@ -132,6 +154,8 @@ static __always_inline u32 meet(void *sock, struct tcp_sock *tp, const struct po
 			return 0;
 		}
 		c->place.lot = bpf_get_prandom_u32();
+		if (set_by_program(tcp_to_sock(tp)))
+			c->flags |= CONNECTION_OVERRULED;
 	}
 	measuring_begin(c, tp);
 	return follow(sock, tp, c, policy);

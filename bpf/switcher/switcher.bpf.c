@@ -21,6 +21,7 @@ static __always_inline bool is_taken_away(struct connection *c, const struct tcp
 		return is_left_alone(c, tp, in_use);
 	if (!same_name(in_use, c->current)) {
 		__builtin_memcpy(c->original, in_use, sizeof(c->original));
+		c->flags |= CONNECTION_OVERRULED;
 		connection_met(c);
 	}
 	return false;

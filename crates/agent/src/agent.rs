@@ -87,6 +87,9 @@ impl Agent {
         algorithms: &[Algorithm],
         adopt: Option<Namespaces>,
     ) -> Result<(), Error> {
+        if let Some(namespaces) = &adopt {
+            namespaces.find()?;
+        }
         self.attached.register(algorithms, self.state.as_ref())?;
         self.switcher.put_in_force(policy)?;
         let latencies = self.switcher.map("burst_latencies")?;

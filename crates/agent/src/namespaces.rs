@@ -8,6 +8,8 @@ use std::{io, thread};
 
 use nix::sched::{CloneFlags, setns};
 
+use crate::error::{Doing, Error};
+
 /// Some network namespaces of the host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Namespaces {
@@ -19,6 +21,15 @@ pub enum Namespaces {
 }
 
 impl Namespaces {
+    /// Refuses where one that is named is not there.
+    pub(crate) fn find(&self) -> Result<(), Error> {
+        let Namespaces::Named(files) = self else { return Ok(()) };
+        files.iter().try_for_each(|file| {
+            let doing = || format!("looking for the network namespace {}", file.display());
+            File::open(file).map(drop).doing(doing)
+        })
+    }
+
     /// Does something in each of them, and adds up what comes of it.
     pub(crate) fn sum(&self, f: impl Fn() -> io::Result<usize> + Sync) -> io::Result<usize> {
         let (mut sum, others) = match self {

@@ -1,0 +1,62 @@
+//! The operator's policy on the real kernel: which connections are in which scope, what is changed of
+//! them, how open ones are taken in, and how all follow when the policy becomes another.
+//!
+//! Needs root; says so and passes over the test where it is missing. One test function, because the
+//! algorithms' names and this process's cgroup are shared by the whole process. Everything is in
+//! network namespaces of its own, so that no connection of the host is ever taken in.
+
+mod adoption;
+#[path = "../common/mod.rs"]
+mod common;
+mod holdback;
+mod namespace;
+mod observing;
+mod pair;
+mod reload;
+mod scopes;
+
+use std::sync::Arc;
+use std::thread;
+
+use common::{OwnCgroup, privileged};
+use kirikae_agent::{Agent, Config, Namespaces, Pinning, Policy, Scope, candidates};
+use kirikae_table::KernelTable;
+
+/// What connections have before anything is done with them; every network namespace may have it.
+const ORIGINAL: &str = "reno";
+/// What programs choose themselves.
+const CHOSEN: &str = "cubic";
+
+#[test]
+fn the_policy_holds() {
+    if !privileged() {
+        return;
+    }
+    let cgroup = OwnCgroup::enter();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            namespace::enter_a_new_one();
+            scopes::each_connection_is_in_the_first_that_it_matches(&cgroup);
+            observing::changes_nothing(&cgroup);
+            holdback::leaves_a_share_as_it_is(&cgroup);
+            adoption::takes_in_open_connections(&cgroup);
+            reload::connections_follow(&cgroup);
+        });
+    });
+}
+
+/// All connections, as is usual.
+fn all() -> Scope {
+    Scope::new(Arc::from(KernelTable::new(kirikae_table::shipped())))
+}
+
+fn start(cgroup: &OwnCgroup, scopes: &[Scope], adopt: Option<Namespaces>) -> Agent {
+    let config = Config {
+        cgroup: cgroup.path.clone(),
+        algorithms: candidates(&scopes[0].table).unwrap(),
+        policy: Policy { scopes: scopes.to_vec() },
+        adopt,
+        pinning: Pinning::Unpinned,
+    };
+    Agent::start(&config).unwrap()
+}

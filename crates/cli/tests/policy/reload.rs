@@ -1,0 +1,111 @@
+//! Another policy while connections are open.
+
+use kirikae_agent::{Agent, Matching, Namespaces, Policy, Scope, Treatment};
+
+use crate::common::OwnCgroup;
+use crate::namespace;
+use crate::pair::{Pair, has_kernel_timer, has_our_timer, seen};
+use crate::{CHOSEN, ORIGINAL, all, start};
+
+/// One that no connection here matches.
+fn nothing() -> Scope {
+    let nowhere = vec!["192.0.2.0/24".parse().unwrap()];
+    let matching = Matching { remotes: nowhere, ..Matching::default() };
+    Scope { name: "nothing".into(), matching, ..all() }
+}
+
+fn treatment(agent: &Agent, pair: &Pair) -> Treatment {
+    seen(agent, &pair.near).unwrap().treatment
+}
+
+fn is_as_it_was(pair: &Pair) -> bool {
+    pair.algorithm() == ORIGINAL && has_kernel_timer(&pair.near) && has_kernel_timer(&pair.far)
+}
+
+pub fn connections_follow(cgroup: &OwnCgroup) {
+    let observed = Scope { observed: true, ..all() };
+    let mut agent = start(cgroup, &[observed], None);
+    let adopt = || Some(namespace::ours());
+    let put = |agent: &mut Agent, scope: Scope, adopt| {
+        agent.reload(&Policy::one(scope), &[], adopt).unwrap();
+    };
+    let mut pair = Pair::open("127.0.0.1");
+    let mut idle = Pair::open("127.0.0.1");
+    let mut chosen = Pair::open_with(CHOSEN);
+    for pair in [&mut pair, &mut idle] {
+        pair.talk_until("a choice", |it| seen(&agent, &it.near).unwrap().switches > 0);
+        assert!(is_as_it_was(pair));
+    }
+
+    // Observed, then switched.
+    put(&mut agent, all(), None);
+    for pair in [&mut pair, &mut idle] {
+        pair.talk_until("it is switched", Pair::is_switched);
+        assert_eq!(treatment(&agent, pair), Treatment::Switched);
+        assert!(has_our_timer(&pair.near));
+    }
+
+    // A policy that cannot be put in force changes nothing.
+    let nowhere = vec![cgroup.path.join("not-there")];
+    let missing = Matching { cgroups: nowhere, ..Matching::default() };
+    let scopes = vec![nothing(), Scope { matching: missing, ..all() }];
+    let refused = agent.reload(&Policy { scopes }, &[], adopt()).unwrap_err().to_string();
+    assert!(refused.contains("not-there"), "{refused}");
+    assert_eq!(agent.policy().scopes.len(), 1);
+    assert!(idle.is_switched() && has_our_timer(&idle.near));
+    assert_eq!(seen(&agent, &idle.near).unwrap().scope.as_deref(), Some("all"));
+    let elsewhere = Namespaces::Named(vec!["/run/netns/not-there".into()]);
+    let refused =
+        agent.reload(&Policy::one(nothing()), &[], Some(elsewhere)).unwrap_err().to_string();
+    assert!(refused.contains("/run/netns/not-there"), "{refused}");
+    assert_eq!(agent.policy().scopes[0].name, "all");
+    let mut new = Pair::open("127.0.0.1");
+    new.talk_until("it is switched", Pair::is_switched);
+
+    // Out of every scope: with the next ACK, or where connections are adopted, at once.
+    put(&mut agent, nothing(), None);
+    pair.talk_until("it is given back", is_as_it_was);
+    assert_eq!(treatment(&agent, &pair), Treatment::OutOfScope);
+    assert!(idle.is_switched(), "nobody has asked for it yet");
+    put(&mut agent, nothing(), adopt());
+    assert!(is_as_it_was(&idle) && is_as_it_was(&new));
+    for pair in [&pair, &idle, &new] {
+        let connection = seen(&agent, &pair.near).unwrap();
+        assert_eq!((connection.treatment, connection.scope), (Treatment::OutOfScope, None));
+    }
+
+    // And in again, with programs overruled.
+    assert_eq!(seen(&agent, &chosen.near), None);
+    put(&mut agent, Scope { respect_application: false, ..all() }, adopt());
+    assert_eq!(seen(&agent, &chosen.near).unwrap().original, CHOSEN);
+    for pair in [&mut pair, &mut idle, &mut chosen] {
+        pair.talk_until("it is switched", Pair::is_switched);
+        assert!(has_our_timer(&pair.near));
+    }
+    let mut newly_chosen = Pair::open_with(CHOSEN);
+    newly_chosen.talk_until("it is switched", Pair::is_switched);
+
+    // Programs are respected again.
+    put(&mut agent, all(), adopt());
+    for pair in [&chosen, &newly_chosen] {
+        assert_eq!(
+            (pair.algorithm(), treatment(&agent, pair)),
+            (CHOSEN.into(), Treatment::LeftAlone)
+        );
+        assert!(has_kernel_timer(&pair.near));
+    }
+    assert!(pair.is_switched() && idle.is_switched());
+
+    // Held back from now on: given back, and measured.
+    put(&mut agent, Scope { holdback: 1.0, ..all() }, adopt());
+    assert!(is_as_it_was(&pair) && is_as_it_was(&idle));
+    assert_eq!(treatment(&agent, &idle), Treatment::HeldBack);
+
+    put(&mut agent, all(), adopt());
+    pair.talk_until("it is switched again", Pair::is_switched);
+    (0..50).for_each(|_| chosen.burst());
+    assert_eq!(chosen.algorithm(), CHOSEN);
+    assert_eq!(agent.stop().unwrap().remaining, 0);
+    assert!([&pair, &idle, &new].into_iter().all(is_as_it_was));
+    assert!([&chosen, &newly_chosen].into_iter().all(|pair| pair.algorithm() == CHOSEN));
+}
