@@ -1,0 +1,200 @@
+//! What `kirikae doctor` says a host carries, beside what the real kernel carries over emulated paths: docs/doctor.md.
+//! Needs root. `limits [SECONDS]`: how long each connection sends.
+
+use std::error::Error;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use kirikae_doctor::{Finding, Host, Limit, Path, examine};
+use kirikae_emu::{Emulated, Namespace};
+use kirikae_path::{ElementSpec, PathSpec, QueueLimit, Span};
+use socket2::SockRef;
+
+type Done<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+/// Of the emulated bottleneck, and what the doctor is told, bit/s.
+const RATE: u64 = 400_000_000;
+const PORT: u16 = 5000;
+
+/// A host that is not as it was, and which finding says what follows.
+struct Case {
+    /// Which finding.
+    name: &'static str,
+    /// Whether the receiver is the host in question.
+    at_receiver: bool,
+    sysctls: &'static [(&'static str, &'static str)],
+    loss: f64,
+    rtts_ms: &'static [u64],
+    /// Connections one after the other.
+    repetitions: usize,
+}
+
+const BUFFERS: &[u64] = &[20, 50, 100, 200];
+const CASES: &[Case] = &[
+    Case {
+        name: "send-buffer",
+        at_receiver: false,
+        sysctls: &[("net.ipv4.tcp_wmem", "4096 16384 524288")],
+        loss: 0.0,
+        rtts_ms: BUFFERS,
+        repetitions: 3,
+    },
+    Case {
+        name: "send-buffer",
+        at_receiver: false,
+        sysctls: &[("net.ipv4.tcp_wmem", "4096 16384 2097152")],
+        loss: 0.0,
+        rtts_ms: &[100, 200],
+        repetitions: 3,
+    },
+    Case {
+        name: "receive-buffer",
+        at_receiver: true,
+        sysctls: &[("net.ipv4.tcp_rmem", "4096 131072 524288")],
+        loss: 0.0,
+        rtts_ms: BUFFERS,
+        repetitions: 3,
+    },
+    Case {
+        name: "receive-buffer",
+        at_receiver: true,
+        sysctls: &[("net.ipv4.tcp_rmem", "4096 131072 2097152")],
+        loss: 0.0,
+        rtts_ms: &[100, 200],
+        repetitions: 3,
+    },
+    Case {
+        name: "receive-buffer",
+        at_receiver: true,
+        sysctls: &[("net.ipv4.tcp_moderate_rcvbuf", "0")],
+        loss: 0.0,
+        rtts_ms: &[50, 200],
+        repetitions: 3,
+    },
+    Case {
+        name: "window-scaling",
+        at_receiver: false,
+        sysctls: &[("net.ipv4.tcp_window_scaling", "0")],
+        loss: 0.0,
+        rtts_ms: &[20, 200],
+        repetitions: 3,
+    },
+    Case {
+        name: "congestion-control",
+        at_receiver: false,
+        sysctls: &[("net.ipv4.tcp_congestion_control", "cubic")],
+        loss: 0.001,
+        rtts_ms: &[50, 200],
+        repetitions: 5,
+    },
+    Case {
+        name: "congestion-control",
+        at_receiver: false,
+        sysctls: &[("net.ipv4.tcp_congestion_control", "cubic")],
+        loss: 0.01,
+        rtts_ms: &[50, 200],
+        repetitions: 5,
+    },
+];
+
+fn main() -> Done<()> {
+    let seconds = std::env::args().nth(1).map_or(Ok(12), |text| text.parse::<u64>())?;
+    println!(
+        "finding, host, RTT, predicted Mbit/s, measured Mbit/s (each of n), measured/predicted"
+    );
+    for case in CASES {
+        for rtt_ms in case.rtts_ms {
+            let mut measured = Vec::new();
+            let mut predicted = 0.0;
+            for seed in 1..=case.repetitions as u64 {
+                // Losses take their time to settle a mean window.
+                let lasting =
+                    Duration::from_secs(if case.loss > 0.0 { 5 * seconds } else { seconds });
+                let (expected, found) = play(case, *rtt_ms, seed, lasting)?;
+                predicted = expected;
+                measured.push(found);
+            }
+            let mean = measured.iter().sum::<f64>() / measured.len() as f64;
+            let each: Vec<String> = measured.iter().map(|it| format!("{it:.2}")).collect();
+            let (name, value) = case.sysctls[0];
+            println!(
+                "{}, {name}={value:?}{}, {rtt_ms} ms, {predicted:.2}, {mean:.2} ({}), {:.3}",
+                case.name,
+                if case.loss > 0.0 { format!(" p={}", case.loss) } else { String::new() },
+                each.join(" "),
+                mean / predicted,
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Predicted and measured, Mbit/s.
+fn play(case: &Case, rtt_ms: u64, seed: u64, lasting: Duration) -> Done<(f64, f64)> {
+    let delay = ElementSpec::Delay { delay: Span::from_millis(rtt_ms / 2) };
+    let rate = ElementSpec::Rate { bits_per_second: RATE, limit: QueueLimit::Packets(20_000) };
+    let loss = ElementSpec::Loss { probability: case.loss };
+    let mut forward = vec![rate, delay.clone()];
+    forward.extend((case.loss > 0.0).then_some(loss));
+    let path = Emulated::create(&PathSpec { forward, backward: vec![delay] }, seed, case.name)?;
+    let host = if case.at_receiver { path.receiver() } else { path.sender() };
+    for at in [path.sender(), path.receiver()] {
+        at.set_sysctl("net.ipv4.tcp_congestion_control", "cubic")?;
+        at.set_sysctl("net.ipv4.tcp_no_metrics_save", "1")?;
+        // Wide open, but for what is in question.
+        at.set_sysctl("net.ipv4.tcp_wmem", "4096 16384 67108864")?;
+        at.set_sysctl("net.ipv4.tcp_rmem", "4096 131072 67108864")?;
+    }
+    for (name, value) in case.sysctls {
+        host.set_sysctl(name, value)?;
+    }
+    let asked =
+        Path::new(Some(RATE as f64), Some(rtt_ms as f64 / 1e3), Some(case.loss), 65_536, &[]);
+    let report = host.run_in(|| examine(Host::read(None), asked, Vec::new()))?;
+    let own = |finding: &&Finding| finding.name == case.name;
+    let finding = report.findings.iter().find(own).ok_or("no such finding")?;
+    let Some(Limit::Throughput(predicted)) = finding.limit else { return Err("no limit".into()) };
+    let measured = transfer(path.sender(), path.receiver(), lasting)?;
+    let report = path.finish()?;
+    if !report.held {
+        eprintln!("the machine did not keep up: {:?}", report.forward.timing_error);
+    }
+    Ok((predicted / 1e6, measured / 1e6))
+}
+
+/// Bytes that arrived in the second half of the time, as bit/s.
+fn transfer(from: &Namespace, to: &Namespace, lasting: Duration) -> Done<f64> {
+    let listener = to.run_in(|| TcpListener::bind((to.address(), PORT)))??;
+    let mut out = from.run_in(|| TcpStream::connect((to.address(), PORT)))??;
+    let (mut arriving, _) = listener.accept()?;
+    let count = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&count);
+    let receiver = thread::spawn(move || {
+        let mut data = vec![0; 1 << 18];
+        while let Ok(bytes @ 1..) = arriving.read(&mut data) {
+            counted.fetch_add(bytes as u64, Ordering::Relaxed);
+        }
+    });
+    out.set_write_timeout(Some(Duration::from_millis(100)))?;
+    let data = vec![0; 1 << 18];
+    let begin = Instant::now();
+    let mut half = None;
+    while begin.elapsed() < lasting {
+        // A full buffer is what is to be seen.
+        let _ = out.write(&data);
+        if half.is_none() && begin.elapsed() > lasting / 2 {
+            half = Some((Instant::now(), count.load(Ordering::Relaxed)));
+        }
+    }
+    let (since, before) = half.ok_or("too short")?;
+    let (bytes, time) = (count.load(Ordering::Relaxed) - before, since.elapsed());
+    // Nobody waits for what is still unsent.
+    SockRef::from(&out).set_linger(Some(Duration::ZERO))?;
+    drop(out);
+    receiver.join().map_err(|_| "the receiver failed")?;
+    Ok(bytes as f64 * 8.0 / time.as_secs_f64())
+}
