@@ -4,7 +4,7 @@ use std::io;
 use std::net::IpAddr;
 
 use nix::sys::utsname::uname;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::{Route, Sysctls, Unread};
 
@@ -25,6 +25,7 @@ pub struct Host {
     /// Of its network namespace.
     pub sysctls: Sysctls,
     /// To the destination, or by default.
+    #[serde(serialize_with = "write_route")]
     pub route: Result<Route, Unread>,
 }
 
@@ -36,6 +37,17 @@ impl Host {
             sysctls: Sysctls::read(),
             route: Route::read(to).map_err(|error| no_route(to, &error)),
         }
+    }
+}
+
+/// The route, or a text that says why there is none.
+fn write_route<S: Serializer>(
+    route: &Result<Route, Unread>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match route {
+        Ok(route) => route.serialize(serializer),
+        Err(why) => serializer.serialize_str(why),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What may be under way at once: throughput is at most window / RTT (RFC 7323, section 1.1; Chen and
 //! Sasaki, 2011, formula 2).
 
-use super::{Case, round_up, set};
+use super::{Case, USUAL_MTU, round_up, set};
 use crate::units::{rate, size, time};
 use crate::{Finding, Kernel, Limit, Verdict};
 
@@ -11,22 +11,29 @@ const UNSCALED: f64 = 65_535.0;
 /// From this release on the kernel measures which share of the memory of a receive buffer is data; before,
 /// tcp_adv_win_scale told.
 const MEASURED_SHARE: Kernel = Kernel { major: 6, minor: 6 };
-/// With which share it begins (TCP_DEFAULT_SCALING_RATIO).
-const FIRST_SHARE: f64 = 0.5;
+/// What the memory of a received packet has besides it: head room and what describes its parts (in the same
+/// power of two), and struct sk_buff, bytes.
+const AROUND: u32 = 64 + 320;
+const DESCRIPTION: f64 = 256.0;
 
 pub(super) fn findings(case: &Case) -> Vec<Finding> {
     vec![send_buffer(case), receive_buffer(case), scaling(case), fixed_sizes(case)]
 }
 
-/// Whether a window fills the path, and what is said of it.
-fn judge(case: &Case, name: &'static str, measured: String, window: f64) -> Finding {
+/// Whether a window of at most, or about, so many bytes fills the path, and what is said of it.
+fn judge(
+    case: &Case,
+    name: &'static str,
+    measured: String,
+    (at_most, window): (&str, f64),
+) -> Finding {
     let most = case.by_window(window);
     let (wanted, rtt) = (case.path.rate.value, time(case.path.rtt.value));
     let short = most < wanted;
     let verdict = if short { Verdict::Limits } else { Verdict::Fine };
     let than = if short { "less" } else { "not less" };
     let effect =
-        format!("at most {} at {rtt}, {than} than the {} asked for", rate(most), rate(wanted));
+        format!("{at_most} {} at {rtt}, {than} than the {} asked for", rate(most), rate(wanted));
     Finding::new(name, verdict, measured, effect).limit(Limit::Throughput(most)).by(BY_WINDOW)
 }
 
@@ -40,21 +47,28 @@ fn send_buffer(case: &Case) -> Finding {
     let measured = format!("{SYSCTL}: up to {}", size(most as f64));
     // What is sent again stays in it for another round trip.
     let enough = round_up(2.0 * case.path.bandwidth_delay());
-    judge(case, NAME, measured, most as f64)
+    judge(case, NAME, measured, ("at most", most as f64))
         .change(set(SYSCTL, format!("{least} {first} {}", enough.max(most))))
 }
 
 /// Which share of a receive buffer's memory is offered as window, and how that is known.
-fn share(case: &Case) -> (f64, &'static str) {
+fn share(case: &Case) -> (f64, String) {
     let scale = case.host.sysctls.number("net.ipv4.tcp_adv_win_scale").unwrap_or(1);
     match case.host.kernel {
         Some(kernel) if kernel < MEASURED_SHARE => {
             // tcp_win_from_space.
             let part = 0.5f64.powi(scale.unsigned_abs().min(31) as i32);
-            (if scale > 0 { 1.0 - part } else { part }, "by tcp_adv_win_scale")
+            (if scale > 0 { 1.0 - part } else { part }, "by tcp_adv_win_scale".to_owned())
         }
         _ => {
-            (FIRST_SHARE, "half of it, until the kernel has measured how packets fill their memory")
+            let mtu = case.mtu().unwrap_or(USUAL_MTU);
+            let memory = f64::from((mtu + AROUND).next_power_of_two()) + DESCRIPTION;
+            let how = format!(
+                "as the kernel measures it with {} B of data in {memory} B of memory; more where the \
+                 interface packs closer",
+                case.segment(),
+            );
+            (case.segment() / memory, how)
         }
     }
 }
@@ -75,7 +89,7 @@ fn receive_buffer(case: &Case) -> Finding {
         false => format!("{GROWS} = 0: {SYSCTL} stays at {}", size(space)),
     };
     let enough = round_up(2.0 * case.path.bandwidth_delay() / share);
-    let mut finding = judge(case, NAME, measured, space * share);
+    let mut finding = judge(case, NAME, measured, ("about", space * share));
     finding.effect += &format!(" (a window of {}: {how})", size(space * share));
     if !grows {
         finding = finding.change(set(GROWS, 1));
@@ -91,8 +105,13 @@ fn scaling(case: &Case) -> Finding {
     const SYSCTL: &str = "net.ipv4.tcp_window_scaling";
     match case.host.sysctls.number(SYSCTL) {
         Err(why) => Finding::unknown(NAME, why),
-        Ok(0) => judge(case, NAME, format!("{SYSCTL} = 0: windows of at most 65535 B"), UNSCALED)
-            .change(set(SYSCTL, 1)),
+        Ok(0) => judge(
+            case,
+            NAME,
+            format!("{SYSCTL} = 0: windows of at most 65535 B"),
+            ("at most", UNSCALED),
+        )
+        .change(set(SYSCTL, 1)),
         Ok(_) => {
             let effect = "windows above 65535 B, where the other end scales, too";
             Finding::new(NAME, Verdict::Fine, format!("{SYSCTL} is on"), effect)

@@ -48,7 +48,7 @@ pub fn read(bytes: impl Read + Send) -> Result<Flows, String> {
                 }
                 if reader.data().len() == before {
                     if reader.reader_exhausted() {
-                        flows.cut = true;
+                        flows.cut = before > 0;
                         break;
                     }
                     room *= 2;

@@ -55,16 +55,25 @@ impl Channel {
     /// Of all the fates, begun at any time.
     pub fn log_likelihood(&self, fates: &Fates) -> f64 {
         let (passing, losing) = (Power::new(self.passing()), Power::new(self.losing()));
-        let (mut state, mut log) = (self.stationary(), 0.0);
+        let (mut state, mut product, mut log) = (self.stationary(), 1.0, 0.0);
         for Run { passed, lost } in fates.runs() {
             for (power, times) in [(&passing, *passed), (&losing, *lost)] {
-                let (next, scale) = power.apply(state, times);
+                let next = power.apply(state, times);
                 let sum: f64 = next.iter().sum();
                 state = next.map(|it| it / sum);
-                log += scale + sum.ln();
+                product *= sum;
+            }
+            // Logarithms take longest.
+            if product < 1e-200 {
+                log += f64::ln(product);
+                product = 1.0;
             }
         }
-        log
+        let scales = |power: &Power, times: u64| {
+            if times == 0 { 0.0 } else { power.larger.ln() * times as f64 }
+        };
+        let lost = fates.lost();
+        log + product.ln() + scales(&passing, fates.packets() - lost) + scales(&losing, lost)
     }
 
     /// Probabilities that a run of losses has at least 1, 2, ... packets, as many as asked for.
@@ -76,11 +85,8 @@ impl Channel {
     pub fn gap_at_least(&self, length: u64) -> f64 {
         let begin = times(self.stationary(), self.losing());
         let power = Power::new(self.passing());
-        let reaches = |length| {
-            let (state, scale) = power.apply(begin, length);
-            state.iter().sum::<f64>().ln() + scale
-        };
-        (reaches(length) - reaches(1)).exp()
+        let reaches = |length| power.apply(begin, length).iter().sum::<f64>();
+        reaches(length) / reaches(1) * power.larger.powf(length as f64 - 1.0)
     }
 }
 
@@ -117,10 +123,10 @@ impl Power {
         Power { matrix, larger, smaller }
     }
 
-    /// A state after so many steps, and the logarithm of what it is to be multiplied by.
-    fn apply(&self, state: State, steps: u64) -> (State, f64) {
+    /// A state after so many steps, to be multiplied by the larger eigenvalue as often.
+    fn apply(&self, state: State, steps: u64) -> State {
         if steps == 0 {
-            return (state, 0.0);
+            return state;
         }
         let Power { matrix, larger, smaller } = *self;
         let less = |by: f64| {
@@ -130,15 +136,14 @@ impl Power {
         let (first, second) = (less(smaller), less(larger));
         let ratio = (smaller / larger).powi(i32::try_from(steps).unwrap_or(i32::MAX));
         let apart = larger - smaller;
-        let scale = larger.ln() * steps as f64;
         if apart > 1e-9 * larger {
             let next = [0, 1].map(|it| (first[it] - ratio * second[it]) / apart);
-            (next.map(|it| it.max(0.0)), scale)
+            next.map(|it| it.max(0.0))
         } else {
             // Equal eigenvalues: M^n = l^n + n l^(n-1) (M - l).
             let n = steps as f64;
             let next = [0, 1].map(|it| state[it] + n / larger * second[it]);
-            (next.map(|it| it.max(0.0)), scale)
+            next.map(|it| it.max(0.0))
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The lengths of runs and gaps, and what the models make of them.
 
-use kirikae_plot::{Area, BLUE, CURVE, Drawn, INK, KEY_WIDTH, ORANGE, PINK, TITLE, axes, key_text};
-use plotters::coord::Shift;
+use kirikae_plot::{
+    Area, BLUE, CURVE, Drawn, INK, KEY_WIDTH, MARK, ORANGE, PINK, TITLE, axes, key_text,
+};
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 
@@ -13,7 +14,9 @@ const HEAD: u32 = 130;
 /// Beside and below the axes.
 const LABELS: (u32, u32) = (124, 76);
 /// Half the size of a mark of the data.
-const MARK: i32 = 7;
+const DOT_SIZE: i32 = 7;
+/// Between two of them at least, where lengths go by factors.
+const APART: f64 = 1.05;
 /// A dash and the gap after it.
 const DASH: (i32, i32) = (14, 9);
 /// Places along a line.
@@ -64,7 +67,7 @@ fn head(area: &Area, fit: &Fit) -> Drawn {
     area.draw(&Text::new(title, (24, 14), TITLE.into_text_style(area)))?;
     let y = 92;
     let mut x = 24;
-    area.draw(&Circle::new((x + KEY_WIDTH / 2, y), MARK, PINK.stroke_width(CURVE / 2)))?;
+    area.draw(&Circle::new((x + KEY_WIDTH / 2, y), DOT_SIZE, PINK.stroke_width(MARK)))?;
     area.draw(&key_text((x, y), "captured", &INK))?;
     x += 260;
     line(area, vec![(x, y), (x + KEY_WIDTH, y)], BLUE, false)?;
@@ -88,17 +91,13 @@ fn line(area: &Area, points: Vec<(i32, i32)>, colour: RGBColor, dashed: bool) ->
 }
 
 /// Lengths in ascending order as shares that are at least as long, and the lines of models.
-fn panel(
-    area: &DrawingArea<SVGBackend<'_>, Shift>,
-    what: &str,
-    lengths: &[u64],
-    lines: &[Line],
-    by_factors: bool,
-) -> Drawn {
+fn panel(area: &Area, what: &str, lengths: &[u64], lines: &[Line], by_factors: bool) -> Drawn {
     let n = lengths.len().max(1) as f64;
     let mut dots: Vec<(f64, f64)> = Vec::new();
     for (shorter, length) in lengths.iter().enumerate() {
-        if dots.last().is_none_or(|(last, _)| *last != *length as f64) {
+        let apart =
+            |(last, _): &(f64, f64)| *length as f64 > last * if by_factors { APART } else { 1.0 };
+        if dots.last().is_none_or(apart) {
             dots.push((*length as f64, 1.0 - shorter as f64 / n));
         }
     }
@@ -112,17 +111,18 @@ fn panel(
         ($x:expr) => {{
             let mut chart = builder.build_cartesian_2d($x, shares)?;
             axes(&mut chart, 6).x_desc(what).y_desc("share at least as long").draw()?;
-            let at = |point: &(f64, f64)| chart.backend_coord(&(point.0, point.1));
-            let inside = |(x, y): &&(f64, f64)| *x <= longest && *y >= lowest;
             for it in lines {
-                let points: Vec<_> = it.points.iter().filter(inside).map(at).collect();
-                if points.len() > 1 {
-                    line(area, points, it.colour, it.dashed)?;
+                let inside = |(x, y): &&(f64, f64)| *x <= longest && *y >= lowest;
+                let points = it.points.iter().filter(inside).copied();
+                let style = it.colour.stroke_width(CURVE);
+                if it.dashed {
+                    chart.draw_series(DashedLineSeries::new(points, DASH.0, DASH.1, style))?;
+                } else {
+                    chart.draw_series(LineSeries::new(points, style))?;
                 }
             }
-            for dot in &dots {
-                area.draw(&Circle::new(at(dot), MARK, PINK.stroke_width(CURVE / 2)))?;
-            }
+            let dot = |at: &(f64, f64)| Circle::new(*at, DOT_SIZE, PINK.stroke_width(MARK));
+            chart.draw_series(dots.iter().map(dot))?;
         }};
     }
     if by_factors {

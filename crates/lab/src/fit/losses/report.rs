@@ -86,13 +86,17 @@ fn bursts(fit: &Fit) -> String {
         true => "Bursts are evident",
         false => "Bursts are not evident",
     };
+    // Below that the number tells nothing more.
+    let p_value = match bursts.p_value {
+        p if p < 1e-12 => "p < 1e-12".to_owned(),
+        p => format!("p = {p:.2e}"),
+    };
     format!(
-        "{verdict}: of {} packets behind a lost one {} were lost, {:.1} %; if losses were independent, p = \
-         {:.2e} (likelihood ratio {:.1})\n",
+        "{verdict}: of {} packets behind a lost one {} were lost, {:.1} %; if losses were independent, \
+         {p_value} (likelihood ratio {:.1})\n",
         bursts.behind_lost,
         bursts.lost_behind_lost,
         100.0 * behind,
-        bursts.p_value,
         bursts.likelihood_ratio,
     )
 }
