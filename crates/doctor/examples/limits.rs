@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kirikae_doctor::{Finding, Host, Limit, Path, examine};
+use kirikae_doctor::{Destination, Finding, Host, Limit, Path, examine};
 use kirikae_emu::Emulated;
 use kirikae_path::{ElementSpec, PathSpec, Span};
 use socket2::SockRef;
@@ -19,6 +19,8 @@ type Done<T> = Result<T, Box<dyn Error + Send + Sync>>;
 /// What the doctor is told, bit/s: more than any of the hosts carries.
 const RATE: f64 = 400e6;
 const PORT: u16 = 5000;
+/// For each repetition, how often it is tried.
+const TRIES: u64 = 3;
 
 /// A host that is not as it was, and which finding says what follows.
 struct Case {
@@ -129,13 +131,23 @@ fn main() -> Done<()> {
         for rtt_ms in case.rtts_ms {
             let mut measured = Vec::new();
             let mut predicted = 0.0;
-            for seed in 1..=case.repetitions as u64 {
+            // Where nothing is to be lost, what a busy machine made late or lost says nothing.
+            for seed in 1..=TRIES * case.repetitions as u64 {
+                if measured.len() == case.repetitions {
+                    break;
+                }
                 // Losses take their time to settle a mean window.
                 let lasting =
                     Duration::from_secs(if case.loss > 0.0 { 5 * seconds } else { seconds });
-                let (expected, found) = play(case, *rtt_ms, seed, lasting)?;
+                let (expected, found, again) = play(case, *rtt_ms, seed, lasting)?;
                 predicted = expected;
-                measured.push(found);
+                if case.loss > 0.0 || again == 0 {
+                    measured.push(found);
+                }
+            }
+            if measured.is_empty() {
+                println!("{}, {rtt_ms} ms: something was sent again each time", case.name);
+                continue;
             }
             measured.sort_by(f64::total_cmp);
             let median = measured[measured.len() / 2];
@@ -155,8 +167,8 @@ fn main() -> Done<()> {
     Ok(())
 }
 
-/// Predicted and measured, Mbit/s.
-fn play(case: &Case, rtt_ms: u64, seed: u64, lasting: Duration) -> Done<(f64, f64)> {
+/// Predicted and measured, Mbit/s, and how many segments were sent again.
+fn play(case: &Case, rtt_ms: u64, seed: u64, lasting: Duration) -> Done<(f64, f64, u32)> {
     let delay = ElementSpec::Delay { delay: Span::from_millis(rtt_ms / 2) };
     let loss = ElementSpec::Loss { probability: case.loss };
     // No bottleneck: the host alone limits.
@@ -174,7 +186,8 @@ fn play(case: &Case, rtt_ms: u64, seed: u64, lasting: Duration) -> Done<(f64, f6
         host.set_sysctl(name, value)?;
     }
     let asked = Path::new(Some(RATE), Some(rtt_ms as f64 / 1e3), Some(case.loss), 65_536, &[]);
-    let peer = path.receiver().address().into();
+    let other = if case.at_receiver { path.sender() } else { path.receiver() };
+    let peer = other.address().into();
     let mut read = host.run_in(|| Host::read(Some(peer)))?;
     // As a route may say; the sysctl of a namespace takes only what the host allows to all.
     read.route.as_mut().map_err(|why| why.clone())?.congestion_control =
@@ -183,16 +196,16 @@ fn play(case: &Case, rtt_ms: u64, seed: u64, lasting: Duration) -> Done<(f64, f6
     let own = |finding: &&Finding| finding.name == case.name;
     let finding = report.findings.iter().find(own).ok_or("no such finding")?;
     let Some(Limit::Throughput(predicted)) = finding.limit else { return Err("no limit".into()) };
-    let measured = transfer(&path, case.congestion_control, lasting)?;
+    let (measured, again) = transfer(&path, case.congestion_control, lasting)?;
     let report = path.finish()?;
     if !report.held {
         eprintln!("the machine did not keep up: {:?}", report.forward.timing_error);
     }
-    Ok((predicted / 1e6, measured / 1e6))
+    Ok((predicted / 1e6, measured / 1e6, again))
 }
 
-/// Bytes that arrived in the second half of the time, as bit/s.
-fn transfer(path: &Emulated, congestion_control: &str, lasting: Duration) -> Done<f64> {
+/// Bytes that arrived in the second half of the time, as bit/s, and segments sent again.
+fn transfer(path: &Emulated, congestion_control: &str, lasting: Duration) -> Done<(f64, u32)> {
     let (from, to) = (path.sender(), path.receiver());
     let listener = to.run_in(|| TcpListener::bind((to.address(), PORT)))??;
     let mut out = from.run_in(|| TcpStream::connect((to.address(), PORT)))??;
@@ -219,9 +232,12 @@ fn transfer(path: &Emulated, congestion_control: &str, lasting: Duration) -> Don
     }
     let (since, before) = half.ok_or("too short")?;
     let (bytes, time) = (count.load(Ordering::Relaxed) - before, since.elapsed());
+    let destination: Destination = to.address().to_string().parse()?;
+    let seen = from.run_in(|| destination.look())??;
+    let again = seen.connections.iter().map(|it| it.retransmitted).sum();
     // Nobody waits for what is still unsent.
     SockRef::from(&out).set_linger(Some(Duration::ZERO))?;
     drop(out);
     receiver.join().map_err(|_| "the receiver failed")?;
-    Ok(bytes as f64 * 8.0 / time.as_secs_f64())
+    Ok((bytes as f64 * 8.0 / time.as_secs_f64(), again))
 }
