@@ -1,5 +1,5 @@
 //! What `kirikae doctor` says a host carries, beside what the real kernel carries over emulated paths: docs/doctor.md.
-//! Needs root. `limits [SECONDS]`: how long each connection sends.
+//! Needs root. `limits [SECONDS [FINDING]]`: how long each connection sends, and of which finding alone.
 
 use std::error::Error;
 use std::io::{Read, Write};
@@ -127,7 +127,8 @@ fn main() -> Done<()> {
     println!(
         "finding, host, RTT, predicted Mbit/s, measured Mbit/s: median (each), measured/predicted"
     );
-    for case in CASES {
+    let wanted = std::env::args().nth(2);
+    for case in CASES.iter().filter(|case| wanted.as_ref().is_none_or(|name| name == case.name)) {
         for rtt_ms in case.rtts_ms {
             let mut measured = Vec::new();
             let mut predicted = 0.0;

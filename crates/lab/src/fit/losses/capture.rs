@@ -24,7 +24,7 @@ struct Interface {
 ///
 /// # Errors
 /// What is no capture, in a sentence.
-pub fn read(bytes: impl Read + Send) -> Result<Flows, String> {
+pub(super) fn read(bytes: impl Read + Send) -> Result<Flows, String> {
     const ALLOWED: &str = "allowed: a capture as tcpdump or Wireshark writes it, pcap or pcapng";
     let mut reader = create_reader(AT_FIRST, bytes).map_err(|error| match error {
         PcapError::Eof => format!("an empty file; {ALLOWED}"),

@@ -14,7 +14,7 @@ const FEWEST: usize = 100;
 
 /// Flows by their ends, in both directions.
 #[derive(Default)]
-pub struct Flows {
+pub(super) struct Flows {
     tcp: BTreeMap<[SocketAddr; 2], Vec<Arrival>>,
     udp: BTreeMap<[SocketAddr; 2], Vec<Datagram>>,
     /// Packets in the capture.

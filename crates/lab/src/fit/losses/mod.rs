@@ -14,14 +14,15 @@ mod report;
 mod tcp;
 
 use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-pub use capture::read;
+use capture::read;
 pub use estimate::{Fit, Interval, Model, fit};
 pub use fates::Fates;
-pub use flows::{Flow, Flows};
+pub use flows::Flow;
 pub use numbered::Numbering;
 pub use report::{element, render};
 pub use tcp::Side;
@@ -69,16 +70,22 @@ impl Report {
     pub fn of(file: &Path, asked: &Asked) -> Result<Report, Unusable> {
         let unusable = |why: String| Unusable { file: file.to_owned(), why };
         let bytes = File::open(file).map_err(|error| unusable(error.to_string()))?;
-        let flows = read(bytes).map_err(unusable)?;
-        Report::of_flows(file, &flows, asked).map_err(unusable)
+        Report::read(file, bytes, asked)
     }
 
-    fn of_flows(file: &Path, flows: &Flows, asked: &Asked) -> Result<Report, String> {
-        let (flow, evidence) = flows.main(asked)?;
-        let (fates, mut notes) = (evidence.fates, evidence.notes);
-        notes.extend(flows.notes());
-        let fit = fit(&fates)?;
-        Ok(Report { file: file.to_owned(), flow, evidence: notes, fates, fit })
+    /// The same of what stands in a file of this name.
+    ///
+    /// # Errors
+    /// As of a file.
+    pub fn read(file: &Path, bytes: impl Read + Send, asked: &Asked) -> Result<Report, Unusable> {
+        let report = || {
+            let flows = read(bytes)?;
+            let (flow, Evidence { fates, mut notes }) = flows.main(asked)?;
+            notes.extend(flows.notes());
+            let fit = fit(&fates)?;
+            Ok(Report { file: file.to_owned(), flow, evidence: notes, fates, fit })
+        };
+        report().map_err(|why| Unusable { file: file.to_owned(), why })
     }
 
     /// The data and what fits, as SVG.

@@ -33,6 +33,12 @@ enum Fate {
 
 /// Of a round trip, what a retransmission takes at least; what comes sooner was overtaken.
 const OVERTAKEN: f64 = 0.8;
+/// A hole of more than the largest window there is (RFC 7323, 2.3), or of more segments than this, is of the
+/// capture.
+const MOST_BYTES: u64 = 1 << 30;
+const MOST_SEGMENTS: u64 = 1 << 17;
+/// Least data of a segment that Linux sends (tcp_min_snd_mss), bytes.
+const LEAST_MSS: u32 = 48;
 /// Before the first sequence number, so that what is below it has a number, too.
 const BEGIN: u64 = 1 << 32;
 
@@ -110,7 +116,7 @@ impl<'a> Connection<'a> {
         Ok(Connection {
             arrivals,
             from_first,
-            mss: mss.max(1),
+            mss: mss.max(LEAST_MSS),
             mss_from,
             first: syn(true).map_or(one.segment.seq, |it| it.segment.seq.wrapping_add(1)),
             rtt_ns: asked.zip(answered).map(|(asked, answered)| answered - asked),
@@ -164,6 +170,8 @@ struct Received {
     filled: usize,
     /// Of these, that were overtaken only.
     overtaken: usize,
+    /// Where the capture has nothing for longer than any window.
+    jumps: usize,
     /// Up to where the receiver has acknowledged.
     acknowledged: u64,
 }
@@ -176,8 +184,10 @@ impl Received {
             seen_before: 0,
             filled: 0,
             overtaken: 0,
+            jumps: 0,
             acknowledged: 0,
         };
+        let most = MOST_BYTES.min(MOST_SEGMENTS * u64::from(connection.mss));
         let mut numbers = connection.unwrapped();
         let mut next = BEGIN;
         for arrival in connection.arrivals {
@@ -194,6 +204,10 @@ impl Received {
             let start = numbers.of(segment.seq);
             let end = start + u64::from(segment.len);
             let stamp = segment.stamp.map(|(value, _)| value);
+            if start > next + most {
+                received.jumps += 1;
+                next = start;
+            }
             for (from, to) in connection.pieces(next, start) {
                 let hole =
                     Hole { end: to, place: received.fates.len(), at_ns: arrival.at_ns, stamp };
@@ -262,6 +276,9 @@ impl Received {
             "{} of the holes were overtaken segments, not losses ({how})",
             self.overtaken
         )];
+        if self.jumps > 0 {
+            notes.push(format!("{} gaps are longer than any window: left out", self.jumps));
+        }
         if !missed.is_empty() {
             notes.push(format!(
                 "{} segments were acknowledged and are not in the capture: left out",
