@@ -196,7 +196,8 @@ fn play(case: &Case, rtt_ms: u64, seed: u64, lasting: Duration) -> Done<(f64, f6
     let report = examine(read, asked, Vec::new());
     let own = |finding: &&Finding| finding.name == case.name;
     let finding = report.findings.iter().find(own).ok_or("no such finding")?;
-    let Some(Limit::Throughput(predicted)) = finding.limit else { return Err("no limit".into()) };
+    let Some(Limit::Throughput(most)) = finding.limit else { return Err("no limit".into()) };
+    let predicted = finding.expected.unwrap_or(most);
     let (measured, again) = transfer(&path, case.congestion_control, lasting)?;
     let report = path.finish()?;
     if !report.held {

@@ -15,6 +15,8 @@ pub struct Finding {
     pub effect: String,
     /// The bound that it sets, if it sets one.
     pub limit: Option<Limit>,
+    /// What comes of it in practice, bit/s, where that is less than the bound.
+    pub expected: Option<f64>,
     /// By which formula.
     pub formula: Option<&'static str>,
     /// What to write to change it; nothing is changed here.
@@ -71,6 +73,7 @@ impl Finding {
             measured: measured.into(),
             effect: effect.into(),
             limit: None,
+            expected: None,
             formula: None,
             change: Vec::new(),
         }

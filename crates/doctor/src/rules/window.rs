@@ -8,6 +8,11 @@ use crate::{Finding, Kernel, Limit, Verdict};
 const BY_WINDOW: &str = "window / RTT (RFC 7323, 1.1)";
 /// The largest window without scaling (RFC 9293, section 3.1).
 const UNSCALED: f64 = 65_535.0;
+/// Of a send buffer, what is in use: a writer who waits is woken when a third is free (sk_stream_write_space), so
+/// between 5/6 of it in the mean, where the path spaces the ACKs, and all of it, where they come at once.
+const IN_USE: f64 = 11.0 / 12.0;
+/// Of its memory, what is data: as measured (docs/doctor.md).
+const DATA: f64 = 0.95;
 /// From this release on the kernel measures which share of the memory of a receive buffer is data; before,
 /// tcp_adv_win_scale told.
 const MEASURED_SHARE: Kernel = Kernel { major: 6, minor: 6 };
@@ -28,13 +33,18 @@ fn judge(
     (at_most, window): (&str, f64),
 ) -> Finding {
     let most = case.by_window(window);
-    let (wanted, rtt) = (case.path.rate.value, time(case.path.rtt.value));
-    let short = most < wanted;
-    let verdict = if short { Verdict::Limits } else { Verdict::Fine };
-    let than = if short { "less" } else { "not less" };
-    let effect =
-        format!("{at_most} {} at {rtt}, {than} than the {} asked for", rate(most), rate(wanted));
+    let (verdict, than) = verdict(case, most);
+    let effect = format!("{at_most} {} at {}, {than}", rate(most), time(case.path.rtt.value));
     Finding::new(name, verdict, measured, effect).limit(Limit::Throughput(most)).by(BY_WINDOW)
+}
+
+/// Whether so many bit/s are enough, and in words.
+fn verdict(case: &Case, carried: f64) -> (Verdict, String) {
+    let wanted = case.path.rate.value;
+    match carried < wanted {
+        true => (Verdict::Limits, format!("less than the {} asked for", rate(wanted))),
+        false => (Verdict::Fine, format!("not less than the {} asked for", rate(wanted))),
+    }
 }
 
 fn send_buffer(case: &Case) -> Finding {
@@ -47,7 +57,19 @@ fn send_buffer(case: &Case) -> Finding {
     let measured = format!("{SYSCTL}: up to {}", size(most as f64));
     // What is sent again stays in it for another round trip.
     let enough = round_up(2.0 * case.path.bandwidth_delay());
-    judge(case, NAME, measured, ("at most", most as f64))
+    let bound = case.by_window(most as f64);
+    let expected = bound * IN_USE * DATA;
+    let (verdict, than) = verdict(case, expected);
+    let effect = format!(
+        "at most {} at {}, about {} with a writer that is woken when a third of it is free: {than}",
+        rate(bound),
+        time(case.path.rtt.value),
+        rate(expected),
+    );
+    let finding = Finding::new(NAME, verdict, measured, effect);
+    Finding { expected: Some(expected), ..finding }
+        .limit(Limit::Throughput(bound))
+        .by(BY_WINDOW)
         .change(set(SYSCTL, format!("{least} {first} {}", enough.max(most))))
 }
 

@@ -73,11 +73,12 @@ fn derivatives(of: &dyn Fn(&[f64]) -> f64, at: &[f64], value: f64) -> (Vec<f64>,
         let (up, down) = (moved(&[(i, STEP)]), moved(&[(i, -STEP)]));
         gradient[i] = (up - down) / (2.0 * STEP);
         curvature[i][i] = -(up - 2.0 * value + down) / (STEP * STEP);
-        for j in 0..i {
+        let (before, rest) = curvature.split_at_mut(i);
+        for (j, row) in before.iter_mut().enumerate() {
             let both = |a: f64, b: f64| moved(&[(i, a * STEP), (j, b * STEP)]);
             let mixed = both(1.0, 1.0) - both(1.0, -1.0) - both(-1.0, 1.0) + both(-1.0, -1.0);
-            curvature[i][j] = -mixed / (4.0 * STEP * STEP);
-            curvature[j][i] = curvature[i][j];
+            row[i] = -mixed / (4.0 * STEP * STEP);
+            rest[0][j] = row[i];
         }
     }
     (gradient, curvature)
