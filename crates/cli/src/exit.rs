@@ -29,6 +29,7 @@ fn status(error: &anyhow::Error) -> u8 {
         return error.exit_status();
     }
     let input = error.is::<kirikae_table::NoCandidate>()
+        || error.is::<kirikae_settings::Refusal>()
         || error.is::<kirikae_doctor::Error>()
         || error.is::<kirikae_lab::fit::losses::Unusable>();
     if input {
