@@ -60,7 +60,7 @@ bench: build
 # Whatever a connection may meet, against every algorithm; and whatever may be read, as a policy, a
 # table or an event of the kernel: ten minutes each. Needs a nightly compiler and cargo-fuzz. What it
 # finds new goes to target/fuzz-corpus.
-fuzz: fuzz-algorithms fuzz-policy_file fuzz-latency_table fuzz-events
+fuzz: fuzz-algorithms fuzz-policy_file fuzz-latency_table fuzz-events fuzz-capture
 
 fuzz-%:
 	mkdir -p target/fuzz-corpus/$*
