@@ -42,6 +42,7 @@ enum { BPF_SK_STORAGE_GET_F_CREATE = 1 };
 #define TCP_CONGESTION 13
 #define TCP_RTO_MAX_MS 44    /* in bpf_setsockopt() since Linux 6.15 */
 #define TCP_BPF_RTO_MIN 1004 /* microseconds; in bpf_getsockopt() since Linux 6.15 */
+#define TCP_BPF_SOCK_OPS_CB_FLAGS 1008
 
 struct sock_common;
 

@@ -12,6 +12,7 @@ use kirikae_algorithms::{Algorithm, Timeouts};
 use nix::time::{ClockId, clock_gettime};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use super::notify;
 use super::setting::{self, Setting};
 use super::table::Choice;
 
@@ -100,7 +101,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     })?;
     eprintln!("kirikae: switching new connections of cgroup {}; Ctrl-C ends it", cgroup.display());
 
-    let mut printed = Ok(());
+    let mut printed = notify::ready();
     let mut polled = Ok(());
     while printed.is_ok() && polled.is_ok() && !stop.load(Ordering::Relaxed) {
         polled = agent.poll(POLL, &mut |switch| {
