@@ -5,23 +5,26 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::AsFd;
 use std::thread;
 
-use kirikae_algorithms::{Algorithm, Timeouts};
+use kirikae_algorithms::Algorithm;
 use kirikae_table::KernelTable;
 use libbpf_rs::btf::types::{FuncProto, Ptr, Struct};
 use libbpf_rs::btf::{Btf, BtfType};
-use libbpf_rs::{Iter, IterOpts, ObjectBuilder};
+use libbpf_rs::{IterOpts, MapHandle, ObjectBuilder};
 use nix::sched::{CloneFlags, unshare};
 use serde::Serialize;
 
+use crate::algorithms::CONNECTIONS;
 use crate::error::{Doing, Error};
 use crate::kernel_algorithms::KernelAlgorithms;
-use crate::switcher::{Period, Switcher};
-use crate::{algorithms, host, libbpf, restore};
+use crate::listing::Listing;
+use crate::policy::{Policy, Scope};
+use crate::switcher::Switcher;
+use crate::{algorithms, host, iterator, libbpf, restore};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/support.bpf.o"));
 
@@ -219,23 +222,28 @@ fn only_by_root() -> Option<Finding> {
 }
 
 /// Whether the kernel takes our programs.
-fn programs() -> [Feature; 4] {
-    let [switcher, restorer, candidates, others] = match only_by_root() {
-        Some(unknown) => [(); 4].map(|()| unknown.clone()),
+fn programs() -> [Feature; 5] {
+    let [switcher, listing, restorer, candidates, others] = match only_by_root() {
+        Some(unknown) => [(); 5].map(|()| unknown.clone()),
         None => load(),
     };
     [
         feature("switcher", switcher, SWITCHER, ""),
+        feature("listing", listing, SWITCHER, ""),
         feature("restorer", restorer, AGENT, ""),
         feature("candidates", candidates, SWITCHER, ""),
         feature("other algorithms", others, NOBODY, "those that do not load are no contenders"),
     ]
 }
 
-fn load() -> [Finding; 4] {
-    let table = KernelTable::new(kirikae_table::usual());
-    let switcher = Switcher::load(&table, Period::RoundTrip, Timeouts::Adapted);
-    let connections = switcher.as_ref().ok().and_then(|switcher| switcher.connections().ok());
+fn load() -> [Finding; 5] {
+    let policy = Policy::one(Scope::new(KernelTable::new(kirikae_table::usual()).into()));
+    let switcher = Switcher::load(&policy);
+    let connections = switcher.as_ref().ok().and_then(|switcher| switcher.map(CONNECTIONS).ok());
+    let beside = |load: fn(&MapHandle) -> Result<(), Error>| match &connections {
+        Some(connections) => finding(load(connections).map(|()| "loads")),
+        None => (State::Unknown, "needs the switcher's map".into()),
+    };
     let with_links = host::has_links_of_struct_ops().unwrap_or_default();
     let load_all = |algorithms: Vec<Algorithm>| {
         let connections = connections.as_ref().map(|map| map.as_fd());
@@ -249,10 +257,8 @@ fn load() -> [Finding; 4] {
         .partition(|algorithm| kirikae_table::candidates().any(|name| name == algorithm.name()));
     [
         finding(switcher.as_ref().map(|_| "loads")),
-        match &connections {
-            Some(connections) => finding(restore::load(connections).map(|()| "loads")),
-            None => (State::Unknown, "needs the switcher's map".into()),
-        },
+        beside(|connections| Listing::load(connections).map(drop)),
+        beside(restore::load),
         finding(load_all(candidates)),
         finding(load_all(others)),
     ]
@@ -311,9 +317,7 @@ fn try_options() -> Result<HashMap<String, i32>, Error> {
     let read = || -> io::Result<String> {
         unshare(CloneFlags::CLONE_NEWNET)?;
         let _socket = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0))?;
-        let mut text = String::new();
-        Iter::new(&link).map_err(io::Error::other)?.read_to_string(&mut text)?;
-        Ok(text)
+        String::from_utf8(iterator::read(&link)?).map_err(io::Error::other)
     };
     let text = thread::scope(|scope| scope.spawn(read).join().expect("no panic while reading"));
     Ok(answers(&text.doing(doing)?))
