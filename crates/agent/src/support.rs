@@ -289,19 +289,19 @@ fn sockets() -> [Feature; 4] {
             "timeouts read",
             option("get-rto-min", "TCP_BPF_RTO_MIN can be read"),
             NOBODY,
-            "what is put back is 200 ms, whatever it was",
+            "what is put back is 200 ms, whatever it was (since Linux 6.15)",
         ),
         feature(
             "bounded back-off",
             option("set-rto-max", "TCP_RTO_MAX_MS can be set"),
             NOBODY,
-            "retransmission timeouts back off as the kernel's do",
+            "retransmission timeouts back off as the kernel's do (since Linux 6.15)",
         ),
         feature(
             "adoption",
             option("set-callbacks", "TCP_BPF_SOCK_OPS_CB_FLAGS can be set"),
             NOBODY,
-            "connections that are open when the agent starts are not switched",
+            "connections that are open when the agent starts are not switched (since Linux 6.12)",
         ),
     ]
 }
