@@ -1,0 +1,3 @@
+//! Paths from what was measured of them.
+
+pub mod throughput;

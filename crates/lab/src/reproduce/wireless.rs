@@ -1,0 +1,384 @@
+//! What the studies of R-TCP over wireless access share (Oguchi, doctoral thesis, 2016, chapters 5 and 6):
+//! the same bursts over the same path, on hosts of the thesis' time and on those of today.
+
+use kirikae_sim::Observer;
+
+use super::watch::{FlowWatch, PathWatch, WindowWatch};
+use super::{
+    Axis, Bound, Cell, Column, Criterion, Figure, Form, Panel, Published, Row, Scale, Series,
+    Table, idle_keep_off, simulate,
+};
+use crate::controls::Controls;
+use crate::error::Error;
+use crate::outcome::{Comparison, Delivery, Performance};
+use crate::scenario::Scenario;
+use crate::sim;
+use crate::statistics::{Estimate, mean, ratio_of_means};
+
+/// The hosts' stacks.
+pub(super) const THEN: &str = "linux-2.6.33";
+pub(super) const NOW: &str = "linux-6";
+/// Who contends, as scenarios call them.
+pub(super) const CUBIC: &str = "cubic";
+pub(super) const BBR: &str = "bbr";
+pub(super) const RTCP: &str = "r-tcp";
+pub(super) const KIRIKAE: &str = "kirikae";
+
+/// What kirikae is to be: this share below stock cubic, or so near the lower bound.
+const BELOW_CUBIC_PERCENT: f64 = 60.0;
+const OVER_BOUND: f64 = 1.2;
+
+/// Everyone in every scenario; what our algorithms have of today is off on hosts of that time.
+pub(super) fn play(scenarios: &[Scenario]) -> Result<Vec<Comparison>, Error> {
+    let own = |stack| -> Vec<Scenario> {
+        scenarios.iter().filter(|it| it.stack.name == stack).cloned().collect()
+    };
+    let then = simulate(&own(THEN), controls(THEN))?;
+    let now = simulate(&own(NOW), controls(NOW))?;
+    Ok(then.comparisons.into_iter().chain(now.comparisons).collect())
+}
+
+/// What the contenders are made of on hosts with this stack.
+pub(super) fn controls(stack: &str) -> Controls {
+    if stack == THEN { idle_keep_off() } else { Controls::default() }
+}
+
+/// What came of a contender on a path.
+pub(super) struct Course<'a> {
+    runs: &'a [Performance],
+}
+
+impl<'a> Course<'a> {
+    /// None where it did not contend.
+    pub fn of(comparison: &'a Comparison, contender: &str) -> Option<Course<'a>> {
+        let all = comparison.performances.chunk_by(|a, b| a.contender == b.contender);
+        let own = |runs: &&[Performance]| runs[0].contender.name() == contender;
+        all.into_iter().find(own).map(|runs| Course { runs })
+    }
+
+    /// Its first run.
+    pub fn first(&self) -> &'a Performance {
+        &self.runs[0]
+    }
+
+    /// From the start of the write to the last byte, in seconds, run by run.
+    pub fn latencies(&self) -> Runs {
+        self.each(|delivery| delivery.latency_s)
+    }
+
+    /// From the first byte to the last, at the receiver.
+    pub fn received(&self) -> Runs {
+        self.each(|delivery| delivery.first_to_last_s)
+    }
+
+    fn bounds(&self) -> Runs {
+        self.each(|delivery| delivery.bound_s)
+    }
+
+    fn each(&self, of: fn(&Delivery) -> f64) -> Runs {
+        let run = |run: &Performance| run.counted().map(|(_, delivery)| of(&delivery)).collect();
+        Runs(self.runs.iter().map(run).collect())
+    }
+
+    /// Mean latency over the mean lower bound.
+    pub fn over_bound(&self) -> Option<Estimate> {
+        self.latencies().over(&self.bounds(), average)
+    }
+
+    /// Bursts that should have arrived and did not.
+    pub fn unfinished(&self) -> u32 {
+        self.runs.iter().map(|run| run.unfinished).sum()
+    }
+}
+
+/// A quantity of each burst, run by run.
+pub(super) struct Runs(Vec<Vec<f64>>);
+
+/// Mean of what a run gave.
+pub(super) fn average(samples: &[f64]) -> f64 {
+    samples.iter().sum::<f64>() / samples.len() as f64
+}
+
+/// Standard deviation of what a run gave.
+pub(super) fn deviation(samples: &[f64]) -> f64 {
+    let average = average(samples);
+    let squares = samples.iter().map(|sample| (sample - average).powi(2)).sum::<f64>();
+    (squares / samples.len() as f64).sqrt()
+}
+
+/// Of all of a run.
+pub(super) fn total(samples: &[f64]) -> f64 {
+    samples.iter().sum()
+}
+
+impl Runs {
+    pub fn new(runs: Vec<Vec<f64>>) -> Runs {
+        Runs(runs)
+    }
+
+    /// How many bursts.
+    pub fn n(&self) -> usize {
+        self.0.iter().map(Vec::len).sum()
+    }
+
+    /// Of each run, in the mean of the runs; none where nothing arrived.
+    pub fn each(&self, of: impl Fn(&[f64]) -> f64) -> Option<Estimate> {
+        let values: Vec<f64> =
+            self.0.iter().filter(|run| !run.is_empty()).map(|it| of(it)).collect();
+        mean(&values)
+    }
+
+    /// The same over another's, paired by run.
+    pub fn over(&self, other: &Runs, of: impl Fn(&[f64]) -> f64) -> Option<Estimate> {
+        let pairs = self.0.iter().zip(&other.0).filter(|(a, b)| !a.is_empty() && !b.is_empty());
+        let pairs: Vec<(f64, f64)> = pairs.map(|(a, b)| (of(a), of(b))).collect();
+        ratio_of_means(&pairs)
+    }
+
+    /// How much less than another's it is, in percent.
+    pub fn below(&self, other: &Runs, of: impl Fn(&[f64]) -> f64) -> Option<Estimate> {
+        let over = self.over(other, of)?;
+        let percent = |share: f64| 100.0 * share;
+        Some(Estimate {
+            value: percent(1.0 - over.value),
+            half_width: over.half_width.map(percent),
+        })
+    }
+}
+
+/// What came out, or a dash where nothing did.
+pub(super) fn cell(found: Option<Estimate>, n: usize) -> Cell {
+    found.map_or(Cell::word("-"), |found| Cell::ours(found, n))
+}
+
+/// The same beside what was printed.
+pub(super) fn beside(printed: Option<f64>, found: Option<Estimate>, n: usize) -> Cell {
+    match (printed, found) {
+        (Some(printed), Some(found)) => Cell::compared(printed, found, n),
+        (Some(printed), None) => Cell::published(printed),
+        (None, found) => cell(found, n),
+    }
+}
+
+/// A row of a printed table: as its file calls it, as people do, and what it is of a run's bursts.
+pub(super) type Metric = (&'static str, &'static str, fn(&[f64]) -> f64);
+
+/// A printed table of cubic, R-TCP and how much less R-TCP's is, beside what came of this comparison.
+pub(super) fn published(
+    title: &str,
+    file: &Published,
+    rows: &[Metric],
+    comparison: &Comparison,
+) -> Result<Table, Error> {
+    let columns =
+        [Column::new("cubic", 3), Column::new("R-TCP", 3), Column::new("R-TCP below cubic, %", 1)];
+    let mut table = Table::new(title, "latency, s", columns);
+    let runs = |name| Course::of(comparison, name).map(|course| course.latencies());
+    let (Some(cubic), Some(rtcp)) = (runs(CUBIC), runs(RTCP)) else { return Ok(table) };
+    for (metric, name, of) in rows {
+        let printed = |column| printed(file, metric, column);
+        let cells = vec![
+            beside(printed("cubic")?, cubic.each(of), cubic.n()),
+            beside(printed("rtcp")?, rtcp.each(of), rtcp.n()),
+            beside(printed("improvement_percent")?, rtcp.below(&cubic, of), rtcp.n()),
+        ];
+        table.rows.push(Row::new(*name, cells));
+    }
+    Ok(table)
+}
+
+/// A number of a printed table whose rows begin with a `metric`.
+pub(super) fn printed(file: &Published, metric: &str, column: &str) -> Result<Option<f64>, Error> {
+    for row in file.rows() {
+        if row.text("metric")? == metric {
+            return Ok(row.number(column)?);
+        }
+    }
+    Ok(None)
+}
+
+/// Everyone of these comparisons against stock cubic of the same host, bbr and the lower bound; each
+/// comparison with its name.
+pub(super) fn everyone(paths: &[(&str, &Comparison)]) -> Table {
+    let columns = [
+        Column::new("mean latency, s", 3),
+        Column::new("standard deviation, s", 3),
+        Column::new("mean below cubic's, %", 1),
+        Column::new("mean below bbr's, %", 1),
+        Column::new("mean over the lower bound", 2),
+        Column::new("did not arrive", 0),
+    ];
+    let title = "Latency from the start of the write, against cubic and bbr on the same host and the lower bound";
+    let mut table = Table::new(title, "path, host, who", columns);
+    for (path, comparison) in paths {
+        for contender in &comparison.scenario.contenders {
+            let Some(own) = Course::of(comparison, contender.name()) else { continue };
+            let latencies = own.latencies();
+            let n = latencies.n();
+            let below = |other: &str| {
+                let other = Course::of(comparison, other).filter(|_| other != contender.name())?;
+                latencies.below(&other.latencies(), average)
+            };
+            let host = comparison.scenario.stack.name;
+            let heading = [path, host, contender.name()].map(str::to_owned);
+            let heading: Vec<String> = heading.into_iter().filter(|it| !it.is_empty()).collect();
+            table.rows.push(Row::new(
+                heading.join(", "),
+                vec![
+                    cell(latencies.each(average), n),
+                    cell(latencies.each(deviation), n),
+                    cell(below(CUBIC), n),
+                    cell(below(BBR), n),
+                    cell(own.over_bound(), n),
+                    Cell::word(own.unfinished().to_string()),
+                ],
+            ));
+        }
+    }
+    table
+}
+
+/// What is asked of kirikae on today's hosts, on each of these paths.
+pub(super) fn today(paths: &[(&str, &Comparison)]) -> Vec<Criterion> {
+    let mut criteria = Vec::new();
+    for (path, comparison) in paths.iter().filter(|(_, it)| it.scenario.stack.name == NOW) {
+        let course = |name| Course::of(comparison, name);
+        let (Some(own), Some(cubic), Some(bbr)) = (course(KIRIKAE), course(CUBIC), course(BBR))
+        else {
+            continue;
+        };
+        let latencies = own.latencies();
+        let below = latencies.below(&cubic.latencies(), average);
+        let over_bbr = latencies.over(&bbr.latencies(), average);
+        let (Some(below), Some(over_bound), Some(over_bbr)) = (below, own.over_bound(), over_bbr)
+        else {
+            continue;
+        };
+        let path = if path.is_empty() { String::new() } else { format!("{path}: ") };
+        let n = latencies.n();
+        let near = over_bound.value <= OVER_BOUND;
+        criteria.push(if near {
+            let what = format!("{path}kirikae's mean latency over the lower bound");
+            Criterion::new(what, over_bound.value, n, Bound::AtMost(OVER_BOUND))
+        } else {
+            let what = format!(
+                "{path}kirikae's mean latency below stock cubic's, % (it is {:.2} times the lower bound; \
+                 at most {OVER_BOUND} would do, too)",
+                over_bound.value
+            );
+            Criterion::new(what, below.value, n, Bound::AtLeast(BELOW_CUBIC_PERCENT))
+        });
+        let what = format!("{path}kirikae's mean latency over bbr's");
+        criteria.push(Criterion::new(what, over_bbr.value, n, Bound::AtMost(1.0)));
+    }
+    criteria
+}
+
+/// Over the time of a run: the latency of each burst, of each of these.
+pub(super) fn latencies(
+    title: &str,
+    of: fn(&Delivery) -> f64,
+    contenders: &[(&str, &Comparison, &str)],
+) -> Figure {
+    let panel = |(name, comparison, contender): &(&str, &Comparison, &str)| {
+        let run = Course::of(comparison, contender)?.first();
+        let bursts = run
+            .bursts
+            .iter()
+            .filter_map(|burst| Some((burst.start_ns as f64 / 1e9, one(of(&burst.delivery?)))));
+        Some(Panel {
+            title: (*name).into(),
+            x: Axis::new("time, s", Scale::FromZero),
+            y: Axis::new("latency, s", Scale::FromZero),
+            series: vec![Series::ours("latency", Form::Line, bursts)],
+        })
+    };
+    let panels = contenders.iter().filter_map(panel).collect();
+    Figure { title: title.into(), about: "The first run.".into(), panels }
+}
+
+/// Over the time of R-TCP's first run: the algorithm in use.
+pub(super) fn algorithms(title: &str, comparison: &Comparison) -> Option<Figure> {
+    let run = Course::of(comparison, RTCP)?.first();
+    let switches = run.switches.iter().map(|switch| (switch.at_ns as f64 / 1e9, &*switch.to));
+    Some(in_use(title, switches, run.end_ns as f64 / 1e9))
+}
+
+/// The algorithm in use, which is cubic at first, from switches at their times to the end, in seconds.
+pub(super) fn in_use<'a>(
+    title: &str,
+    switches: impl Iterator<Item = (f64, &'a str)>,
+    end_s: f64,
+) -> Figure {
+    let mut names: Vec<&str> = vec![CUBIC];
+    let mut steps = vec![(0.0, 0)];
+    for (at, name) in switches {
+        let name = name.trim_start_matches("kk_");
+        let place = names.iter().position(|known| *known == name).unwrap_or_else(|| {
+            names.push(name);
+            names.len() - 1
+        });
+        steps.extend([(at, steps[steps.len() - 1].1), (at, place)]);
+    }
+    steps.push((end_s, steps[steps.len() - 1].1));
+    let point = |(at, place): (f64, usize)| (at, one(place as f64));
+    let names = names.into_iter().map(str::to_owned).collect();
+    Figure::single(
+        title,
+        "The first run.",
+        [Axis::new("time, s", Scale::FromZero), Axis::new("algorithm", Scale::Names(names))],
+        vec![Series::ours(RTCP, Form::Line, steps.into_iter().map(point))],
+    )
+}
+
+/// Who is drawn where their paths are watched, in the scenarios' order.
+const DRAWN: [&str; 2] = [CUBIC, RTCP];
+/// How much of a run is drawn of what changes with each ACK, seconds.
+const DRAWN_S: f64 = 120.0;
+
+/// The first runs of cubic and R-TCP again, each before an observer.
+fn watch<O: Observer + Default + Send>(
+    comparison: &Comparison,
+) -> Result<Vec<(&'static str, O)>, Error> {
+    let mut scenario = comparison.scenario.clone();
+    scenario.contenders.retain(|it| DRAWN.contains(&it.name()));
+    scenario.repetitions = 1;
+    let names: Vec<&'static str> = scenario.contenders.iter().map(|it| it.name()).collect();
+    let controls = controls(scenario.stack.name);
+    let watched = sim::watch(&[scenario], &controls, O::default, |watch, _| watch)?;
+    Ok(names.into_iter().zip(watched).collect())
+}
+
+/// A value without an interval.
+pub(super) fn one(value: f64) -> Estimate {
+    Estimate { value, half_width: None }
+}
+
+/// Over the time of the first run: the share that the channel lost.
+pub(super) fn losses(title: &str, comparison: &Comparison) -> Result<Figure, Error> {
+    let series = |(name, watch): (&str, PathWatch)| {
+        let points = watch.flows.iter().flat_map(FlowWatch::lost);
+        Series::ours(name, Form::Line, points.map(|(at, lost)| (at, one(100.0 * lost))))
+    };
+    let axes = [("time, s", Scale::FromZero), ("lost, %", Scale::FromZero)];
+    Ok(Figure::single(
+        title,
+        "Of the segments with data that were sent in ten seconds of the first run.",
+        axes.map(|(what, scale)| Axis::new(what, scale)),
+        watch(comparison)?.into_iter().map(series).collect(),
+    ))
+}
+
+/// The congestion window over the beginning of the first run.
+pub(super) fn windows(title: &str, comparison: &Comparison) -> Result<Figure, Error> {
+    let series = |(name, watch): (&str, WindowWatch)| {
+        let points = watch.cwnd.into_iter().take_while(|(at, _)| *at < DRAWN_S);
+        Series::ours(name, Form::Line, points.map(|(at, cwnd)| (at, one(cwnd))))
+    };
+    Ok(Figure::single(
+        title,
+        "Two minutes of the first run.",
+        [Axis::new("time, s", Scale::FromZero), Axis::new("cwnd, segments", Scale::Log)],
+        watch(comparison)?.into_iter().map(series).collect(),
+    ))
+}
