@@ -258,7 +258,7 @@ CALLBACK(void, bbr3_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 
 	if (event != CA_EVENT_TX_START)
 		return;
-	burst_begins(sk, 0);
+	burst_begins(sk);
 	if (!tp->app_limited)
 		return;
 	r = rest_of(sk);

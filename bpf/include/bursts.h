@@ -23,6 +23,8 @@ static __always_inline void burst_over(struct bursts *b, u32 bytes, u64 us, u32 
 {
 	u32 latency_us = us - min(us, (u64)rtt_us / 2); /* the last ACK's way back is not in it */
 
+	b->latest_us = b->is_mixed ? 0 : latency_us;
+	b->latest_bytes = bytes;
 	b->bytes = b->bytes ? b->bytes - (b->bytes >> SIZE_SHIFT) + (bytes >> SIZE_SHIFT) : bytes;
 	if (!b->is_mixed) {
 		b->counted = min(b->counted + 1, LATENCY_MEMORY);
@@ -45,20 +47,13 @@ static __always_inline u32 rate_of_burst(const struct bursts *b, u32 bytes, u64 
 	return us ? max((u32)seen, kept) : b->rate;
 }
 
-/* `rate` in bytes per millisecond; 0: the algorithm knows of none. */
-static __always_inline void burst_begins(struct sock *sk, u32 rate)
+/* A transmission with nothing in flight. `rate` in bytes per millisecond; 0: the algorithm knows of
+ * none. */
+static __always_inline void next_burst(struct bursts *b, const struct tcp_sock *tp, u32 rate)
 {
-	const struct tcp_sock *tp = tcp_sk(sk);
-	struct connection *c;
-	struct bursts *b;
-
 	/* Where everything in flight is lost, the timeout's retransmission has this event, too. */
 	if (tp->packets_out)
 		return;
-	c = connection_of(sk);
-	if (!c)
-		return;
-	b = &c->bursts;
 	if (b->start_us) {
 		u32 bytes = tp->snd_nxt - b->start_seq;
 		/* Bulk may go on for longer than 32 bits hold. */
@@ -71,6 +66,15 @@ static __always_inline void burst_begins(struct sock *sk, u32 rate)
 	b->start_us = tp->tcp_mstamp;
 	b->start_seq = tp->snd_nxt;
 	b->begun++;
+}
+
+/* For an algorithm that knows of no rate. */
+static __always_inline void burst_begins(struct sock *sk)
+{
+	struct connection *c = connection_of(sk);
+
+	if (c)
+		next_burst(&c->bursts, tcp_sk(sk), 0);
 }
 
 /* Bytes of the burst to reckon with: the present one may be larger than those before. */

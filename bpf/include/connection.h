@@ -42,7 +42,9 @@ struct estimator {
 	s64 all_bursts;
 };
 
+/* The most that a latency table has. */
 #define TABLE_CONDITIONS 32
+#define TABLE_ALGORITHMS 8
 
 /* How likely each of the table's conditions is; see bpf/switcher/belief.h. */
 struct belief {
@@ -58,7 +60,9 @@ struct bursts {
 	u32 latency_us; /* mean since the latest switch */
 	u32 counted;	/* bursts behind it, up to LATENCY_MEMORY */
 	u32 begun;	/* bursts after the first */
-	bool is_mixed;	/* the present one began with another algorithm */
+	u32 latest_us;	/* what the latest one took; 0: it began with another algorithm */
+	u32 latest_bytes;
+	bool is_mixed; /* the present one began with another algorithm */
 };
 
 /* Lowest RTT of the latest spans, microseconds; see rtt_update(). */
@@ -67,6 +71,33 @@ struct lowest_rtt {
 	u32 start_burst; /* bursts->begun then */
 	u32 present;	 /* ~0: no sample in it */
 	u32 before;	 /* in the span before */
+};
+
+/* What is measured of a connection. */
+struct measured {
+	u32 rtt_us;	/* without waiting */
+	u32 rate;	/* of the bottleneck, bytes per millisecond; 0: not known */
+	u32 burst;	/* bytes; 0: not known */
+	u32 latency_us; /* of bursts, with the algorithm in use; 0: not known */
+};
+
+/* One value for each algorithm, by the columns of the table. */
+struct columns {
+	u32 of[TABLE_ALGORITHMS];
+};
+
+/* See bpf/switcher/choice.h. */
+struct prediction {
+	struct columns latency_us; /* expected of each algorithm */
+	struct columns regret;	   /* expected latency over the best algorithm's, 1/65536 */
+	struct columns elsewhere;  /* the same where the path has become another */
+};
+
+/* What is to be used, and why. */
+struct decision {
+	struct measured measured;
+	u32 to; /* column of the algorithm chosen */
+	struct prediction prediction;
 };
 
 /* What keeps the choice from going to and fro; see bpf/switcher/choice.h. */
@@ -112,22 +143,41 @@ struct idle_keep {
 	u32 cwnd : 28;	      /* window before the kernel's cut, segments; 0: nothing to restore */
 };
 
+/* Where it is in the operator's policy; see bpf/switcher/policy.h. */
+struct place {
+	u32 generation; /* of the policy by which it was placed */
+	u32 scope;	/* number; NO_SCOPE: none any more */
+	u32 lot;	/* drawn once: whether it is held back */
+};
+
+/* The latest switch, or, where that is only observed, choice. */
+struct latest_switch {
+	u64 at_ns; /* CLOCK_MONOTONIC; 0: none yet */
+	u32 reason;
+};
+
 enum connection_flags {
-	CONNECTION_CHOICE_DUE = 1, /* there are new rates, and no choice by them yet */
-	CONNECTION_LEFT_ALONE = 2, /* its program has chosen an algorithm itself */
+	CONNECTION_CHOICE_DUE = 1,   /* there are new rates, and no choice by them yet */
+	CONNECTION_LEFT_ALONE = 2,   /* its program has chosen an algorithm itself */
+	CONNECTION_NO_IDLE_KEEP = 4, /* the kernel's cut after idle time stays */
 };
 
 struct connection {
 	char original[TCP_CA_NAME_MAX]; /* the algorithm it had when first met */
 	char current[TCP_CA_NAME_MAX];	/* the one it was given last */
+	char chosen[TCP_CA_NAME_MAX];	/* the same, or what it would have been given */
 	u32 flags;
 	u32 switches;
+	struct place place;
+	struct latest_switch latest_switch;
 	u32 ssthresh_before_bbr; /* 0: not in bbr */
 	struct loss_runs runs;
 	struct estimator estimator;
 	struct belief belief;
 	struct bursts bursts;
+	u32 bursts_counted; /* as many had begun when the latest one was counted */
 	struct lowest_rtt rtt;
+	struct decision decision; /* the latest */
 	struct patience patience;
 	struct trial trial;
 	struct timeouts timeouts;

@@ -185,21 +185,26 @@ static __always_inline void idle_keep_start(struct sock *sk, struct idle_keep *k
 static __always_inline void idle_keep_event(struct sock *sk, enum tcp_ca_event event)
 {
 	struct idle_keep *keep = idle_keep(sk);
+	bool is_wanted = parameter(sk, idle_keep);
+	struct connection *connection;
+	u32 rate = 0;
 
-	if (!parameter(sk, idle_keep)) {
-		if (event == CA_EVENT_TX_START)
-			burst_begins(sk, 0);
+	if (event != CA_EVENT_CWND_RESTART && event != CA_EVENT_TX_START)
 		return;
-	}
-	if (event == CA_EVENT_CWND_RESTART) {
+	connection = connection_of(sk);
+	if (connection && connection->flags & CONNECTION_NO_IDLE_KEEP)
+		is_wanted = false;
+	if (is_wanted && event == CA_EVENT_CWND_RESTART) {
 		/* Comes once per buffer written until something is sent: the first counts. */
 		if (!keep->cwnd)
 			keep->cwnd = min(tcp_sk(sk)->snd_cwnd, CWND_MAX);
-	} else if (event == CA_EVENT_TX_START) {
+	} else if (is_wanted && event == CA_EVENT_TX_START) {
 		idle_keep_start(sk, keep);
 		keep->cwnd = 0;
-		burst_begins(sk, keep->rate);
+		rate = keep->rate;
 	}
+	if (connection && event == CA_EVENT_TX_START)
+		next_burst(&connection->bursts, tcp_sk(sk), rate);
 }
 
 /*

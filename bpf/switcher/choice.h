@@ -11,7 +11,7 @@
  *    for: 1/2^4 of what is expected of an algorithm is what it does on the others.
  * 4. An algorithm that was measured to take no longer than the best is expected to is kept,
  *    whatever was expected of it.
- * 5. Another algorithm has to promise MARGIN less, twice in a row, and not right after a switch;
+ * 5. Another algorithm has to promise a margin less, twice in a row, and not right after a switch;
  *    one that promises far less is taken at once, and one that promises as much and does better
  *    on other paths is tried (trial.h).
  */
@@ -19,13 +19,11 @@
 #define KIRIKAE_CHOICE_H
 
 #include "belief.h"
+#include "scope.h"
 #include "trial.h"
 
 /* Gain from which a switch does not wait. 1/256 */
 #define FAR_BETTER (OCTAVE + OCTAVE / 2)
-/* Choices in a row that have to agree, and that a new algorithm is given. */
-#define AGREEING 2
-#define DWELL 4
 /* No algorithm counts as more than so much slower than the best. */
 #define SLOWEST ((s32)(6 * OCTAVE))
 /* Latency of a column that is none: all bits set, and beyond any other. */
@@ -35,12 +33,6 @@
 /* Weights are up to 2^16. */
 #define WEIGHT_LOG (16 * OCTAVE)
 #define SHARE_BITS 16
-
-struct prediction {
-	struct columns latency_us; /* expected of each algorithm */
-	struct columns regret;	   /* expected latency over the best algorithm's, 1/65536 */
-	struct columns elsewhere;  /* the same where the path has become another */
-};
 
 static __always_inline u64 condition_weight(const struct latency_table *t,
 					    const struct belief *belief, u32 condition)
@@ -116,7 +108,8 @@ static __always_inline u32 least_regret(const struct latency_table *t, const str
 /* The column to use where `in_use` is, with bursts that take `latency_us` (0: not known); for a
  * connection in none of them, TABLE_ALGORITHMS. */
 static __always_inline u32 choose(const struct latency_table *t, const struct prediction *p,
-				  u32 latency_us, u32 in_use, struct connection *c)
+				  const struct hysteresis *hysteresis, u32 latency_us, u32 in_use,
+				  struct connection *c)
 {
 	u32 best = least_regret(t, p);
 	struct patience *patience = &c->patience;
@@ -126,21 +119,22 @@ static __always_inline u32 choose(const struct latency_table *t, const struct pr
 
 	if (in_use >= TABLE_ALGORITHMS)
 		return best;
-	patience->choices = min(patience->choices + 1, DWELL);
+	patience->choices = min(patience->choices + 1, hysteresis->dwell);
 	if (trial_failed(&c->trial, &c->bursts, latency_us))
 		return c->trial.left;
 	gain = p->regret.of[in_use % TABLE_ALGORITHMS] * OCTAVE /
 	       max(p->regret.of[best % TABLE_ALGORITHMS], 1U);
 	is_slow = latency_us && exceeds(latency_us, expected_us);
-	is_better = gain >= MARGIN && (is_slow || !latency_us);
+	is_better = gain >= OCTAVE + hysteresis->margin && (is_slow || !latency_us);
 	is_safer = exceeds(p->elsewhere.of[in_use % TABLE_ALGORITHMS],
 			   p->elsewhere.of[best % TABLE_ALGORITHMS]);
 	if (!is_better && !(is_slow && is_safer && may_try(&c->trial, &c->bursts))) {
 		patience->agreeing = 0;
 		return in_use;
 	}
-	patience->agreeing = min(patience->agreeing + 1, AGREEING);
-	if (gain < FAR_BETTER && (patience->agreeing < AGREEING || patience->choices < DWELL))
+	patience->agreeing = min(patience->agreeing + 1, hysteresis->agreeing);
+	if (gain < FAR_BETTER &&
+	    (patience->agreeing < hysteresis->agreeing || patience->choices < hysteresis->dwell))
 		return in_use;
 	trial_begin(&c->trial, in_use, is_better ? 0 : latency_us);
 	return best;

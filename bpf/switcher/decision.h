@@ -21,13 +21,6 @@
 #define RTT_SPAN_BURSTS 2
 #define RTT_SPAN_US (10ULL * USEC_PER_SEC)
 
-/* A switch that is to be made, and why. */
-struct decision {
-	struct measured measured;
-	u32 to; /* column of the algorithm chosen */
-	struct prediction prediction;
-};
-
 /* The column that describes an algorithm; TABLE_ALGORITHMS where the table lacks it. */
 static __always_inline u32 column_of(const struct latency_table *table, const char *name)
 {
@@ -49,6 +42,7 @@ static __always_inline bool connection_met(struct connection *c)
 	if (same_name(c->original, dctcp))
 		return false;
 	__builtin_memcpy(c->current, c->original, sizeof(c->current));
+	__builtin_memcpy(c->chosen, c->original, sizeof(c->chosen));
 	return true;
 }
 
@@ -85,13 +79,17 @@ static __always_inline void rtt_update(struct lowest_rtt *rtt, const struct burs
 
 /* What is measured of the connection, and where that is in the table. */
 static __always_inline void measure(const struct connection *c, const struct tcp_sock *tp,
-				    const struct latency_table *table, struct measured *measured,
-				    struct corners *corners)
+				    const struct scope *scope, const struct latency_table *table,
+				    struct measured *measured, struct corners *corners)
 {
 	measured->rtt_us = min(c->rtt.present, c->rtt.before);
 	measured->rate = c->bursts.rate;
 	measured->burst = burst_bytes(&c->bursts, tp);
 	measured->latency_us = burst_latency_us(&c->bursts);
+	if (scope->flags & SCOPE_THROUGHPUT) {
+		measured->burst = BULK;
+		measured->latency_us = 0;
+	}
 	corners_around(table, measured, corners);
 }
 
@@ -148,18 +146,20 @@ static __always_inline bool is_left_alone(struct connection *c, const struct tcp
 	return c->flags & CONNECTION_LEFT_ALONE;
 }
 
-/* The choice. Whether it is another algorithm than the one in use, to be set now. */
-static __always_inline bool decide(struct connection *c, const struct latency_table *table,
-				   const struct corners *corners, struct decision *decision)
+/* The choice by what is predicted. Whether it is another algorithm than the one in use, to be set
+ * now. */
+static __always_inline bool decide(struct connection *c, const struct scope *scope,
+				   const struct latency_table *table, struct decision *decision)
 {
+	/* What is only observed was not measured of what was chosen. */
+	u32 latency_us = scope->flags & SCOPE_OBSERVED ? 0 : decision->measured.latency_us;
 	u32 in_use = TABLE_ALGORITHMS;
 
-	predict(table, corners, &c->belief, &decision->prediction);
 	if (c->switches)
-		in_use = column_of(table, c->current);
+		in_use = column_of(table, c->chosen);
 	decision->to =
-		choose(table, &decision->prediction, decision->measured.latency_us, in_use, c);
-	return !same_name(table->name[decision->to % TABLE_ALGORITHMS], c->current);
+		choose(table, &decision->prediction, &scope->hysteresis, latency_us, in_use, c);
+	return !same_name(table->name[decision->to % TABLE_ALGORITHMS], c->chosen);
 }
 
 /*
@@ -178,16 +178,23 @@ static __always_inline void switching(struct connection *c, const struct tcp_soc
 		c->ssthresh_before_bbr = tp->snd_cwnd;
 }
 
+/* `to` is the choice, whether it is put in use or only observed. */
+static __always_inline void chosen(struct connection *c, const char *to)
+{
+	__builtin_memcpy(c->chosen, to, sizeof(c->chosen));
+	c->patience.agreeing = 0;
+	c->patience.choices = 0;
+	c->switches++;
+}
+
 /* The algorithm `to` is in use. */
 static __always_inline void switched(struct connection *c, const char *to)
 {
 	if (!is_bbr(to))
 		c->ssthresh_before_bbr = 0;
 	__builtin_memcpy(c->current, to, sizeof(c->current));
-	c->patience.agreeing = 0;
-	c->patience.choices = 0;
 	bursts_switched(&c->bursts);
-	c->switches++;
+	chosen(c, to);
 }
 
 #endif

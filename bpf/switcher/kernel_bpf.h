@@ -17,6 +17,7 @@ struct bpf_sock_ops {
 	u32 remote_port; /* network byte order, in the upper half where that is little-endian */
 	u32 local_port;	 /* host byte order */
 	u32 bpf_sock_ops_cb_flags;
+	u32 skb_len;
 	struct bpf_sock *sk;
 } KERNEL_STRUCT;
 
@@ -26,24 +27,72 @@ enum {
 	BPF_SOCK_OPS_RTO_CB = 8,
 	BPF_SOCK_OPS_RETRANS_CB = 9,
 	BPF_SOCK_OPS_RTT_CB = 12,
+	BPF_SOCK_OPS_HDR_OPT_LEN_CB = 14, /* a segment is about to be sent */
 };
 
 enum {
 	BPF_SOCK_OPS_RTO_CB_FLAG = 1 << 0,
 	BPF_SOCK_OPS_RETRANS_CB_FLAG = 1 << 1,
 	BPF_SOCK_OPS_RTT_CB_FLAG = 1 << 3,
+	BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG = 1 << 6,
 };
 
-enum { BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_RINGBUF = 27 };
+enum {
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
+	BPF_MAP_TYPE_RINGBUF = 27,
+};
 enum { BPF_SK_STORAGE_GET_F_CREATE = 1 };
 
 #define AF_INET 2
 #define SOL_TCP 6
 #define TCP_CONGESTION 13
-#define TCP_RTO_MAX_MS 44    /* in bpf_setsockopt() since Linux 6.15 */
-#define TCP_BPF_RTO_MIN 1004 /* microseconds; in bpf_getsockopt() since Linux 6.15 */
+#define TCP_RTO_MAX_MS 44	       /* in bpf_setsockopt() since Linux 6.15 */
+#define TCP_BPF_RTO_MIN 1004	       /* microseconds; in bpf_getsockopt() since Linux 6.15 */
+#define TCP_BPF_SOCK_OPS_CB_FLAGS 1008 /* since Linux 6.12 */
 
-struct sock_common;
+enum { TCP_ESTABLISHED = 1, TCP_CLOSE = 7, TCP_CLOSE_WAIT = 8 };
+
+struct in6_addr {
+	union {
+		__be32 u6_addr32[4];
+	} in6_u;
+} KERNEL_STRUCT;
+
+/* What a struct sock begins with. */
+struct sock_common {
+	__be32 skc_daddr;
+	__be32 skc_rcv_saddr;
+	__be16 skc_dport;
+	u16 skc_num; /* local port, host byte order */
+	u16 skc_family;
+	volatile unsigned char skc_state;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
+} KERNEL_STRUCT;
+
+struct kernfs_node {
+	u64 id;
+} KERNEL_STRUCT;
+
+struct cgroup_subsys_state {
+	struct cgroup_subsys_state *parent;
+} KERNEL_STRUCT;
+
+struct cgroup {
+	struct cgroup_subsys_state self; /* the first member */
+	struct kernfs_node *kn;
+} KERNEL_STRUCT;
+
+struct sock_cgroup_data {
+	struct cgroup *cgroup;
+} KERNEL_STRUCT;
+
+/* What of a struct sock no algorithm needs: the name ends where libbpf sees three underlines. */
+struct sock___cgroup {
+	struct sock_cgroup_data sk_cgrp_data;
+} KERNEL_STRUCT;
 
 struct seq_file;
 

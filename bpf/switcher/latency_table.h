@@ -17,7 +17,6 @@
 #define TABLE_RTTS 8
 #define TABLE_RATES 8
 #define TABLE_BURSTS 8
-#define TABLE_ALGORITHMS 8
 #define TABLE_CELLS (TABLE_RTTS * TABLE_RATES * TABLE_BURSTS)
 #define TABLE_PLACES (TABLE_CELLS * TABLE_CONDITIONS * TABLE_ALGORITHMS)
 
@@ -54,19 +53,6 @@ struct latency_table {
 	struct expectation of[TABLE_PLACES];
 };
 
-/* One value for each algorithm. */
-struct columns {
-	u32 of[TABLE_ALGORITHMS];
-};
-
-/* What is measured of a connection. */
-struct measured {
-	u32 rtt_us;	/* without waiting */
-	u32 rate;	/* of the bottleneck, bytes per millisecond; 0: not known */
-	u32 burst;	/* bytes; 0: not known */
-	u32 latency_us; /* of bursts, with the algorithm in use; 0: not known */
-};
-
 /* The cells around what was measured, and the share of each in 1 / 2^(3 * STEP_BITS). */
 struct corners {
 	u32 cell[8];
@@ -76,6 +62,8 @@ struct corners {
 /* Before they are known: 10 Mbit/s, in bytes per millisecond, and 64 KB. */
 #define USUAL_RATE 1250
 #define USUAL_BURST 65536
+/* Beyond every table's largest burst. */
+#define BULK ~0U
 /* Steps between two points of an axis. */
 #define STEP_BITS 6
 #define STEPS (1U << STEP_BITS)
@@ -118,7 +106,6 @@ static __always_inline void expect(const struct latency_table *t, const struct c
 				   u32 condition, u32 algorithm, struct expectation *expectation)
 {
 	u32 latency = 0, isolated = 0, bursts = 0;
-
 	for (u32 i = 0; i < 8; i++) {
 		u32 place = corners->cell[i] * TABLE_CONDITIONS + condition;
 		const struct expectation *of =

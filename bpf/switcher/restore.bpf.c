@@ -7,18 +7,9 @@
  * agent: one line a connection.
  */
 #include "../include/connection.h"
-#include "kernel_bpf.h"
-#include "names.h"
-#include "timeout_options.h"
+#include "give_back.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";
-
-/* What a struct sock begins with. */
-struct sock_common {
-	volatile unsigned char skc_state;
-} KERNEL_STRUCT;
-
-enum { TCP_CLOSE = 7 };
 
 /* Even in Recovery or Loss, where a switch loses a pending undo: at the end of the waiting. */
 const volatile bool in_recovery_too = false;
@@ -26,9 +17,8 @@ const volatile bool in_recovery_too = false;
 SEC("iter/tcp")
 int restore(struct bpf_iter__tcp *ctx)
 {
-	char by_way_of[TCP_CA_NAME_MAX] = "kk_cubic";
-	char in_use[TCP_CA_NAME_MAX] = {};
 	struct sock_common *skc = ctx->sk_common;
+	enum given_back given_back;
 	struct tcp_sock *tp;
 	struct connection *c;
 
@@ -40,20 +30,11 @@ int restore(struct bpf_iter__tcp *ctx)
 	c = bpf_sk_storage_get(&connections, tp, 0, 0);
 	if (!c)
 		return 0;
-	if (bpf_getsockopt(tp, SOL_TCP, TCP_CONGESTION, in_use, sizeof(in_use)))
+	given_back = give_back(tp, tp, c, in_recovery_too);
+	if (given_back == NOT_GIVEN_BACK)
 		return 0;
-	/* Where another is in use, the program has taken it since, and keeps it. */
-	if (same_name(in_use, c->current) && !same_name(c->current, c->original)) {
-		if (ca_state(tcp_to_sock(tp)) >= TCP_CA_Recovery && !in_recovery_too)
-			return 0;
-		/* The init and release of ours undo what bbr leaves behind. */
-		if (is_bbr(c->current))
-			bpf_setsockopt(tp, SOL_TCP, TCP_CONGESTION, by_way_of, TCP_CA_NAME_MAX);
-		if (bpf_setsockopt(tp, SOL_TCP, TCP_CONGESTION, c->original, TCP_CA_NAME_MAX))
-			return 0;
+	if (given_back == GIVEN_BACK)
 		BPF_SEQ_PRINTF(ctx->meta->seq, "%s to %s\n", c->current, c->original);
-	}
-	timeouts_restore(tp, &c->timeouts);
 	bpf_sk_storage_delete(&connections, tp);
 	return 0;
 }

@@ -4,25 +4,24 @@
 #define KIRIKAE_SWITCH_EVENT_H
 
 #include "latency_table.h"
+#include "policy.h"
 
 enum switch_reason {
 	REASON_PREDICTED_LATENCY = 1, /* the table predicts a smaller latency for it */
 };
 
 struct switch_event {
-	u64 at_ns;  /* CLOCK_MONOTONIC */
-	u32 family; /* AF_INET: the first word of each address counts */
+	u64 at_ns; /* CLOCK_MONOTONIC */
 	u32 reason;
-	u32 local_address[4]; /* network byte order */
-	u32 remote_address[4];
-	u32 local_port; /* host byte order */
-	u32 remote_port;
+	u32 is_observed; /* it was not made, only chosen */
+	u32 table;	 /* its columns, by their places: which of the tables ... */
+	u32 algorithms;	 /* ... and how many are in use */
+	struct ends ends;
 	char from[TCP_CA_NAME_MAX];
 	char to[TCP_CA_NAME_MAX];
 	struct measured measured;
 	u32 isolated_ppb; /* smoothed: of 10^9 segments sent */
 	u32 burst_ppb;
-	u32 algorithms; /* columns in use, in the table's order */
 	struct columns predicted_us;
 };
 

@@ -1,168 +1,84 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * R-TCP in the kernel: measures each connection of a cgroup and switches it to the algorithm with
- * the smallest predicted latency.
+ * R-TCP in the kernel: measures each connection that the operator's policy names and switches it to
+ * the algorithm with the smallest predicted latency.
  *
  * Source: rtcp, chapter 4. Measuring and choosing are plain C in decision.h and what it includes;
  * here is what binds them to sockets. The kernel decides alone: without the agent the switching
- * goes on as long as the link is pinned, and events that nobody reads are counted and dropped.
+ * goes on as long as the link is pinned.
  */
-#include "decision.h"
-#include "kernel_bpf.h"
-#include "switch_event.h"
-#include "timeout_options.h"
+#include "meeting.h"
+#include "reporting.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";
 
-/* Measuring and switching period (microseconds); 0: one smoothed round trip, at least 50 ms. */
-const volatile u32 fixed_period_us = 0;
-/* Whether the retransmission timer stays as the kernel has it. */
-const volatile u32 kernel_timeouts = 0;
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct latency_table);
-} latency_tables SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 18);
-} switch_events SEC(".maps");
-
-/* Switches that were made but not reported, because nobody read the events in time. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, u64);
-} events_lost SEC(".maps");
-
-static __always_inline const struct latency_table *latency_table(void)
+/* A program has set another algorithm than was given: the connection is left alone, unless the
+ * policy overrules programs. Then that one is the one in use, and given back in the end. */
+static __always_inline bool is_taken_away(struct connection *c, const struct tcp_sock *tp,
+					  const struct scope *scope, const char *in_use)
 {
-	u32 zero = 0;
-
-	return bpf_map_lookup_elem(&latency_tables, &zero);
-}
-
-/* A connection begins. One whose program chose its algorithm itself is left alone. */
-static __always_inline void meet(struct bpf_sock_ops *ctx, struct bpf_sock *sk, struct tcp_sock *tp)
-{
-	const struct latency_table *table = latency_table();
-	struct connection *c;
-
-	if (!table)
-		return;
-	c = bpf_sk_storage_get(&connections, sk, 0, 0);
-	if (!c) {
-		if (set_by_program(tcp_to_sock(tp)))
-			return;
-		c = bpf_sk_storage_get(&connections, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-		if (!c)
-			return;
-		if (bpf_getsockopt(ctx, SOL_TCP, TCP_CONGESTION, c->original, TCP_CA_NAME_MAX) ||
-		    !connection_met(c)) {
-			bpf_sk_storage_delete(&connections, sk);
-			return;
-		}
+	if (!(scope->flags & SCOPE_OVERRULES))
+		return is_left_alone(c, tp, in_use);
+	if (!same_name(in_use, c->current)) {
+		__builtin_memcpy(c->original, in_use, sizeof(c->original));
+		connection_met(c);
 	}
-	measuring_begin(c, tp);
-	belief_begin(&c->belief, table);
-	if (!kernel_timeouts)
-		timeouts_begin(ctx, &c->timeouts, tp);
-	bpf_sock_ops_cb_flags_set(ctx, ctx->bpf_sock_ops_cb_flags | BPF_SOCK_OPS_RTO_CB_FLAG |
-					       BPF_SOCK_OPS_RETRANS_CB_FLAG |
-					       BPF_SOCK_OPS_RTT_CB_FLAG);
-}
-
-static __always_inline void report(struct bpf_sock_ops *ctx, const struct connection *c,
-				   const struct latency_table *table,
-				   const struct decision *decision)
-{
-	struct switch_event *event;
-
-	event = bpf_ringbuf_reserve(&switch_events, sizeof(*event), 0);
-	if (!event) {
-		u32 zero = 0;
-		u64 *lost = bpf_map_lookup_elem(&events_lost, &zero);
-
-		if (lost)
-			__sync_fetch_and_add(lost, 1);
-		return;
-	}
-	event->at_ns = bpf_ktime_get_ns();
-	event->family = ctx->family;
-	event->reason = REASON_PREDICTED_LATENCY;
-	if (ctx->family == AF_INET) {
-		event->local_address[0] = ctx->local_ip4;
-		event->remote_address[0] = ctx->remote_ip4;
-	} else {
-		event->local_address[0] = ctx->local_ip6[0];
-		event->local_address[1] = ctx->local_ip6[1];
-		event->local_address[2] = ctx->local_ip6[2];
-		event->local_address[3] = ctx->local_ip6[3];
-		event->remote_address[0] = ctx->remote_ip6[0];
-		event->remote_address[1] = ctx->remote_ip6[1];
-		event->remote_address[2] = ctx->remote_ip6[2];
-		event->remote_address[3] = ctx->remote_ip6[3];
-	}
-	event->local_port = ctx->local_port;
-	event->remote_port = __builtin_bswap32(ctx->remote_port);
-	__builtin_memcpy(event->from, c->current, sizeof(event->from));
-	__builtin_memcpy(event->to, table->name[decision->to % TABLE_ALGORITHMS],
-			 sizeof(event->to));
-	event->measured = decision->measured;
-	event->isolated_ppb = c->estimator.isolated_ppb;
-	event->burst_ppb = c->estimator.burst_ppb;
-	event->algorithms = table->algorithms;
-	event->predicted_us = decision->prediction.latency_us;
-	bpf_ringbuf_submit(event, 0);
+	return false;
 }
 
 /* Choose, and switch where the choice is another algorithm. */
 static __always_inline void choose_and_switch(struct bpf_sock_ops *ctx, struct tcp_sock *tp,
-					      struct connection *c,
-					      const struct latency_table *table,
-					      const struct corners *corners,
-					      struct decision *decision)
+					      struct connection *c, const struct scope *scope,
+					      const struct latency_table *table)
 {
+	bool is_observed = scope->flags & SCOPE_OBSERVED;
 	char in_use[TCP_CA_NAME_MAX] = {};
 	const char *to;
 
 	if (bpf_getsockopt(ctx, SOL_TCP, TCP_CONGESTION, in_use, sizeof(in_use)))
 		return;
-	if (is_left_alone(c, tp, in_use) || !decide(c, table, corners, decision))
+	if (is_taken_away(c, tp, scope, in_use) || !decide(c, scope, table, &c->decision))
 		return;
-	to = table->name[decision->to % TABLE_ALGORITHMS];
-	switching(c, tp, to);
-	if (bpf_setsockopt(ctx, SOL_TCP, TCP_CONGESTION, (void *)to, TCP_CA_NAME_MAX))
-		return;
-	report(ctx, c, table, decision);
-	switched(c, to);
+	to = table->name[c->decision.to % TABLE_ALGORITHMS];
+	if (!is_observed) {
+		switching(c, tp, to);
+		if (bpf_setsockopt(ctx, SOL_TCP, TCP_CONGESTION, (void *)to, TCP_CA_NAME_MAX))
+			return;
+	}
+	report(tp, c, REASON_PREDICTED_LATENCY, scope, table);
+	if (is_observed)
+		chosen(c, to);
+	else
+		switched(c, to);
 }
 
-/* An RTT sample. */
-static __always_inline void round_trip(struct bpf_sock_ops *ctx, struct tcp_sock *tp,
-				       struct connection *c)
+/*
+ * An RTT sample. A function for the sake of the stack. Returns 1, as the program does: the verifier
+ * wants a number to be returned, and the compiler leaves out one that it knows.
+ */
+static __attribute__((noinline)) int round_trip(struct bpf_sock_ops *ctx, struct tcp_sock *tp,
+						struct connection *c, const struct scope *scope)
 {
-	const struct latency_table *table = latency_table();
-	struct decision decision = {};
-	struct period period = {};
+	const struct latency_table *table = latency_table(scope);
 	struct corners corners;
+	struct period period = {};
 	bool is_over, is_due;
 
 	if (!table)
-		return;
-	is_over = period_is_over(c, tp, ctx->args[0], fixed_period_us, &period);
+		return 1;
+	is_over = period_is_over(c, tp, ctx->args[0], scope->period_us, &period);
 	is_due = choice_is_due(c, tp);
+	count_burst(c, scope);
 	if (!is_over && !is_due)
-		return;
-	measure(c, tp, table, &decision.measured, &corners);
+		return 1;
+	measure(c, tp, scope, table, &c->decision.measured, &corners);
 	if (is_over)
 		learn(c, table, &corners, &period);
-	if (is_due)
-		choose_and_switch(ctx, tp, c, table, &corners, &decision);
+	if (is_due && !is_held_back(c, scope)) {
+		predict(table, &corners, &c->belief, &c->decision.prediction);
+		choose_and_switch(ctx, tp, c, scope, table);
+	}
+	return read_now(1);
 }
 
 /* Segments were sent again, or, where args[2] is an error, could not be. */
@@ -176,36 +92,97 @@ static __always_inline void retransmitted(struct bpf_sock_ops *ctx, struct tcp_s
 		loss_runs_retransmit(&c->runs, ctx->args[0], ctx->args[1], bytes);
 }
 
+/* Also where the program has chosen an algorithm itself since: what is bounded must end. */
+static __always_inline void keep_time(struct bpf_sock_ops *ctx, struct tcp_sock *tp,
+				      struct connection *c)
+{
+	if (ctx->op == BPF_SOCK_OPS_RTO_CB)
+		timed_out(ctx, &c->timeouts, tp, ctx->args[0]);
+	else if (ctx->op == BPF_SOCK_OPS_RTT_CB)
+		timeouts_renew(ctx, &c->timeouts, tp);
+}
+
+static __always_inline int happened(struct bpf_sock_ops *ctx, struct tcp_sock *tp,
+				    struct connection *c, const struct scope *scope)
+{
+	if (has_timeouts(c, scope))
+		keep_time(ctx, tp, c);
+	if (c->flags & CONNECTION_LEFT_ALONE)
+		return 1;
+	if (ctx->op == BPF_SOCK_OPS_RTT_CB)
+		return round_trip(ctx, tp, c, scope);
+	if (ctx->op == BPF_SOCK_OPS_RETRANS_CB)
+		retransmitted(ctx, tp, c);
+	else if (ctx->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB && ctx->skb_len)
+		next_burst(&c->bursts, tp, 0);
+	return 1;
+}
+
+static __always_inline void call_back(struct bpf_sock_ops *ctx, u32 callbacks)
+{
+	bpf_sock_ops_cb_flags_set(ctx, ctx->bpf_sock_ops_cb_flags | callbacks);
+}
+
 SEC("sockops")
 int switcher(struct bpf_sock_ops *ctx)
 {
+	const struct policy *policy = policy_in_force();
 	struct bpf_sock *sk = ctx->sk;
-	struct tcp_sock *tp;
+	const struct scope *scope;
 	struct connection *c;
+	struct tcp_sock *tp;
 
-	if (!sk)
+	if (!sk || !policy)
 		return 1;
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return 1;
 	if (ctx->op == BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB ||
 	    ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB) {
-		meet(ctx, sk, tp);
+		call_back(ctx, meet(ctx, tp, policy));
 		return 1;
 	}
-	c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	c = bpf_sk_storage_get(&connections, tp, 0, 0);
 	if (!c)
 		return 1;
-	/* Also where the program has chosen an algorithm itself since: what is bounded must end. */
-	if (!kernel_timeouts && ctx->op == BPF_SOCK_OPS_RTO_CB)
-		timed_out(ctx, &c->timeouts, tp, ctx->args[0]);
-	else if (!kernel_timeouts && ctx->op == BPF_SOCK_OPS_RTT_CB)
-		timeouts_renew(ctx, &c->timeouts, tp);
-	if (c->flags & CONNECTION_LEFT_ALONE)
-		return 1;
-	if (ctx->op == BPF_SOCK_OPS_RETRANS_CB)
-		retransmitted(ctx, tp, c);
-	else if (ctx->op == BPF_SOCK_OPS_RTT_CB)
-		round_trip(ctx, tp, c);
-	return 1;
+	if (c->place.generation != policy->generation)
+		call_back(ctx, follow(ctx, tp, c, policy));
+	scope = scope_in_force(policy, &c->place);
+	return scope ? happened(ctx, tp, c, scope) : 1;
+}
+
+/*
+ * Connections that are open when the agent starts, and all of them when the policy has changed: an
+ * iterator over all TCP sockets of the reader's network namespace. It prints a line for each that
+ * is remembered.
+ */
+SEC("iter/tcp")
+int adopt(struct bpf_iter__tcp *ctx)
+{
+	const struct policy *policy = policy_in_force();
+	struct sock_common *skc = ctx->sk_common;
+	struct connection *c;
+	struct tcp_sock *tp;
+	u32 callbacks;
+
+	if (!skc || !policy ||
+	    (skc->skc_state != TCP_ESTABLISHED && skc->skc_state != TCP_CLOSE_WAIT))
+		return 0;
+	tp = bpf_skc_to_tcp_sock(skc);
+	if (!tp)
+		return 0;
+	/* Where the kernel cannot be told to call back, before Linux 6.12, nothing is begun. */
+	callbacks = tcp_option(tp, TCP_BPF_SOCK_OPS_CB_FLAGS);
+	if (!set_tcp_option(tp, TCP_BPF_SOCK_OPS_CB_FLAGS, callbacks))
+		return 0;
+	c = bpf_sk_storage_get(&connections, tp, 0, 0);
+	if (!c)
+		callbacks |= meet(tp, tp, policy);
+	else if (c->place.generation != policy->generation)
+		callbacks |= follow(tp, tp, c, policy);
+	if (!bpf_sk_storage_get(&connections, tp, 0, 0))
+		return 0;
+	set_tcp_option(tp, TCP_BPF_SOCK_OPS_CB_FLAGS, callbacks);
+	BPF_SEQ_PRINTF(ctx->meta->seq, "1\n");
+	return 0;
 }

@@ -2,6 +2,9 @@
 /* The switcher's plain C as functions that Rust can call. */
 #include "native.h"
 
+/* Of an operator who says nothing. */
+static const struct scope usual_scope = {.hysteresis = USUAL_HYSTERESIS};
+
 void kk_loss_runs_retransmit(struct loss_runs *runs, u32 seq, u32 segments, u32 bytes)
 {
 	loss_runs_retransmit(runs, seq, segments, bytes);
@@ -92,7 +95,7 @@ void kk_measure(const struct connection *c, const struct tcp_sock *tp,
 		const struct latency_table *table, struct measured *measured,
 		struct corners *corners)
 {
-	measure(c, tp, table, measured, corners);
+	measure(c, tp, &usual_scope, table, measured, corners);
 }
 
 void kk_learn(struct connection *c, const struct latency_table *table,
@@ -109,7 +112,8 @@ bool kk_is_left_alone(struct connection *c, const struct tcp_sock *tp, const cha
 bool kk_decide(struct connection *c, const struct latency_table *table,
 	       const struct corners *corners, struct decision *decision)
 {
-	return decide(c, table, corners, decision);
+	predict(table, corners, &c->belief, &decision->prediction);
+	return decide(c, &usual_scope, table, decision);
 }
 
 u32 kk_rto_min_begin(struct timeouts *t, const struct tcp_sock *tp, u32 found_us)

@@ -1,34 +1,36 @@
 //! The agent: everything in the kernel, in the order in which it goes in and comes out.
 
+use std::os::fd::AsFd;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
-use kirikae_algorithms::{Algorithm, Timeouts};
-use kirikae_table::KernelTable;
+use kirikae_algorithms::Algorithm;
 use libbpf_rs::{Link, MapHandle};
 
-use crate::algorithms::Algorithms;
+use crate::algorithms::{Algorithms, CONNECTIONS};
+use crate::burst_latencies::{self, BurstLatencies};
 use crate::error::{Doing, Error};
 use crate::event::Switch;
 use crate::host;
+use crate::listing::{Connection, Listing};
+use crate::namespaces::Namespaces;
+use crate::policy::Policy;
 use crate::restore::{Restored, restore};
 use crate::state::{Pinned, State};
-use crate::switcher::{Period, Switcher};
+use crate::switcher::Switcher;
 
 /// What the agent is started with.
 #[derive(Debug)]
 pub struct Config {
-    /// The cgroup (version 2) whose connections are switched.
+    /// The cgroup (version 2) whose connections the policy is for.
     pub cgroup: PathBuf,
-    /// Measuring and switching period.
-    pub period: Period,
-    /// What becomes of the retransmission timer.
-    pub timeouts: Timeouts,
-    /// The algorithms to register, with their parameters: at least those that the table names.
+    /// Which of them are switched, and how.
+    pub policy: Policy,
+    /// The algorithms to register, with their parameters: at least those that the policy's tables
+    /// name.
     pub algorithms: Vec<Algorithm>,
-    /// What to choose by.
-    pub table: Arc<KernelTable>,
+    /// Where connections that are open already are taken in; None: nowhere.
+    pub adopt: Option<Namespaces>,
     /// Whether the kernel goes on without the agent.
     pub pinning: Pinning,
 }
@@ -46,6 +48,9 @@ pub enum Pinning {
 pub struct Agent {
     switcher: Switcher,
     attached: Attached,
+    listing: Listing,
+    policy: Policy,
+    adopt: Option<Namespaces>,
     state: Option<State>,
 }
 
@@ -55,15 +60,14 @@ impl Agent {
     pub fn start(config: &Config) -> Result<Agent, Error> {
         host::requirements()?;
         if config.pinning == Pinning::Unpinned {
-            let (switcher, attached) = install(config, None)?;
-            return Ok(Agent { switcher, attached, state: None });
+            return install(config, None);
         }
         if State::exists() {
             undo()?;
         }
         let state = State::acquire()?;
         match install(config, Some(&state)) {
-            Ok((switcher, attached)) => Ok(Agent { switcher, attached, state: Some(state) }),
+            Ok(agent) => Ok(Agent { state: Some(state), ..agent }),
             Err(error) => match take_away(state) {
                 Ok(_) => Err(error),
                 Err(second) => Err(Error::Failed {
@@ -74,10 +78,50 @@ impl Agent {
         }
     }
 
+    /// Puts another policy in force, all or nothing, and registers those of `algorithms` that are not
+    /// yet. Open connections follow: where they are adopted, now; elsewhere with their next ACK.
+    pub fn reload(
+        &mut self,
+        policy: &Policy,
+        algorithms: &[Algorithm],
+        adopt: Option<Namespaces>,
+    ) -> Result<(), Error> {
+        self.attached.register(algorithms, self.state.as_ref())?;
+        self.switcher.put_in_force(policy)?;
+        let latencies = self.switcher.map("burst_latencies")?;
+        for (number, (before, now)) in self.policy.scopes.iter().zip(&policy.scopes).enumerate() {
+            if before.name != now.name {
+                burst_latencies::forget(&latencies, number)?;
+            }
+        }
+        self.policy = policy.clone();
+        self.adopt = adopt;
+        self.adopt()
+    }
+
+    fn adopt(&self) -> Result<(), Error> {
+        self.adopt.as_ref().map_or(Ok(()), |namespaces| self.switcher.adopt(namespaces).map(drop))
+    }
+
     /// Waits up to `timeout` for switches and hands each to `on_switch`.
     pub fn poll(&self, timeout: Duration, on_switch: &mut dyn FnMut(Switch)) -> Result<(), Error> {
         self.switcher.poll(timeout)?.into_iter().for_each(on_switch);
         Ok(())
+    }
+
+    /// The policy in force.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Every connection that is remembered, as it is now.
+    pub fn connections(&self) -> Result<Vec<Connection>, Error> {
+        self.listing.read(&self.policy)
+    }
+
+    /// How long bursts took, of each scope and burst size.
+    pub fn burst_latencies(&self) -> Result<Vec<BurstLatencies>, Error> {
+        burst_latencies::read(&self.switcher.map("burst_latencies")?, &self.policy)
     }
 
     /// Switches that were made and not reported, because [`Agent::poll`] was not called in time.
@@ -94,13 +138,17 @@ impl Agent {
 }
 
 /// Brings everything into the kernel; what is pinned when it fails is the caller's to take away.
-fn install(config: &Config, state: Option<&State>) -> Result<(Switcher, Attached), Error> {
+fn install(config: &Config, state: Option<&State>) -> Result<Agent, Error> {
     if let Some(state) = state {
         state.mount_pins()?;
     }
-    let switcher = Switcher::load(&config.table, config.period, config.timeouts)?;
+    let switcher = Switcher::load(&config.policy)?;
     let attached = Attached::attach(&switcher, config, state)?;
-    Ok((switcher, attached))
+    let listing = Listing::load(&switcher.map(CONNECTIONS)?)?;
+    let (policy, adopt) = (config.policy.clone(), config.adopt.clone());
+    let agent = Agent { switcher, attached, listing, policy, adopt, state: None };
+    agent.adopt()?;
+    Ok(agent)
 }
 
 /// Undoes what a killed agent left behind; None where there is nothing. Refuses while an agent is
@@ -115,7 +163,7 @@ pub fn undo() -> Result<Option<Restored>, Error> {
 
 fn take_away(state: State) -> Result<Restored, Error> {
     let restored = state.pinned().and_then(|Pinned { switcher, connections, algorithms }| {
-        Attached { switcher, connections, algorithms }.detach()
+        Attached { switcher, connections, algorithms, registered: Vec::new() }.detach()
     });
     let removed = state.remove();
     restored.and_then(|restored| removed.map(|()| restored))
@@ -126,6 +174,8 @@ struct Attached {
     switcher: Option<Link>,
     connections: Option<MapHandle>,
     algorithms: Vec<Link>,
+    /// Their names, where it was we who registered them.
+    registered: Vec<&'static str>,
 }
 
 impl Attached {
@@ -136,25 +186,38 @@ impl Attached {
         config: &Config,
         state: Option<&State>,
     ) -> Result<Attached, Error> {
-        use std::os::fd::AsFd;
-
-        let mut connections = switcher.connections()?;
+        let mut connections = switcher.map(CONNECTIONS)?;
         if let Some(state) = state {
             state.pin_connections(&mut connections)?;
         }
-        let registered = Algorithms::register_with(&config.algorithms, Some(connections.as_fd()))?;
-        let mut algorithms = Vec::new();
-        for (name, mut link) in registered.links {
-            if let Some(state) = state {
-                state.pin_algorithm(name, &mut link)?;
-            }
-            algorithms.push(link);
-        }
+        let mut attached = Attached {
+            switcher: None,
+            connections: Some(connections),
+            algorithms: Vec::new(),
+            registered: Vec::new(),
+        };
+        attached.register(&config.algorithms, state)?;
         let mut link = switcher.attach(&config.cgroup)?;
         if let Some(state) = state {
             state.pin_switcher(&mut link)?;
         }
-        Ok(Attached { switcher: Some(link), connections: Some(connections), algorithms })
+        attached.switcher = Some(link);
+        Ok(attached)
+    }
+
+    /// Those that are not registered yet.
+    fn register(&mut self, wanted: &[Algorithm], state: Option<&State>) -> Result<(), Error> {
+        let is_missing = |it: &&Algorithm| !self.registered.contains(&it.name());
+        let missing: Vec<Algorithm> = wanted.iter().filter(is_missing).copied().collect();
+        let connections = self.connections.as_ref().map(AsFd::as_fd);
+        for (name, mut link) in Algorithms::register_with(&missing, connections)?.links {
+            if let Some(state) = state {
+                state.pin_algorithm(name, &mut link)?;
+            }
+            self.algorithms.push(link);
+            self.registered.push(name);
+        }
+        Ok(())
     }
 
     /// No new switches, then the connections, then the algorithms: no connection is ever left on

@@ -1,26 +1,29 @@
 //! Switches as the kernel reports them: `struct switch_event` of `bpf/switcher/switch_event.h`.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use kirikae_table::{ALGORITHMS, NAME_BYTES};
 use serde::Serialize;
 use zerocopy::{FromBytes, Immutable, KnownLayout};
 
-const AF_INET: u32 = 2;
 const PPB: f64 = 1e9;
 const US: f64 = 1e6;
 
+/// The fields are described there.
 #[repr(C)]
 #[derive(FromBytes, Immutable, KnownLayout)]
 struct SwitchEvent {
     at_ns: u64,
-    family: u32,
     reason: u32,
-    local_address: [[u8; 4]; 4],
-    remote_address: [[u8; 4]; 4],
-    local_port: u32,
-    remote_port: u32,
+    is_observed: u32,
+    table: u32,
+    algorithms: u32,
+    local_address: [u8; 16],
+    remote_address: [u8; 16],
+    local_port: u16,
+    remote_port: u16,
     from: [u8; NAME_BYTES],
     to: [u8; NAME_BYTES],
     rtt_us: u32,
@@ -29,7 +32,6 @@ struct SwitchEvent {
     latency_us: u32,
     isolated_ppb: u32,
     burst_ppb: u32,
-    algorithms: u32,
     predicted_us: [u32; ALGORITHMS],
 }
 
@@ -48,6 +50,8 @@ pub struct Switch {
     pub to: String,
     /// Why.
     pub reason: Reason,
+    /// Whether it was only observed, and not made.
+    pub observed: bool,
     /// Round-trip time, in seconds: the lowest of late.
     pub rtt_s: f64,
     /// Rate of the bottleneck, bit/s; none before it is known.
@@ -73,17 +77,17 @@ pub enum Reason {
 }
 
 impl Reason {
-    fn from_number(number: u32) -> Option<Reason> {
+    pub(crate) fn from_number(number: u32) -> Option<Reason> {
         (number == 1).then_some(Reason::PredictedLatency)
     }
 }
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Reason::PredictedLatency => f.write_str("predicted-latency"),
-            Reason::RetransmitRate => f.write_str("retransmit-rate"),
-        }
+        f.pad(match self {
+            Reason::PredictedLatency => "predicted-latency",
+            Reason::RetransmitRate => "retransmit-rate",
+        })
     }
 }
 
@@ -98,12 +102,13 @@ impl fmt::Display for Switch {
             .join(", ");
         write!(
             f,
-            "{} > {}  {} -> {}  {}: rtt {:.1} ms{}{}, isolated loss {}, burst loss {}; \
+            "{} > {}  {} -> {}  {}{}: rtt {:.1} ms{}{}, isolated loss {}, burst loss {}; \
              predicted {predicted}",
             self.local,
             self.remote,
             self.from,
             self.to,
+            if self.observed { "observed, " } else { "" },
             self.reason,
             self.rtt_s * 1e3,
             self.rate_bit_s
@@ -119,10 +124,11 @@ fn percent(rate: f64) -> String {
     format!("{:.2} %", rate * 100.0)
 }
 
-/// `names` are those of the table's columns. None where the kernel's program is another version.
-pub(crate) fn decode(bytes: &[u8], names: &[String]) -> Option<Switch> {
+/// `names` are those of each table's columns. None where the kernel's program is another version.
+pub(crate) fn decode(bytes: &[u8], names: &HashMap<u32, Vec<String>>) -> Option<Switch> {
     let (event, _) = SwitchEvent::ref_from_prefix(bytes).ok()?;
     let mut predicted_s = names
+        .get(&event.table)?
         .iter()
         .zip(event.predicted_us)
         .take(event.algorithms as usize)
@@ -131,11 +137,12 @@ pub(crate) fn decode(bytes: &[u8], names: &[String]) -> Option<Switch> {
     predicted_s.sort_by(|a, b| a.1.total_cmp(&b.1));
     Some(Switch {
         at_ns: event.at_ns,
-        local: socket_address(event.family, &event.local_address, event.local_port)?,
-        remote: socket_address(event.family, &event.remote_address, event.remote_port)?,
+        local: socket_address(event.local_address, event.local_port),
+        remote: socket_address(event.remote_address, event.remote_port),
         from: name(&event.from),
         to: name(&event.to),
         reason: Reason::from_number(event.reason)?,
+        observed: event.is_observed != 0,
         rtt_s: f64::from(event.rtt_us) / US,
         rate_bit_s: rate_bit_s(event.rate),
         burst_bytes: (event.burst > 0).then_some(event.burst),
@@ -150,16 +157,11 @@ pub fn rate_bit_s(bytes_per_ms: u32) -> Option<u64> {
     (bytes_per_ms > 0).then(|| u64::from(bytes_per_ms) * 8000)
 }
 
-fn socket_address(family: u32, words: &[[u8; 4]; 4], port: u32) -> Option<SocketAddr> {
-    let address = if family == AF_INET {
-        IpAddr::V4(Ipv4Addr::from(words[0]))
-    } else {
-        let octets: [u8; 16] = words.concat().try_into().expect("four words");
-        IpAddr::V6(Ipv6Addr::from(octets)).to_canonical()
-    };
-    Some(SocketAddr::new(address, u16::try_from(port).ok()?))
+/// IPv4 addresses are told as ::ffff:a.b.c.d.
+pub(crate) fn socket_address(address: [u8; 16], port: u16) -> SocketAddr {
+    SocketAddr::new(IpAddr::V6(Ipv6Addr::from(address)).to_canonical(), port)
 }
 
-fn name(bytes: &[u8; NAME_BYTES]) -> String {
+pub(crate) fn name(bytes: &[u8; NAME_BYTES]) -> String {
     String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned()
 }

@@ -2,20 +2,28 @@
 
 mod agent;
 mod algorithms;
+mod burst_latencies;
 mod error;
 mod event;
 mod host;
+mod iterator;
 mod kernel_algorithms;
 mod libbpf;
+mod listing;
+mod namespaces;
+mod policy;
 mod restore;
 mod state;
 mod switcher;
 
 pub use agent::{Agent, Config, Pinning, undo};
 pub use algorithms::{Algorithms, candidates};
+pub use burst_latencies::{BURST_SIZES, BurstLatencies, bucket_end_s};
 pub use error::Error;
 pub use event::{Reason, Switch, rate_bit_s};
 pub use host::{algorithm_requirements, cgroup_root, kernel_release, requirements};
 pub use kernel_algorithms::KernelAlgorithms;
+pub use listing::{Connection, LatestSwitch, Treatment};
+pub use namespaces::Namespaces;
+pub use policy::{Hysteresis, Matching, Objective, Period, Policy, RULES, SCOPES, Scope};
 pub use restore::Restored;
-pub use switcher::Period;

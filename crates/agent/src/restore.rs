@@ -1,19 +1,15 @@
 //! Puts connections back on the algorithm they had.
 
-use std::collections::HashSet;
-use std::fs::{self, File};
-use std::io::Read;
 use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::thread;
 use std::time::{Duration, Instant};
-use std::{io, thread};
 
-use libbpf_rs::{Iter, IterOpts, Link, MapHandle, MapIterOpts, Object, ObjectBuilder};
-use nix::sched::{CloneFlags, setns};
+use libbpf_rs::{IterOpts, Link, MapHandle, MapIterOpts, Object, ObjectBuilder};
 
 use crate::algorithms::CONNECTIONS;
 use crate::error::{Doing, Error};
+use crate::iterator::read_lines;
+use crate::namespaces::Namespaces;
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/restore.bpf.o"));
 
@@ -80,20 +76,7 @@ impl Restorer {
     fn pass(&self) -> Result<usize, Error> {
         let doing = || "restoring connections".to_owned();
         let link = self.attach("restore", IterOpts::None)?;
-        let mut restored = read_lines(&link).doing(doing)?;
-        for namespace in other_network_namespaces() {
-            restored += thread::scope(|scope| {
-                scope
-                    .spawn(|| {
-                        setns(&namespace, CloneFlags::CLONE_NEWNET).map_err(io::Error::from)?;
-                        read_lines(&link)
-                    })
-                    .join()
-                    .expect("no panic while restoring")
-            })
-            .doing(doing)?;
-        }
-        Ok(restored)
+        Namespaces::Every.sum(|| read_lines(&link)).doing(doing)
     }
 
     /// How many of those still remembered, in whatever network namespace, a program picks.
@@ -111,37 +94,4 @@ impl Restorer {
             .attach_iter_with_opts(options)
             .doing(|| format!("attaching the iterator {program}"))
     }
-}
-
-fn read_lines(link: &Link) -> io::Result<usize> {
-    let mut text = String::new();
-    Iter::new(link).map_err(io::Error::other)?.read_to_string(&mut text)?;
-    Ok(text.lines().count())
-}
-
-/// Every network namespace that a name or a thread leads to, but our own.
-fn other_network_namespaces() -> Vec<File> {
-    let entries = |directory: &str| {
-        fs::read_dir(directory)
-            .into_iter()
-            .flatten()
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .collect::<Vec<PathBuf>>()
-    };
-    let threads = entries("/proc")
-        .into_iter()
-        .filter(|path| path.file_name().is_some_and(|n| n.as_encoded_bytes()[0].is_ascii_digit()))
-        .flat_map(|process| entries(&process.join("task").to_string_lossy()))
-        .map(|thread| thread.join("ns/net"));
-    let identity = |path: &PathBuf| fs::metadata(path).map(|m| (m.dev(), m.ino()));
-
-    let mut met: HashSet<_> =
-        HashSet::from_iter(identity(&PathBuf::from("/proc/thread-self/ns/net")));
-    entries("/run/netns")
-        .into_iter()
-        .chain(threads)
-        .filter(|path| identity(path).is_ok_and(|id| met.insert(id)))
-        // A namespace that went away since is none that has connections.
-        .filter_map(|path| File::open(path).ok())
-        .collect()
 }

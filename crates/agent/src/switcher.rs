@@ -1,100 +1,116 @@
 //! The switcher's BPF program, loaded and attached to a cgroup.
 
+use std::collections::HashMap;
 use std::fs::File;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use kirikae_algorithms::Timeouts;
 use kirikae_table::KernelTable;
+use libbpf_rs::libbpf_sys::bpf_map_create_opts;
 use libbpf_rs::{
-    Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, RingBuffer, RingBufferBuilder,
+    IterOpts, Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, ProgramMut,
+    RingBuffer, RingBufferBuilder,
 };
+use zerocopy::IntoBytes;
 
-use crate::algorithms::CONNECTIONS;
 use crate::error::{Doing, Error};
 use crate::event::{Switch, decode};
+use crate::iterator::read_lines;
+use crate::namespaces::Namespaces;
+use crate::policy::{Policy, SCOPES};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/switcher.bpf.o"));
 
-/// How long losses and segments are counted before the rates are updated and a choice is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Period {
-    /// One smoothed round trip, at least 50 ms.
-    RoundTrip,
-    /// A fixed time of at least 1 ms; the thesis uses 200 ms.
-    Fixed(Duration),
-}
-
-impl Period {
-    /// As the switcher takes it, microseconds; 0: one round trip.
-    pub fn fixed_us(self) -> u32 {
-        match self {
-            Period::RoundTrip => 0,
-            Period::Fixed(period) => {
-                u32::try_from(period.as_micros()).unwrap_or(u32::MAX).max(1000)
-            }
-        }
-    }
-}
+/// There is room in the kernel for the policy in force and the next.
+const GENERATIONS: u32 = 2;
 
 /// The loaded program; it does nothing before it is attached.
 pub(crate) struct Switcher {
     object: Object,
+    generation: u32,
+    names: Arc<Mutex<Names>>,
     events: RingBuffer<'static>,
     received: mpsc::Receiver<Switch>,
 }
 
-impl Switcher {
-    pub fn load(
-        table: &KernelTable,
-        period: Period,
-        timeouts: Timeouts,
-    ) -> Result<Switcher, Error> {
-        let doing = || "loading the switcher".to_owned();
-        let mut object = ObjectBuilder::default().open_memory(OBJECT).doing(doing)?;
-        for mut map in object.maps_mut() {
-            // Its constants are `fixed_period_us` and `kernel_timeouts`.
-            if map.name().to_string_lossy().ends_with(".rodata") {
-                let constants = map.initial_value_mut().expect(".rodata has a value");
-                let kernel_timeouts = u32::from(timeouts == Timeouts::Kernel);
-                constants[..4].copy_from_slice(&period.fixed_us().to_ne_bytes());
-                constants[4..8].copy_from_slice(&kernel_timeouts.to_ne_bytes());
-            }
-        }
-        let object = object.load().doing(doing)?;
-        find(&object, "latency_tables")
-            .update(&0u32.to_ne_bytes(), table.as_bytes(), MapFlags::ANY)
-            .doing(doing)?;
+/// The columns of each latency table, by the table's number.
+type Names = HashMap<u32, Vec<String>>;
 
+impl Switcher {
+    pub fn load(policy: &Policy) -> Result<Switcher, Error> {
+        let doing = || "loading the switcher".to_owned();
+        let object = ObjectBuilder::default().open_memory(OBJECT).doing(doing)?;
+        let object = object.load().doing(doing)?;
         let (sender, received) = mpsc::channel();
-        let names = table.names();
+        let names = Arc::new(Mutex::new(Names::new()));
         let mut builder = RingBufferBuilder::new();
         let map = find(&object, "switch_events");
         builder
-            .add(&map, move |bytes| {
-                if let Some(switch) = decode(bytes, &names) {
-                    // The receiver lives as long as the ring buffer that calls this.
-                    let _ = sender.send(switch);
+            .add(&map, {
+                let names = Arc::clone(&names);
+                move |bytes| {
+                    let names = names.lock().expect("no panic while it is held");
+                    if let Some(switch) = decode(bytes, &names) {
+                        // The receiver lives as long as the ring buffer that calls this.
+                        let _ = sender.send(switch);
+                    }
+                    0
                 }
-                0
             })
             .doing(doing)?;
         let events = builder.build().doing(doing)?;
-        Ok(Switcher { object, events, received })
+        let mut switcher = Switcher { object, generation: 0, names, events, received };
+        switcher.put_in_force(policy)?;
+        Ok(switcher)
     }
 
-    pub fn connections(&self) -> Result<MapHandle, Error> {
-        MapHandle::try_from(&find(&self.object, CONNECTIONS))
-            .doing(|| "opening the map of connections".to_owned())
+    /// All or nothing: the policy before stays in force until the new one is there as a whole.
+    pub fn put_in_force(&mut self, policy: &Policy) -> Result<(), Error> {
+        let doing = || "putting the policy in force".to_owned();
+        let generation = self.generation.wrapping_add(1);
+        let place = generation % GENERATIONS;
+        let first_table = place * SCOPES as u32;
+        let kernel_policy = policy.kernel_policy(generation, first_table)?;
+        let update = |map: &str, key: u32, value: &[u8]| {
+            find(&self.object, map).update(&key.to_ne_bytes(), value, MapFlags::ANY).doing(doing)
+        };
+        for (table, number) in policy.tables().into_iter().zip(first_table..) {
+            let map = table_map(table).doing(doing)?;
+            update("latency_tables", number, &map.as_fd().as_raw_fd().to_ne_bytes())?;
+            let mut names = self.names.lock().expect("no panic while it is held");
+            names.insert(number, table.names());
+        }
+        update("policies", place, kernel_policy.as_bytes())?;
+        update("generation_in_force", 0, &generation.to_ne_bytes())?;
+        self.generation = generation;
+        Ok(())
+    }
+
+    /// Takes in the connections that are open in some network namespaces, and brings those that are
+    /// in already under the policy in force. Returns how many there are.
+    pub fn adopt(&self, namespaces: &Namespaces) -> Result<usize, Error> {
+        let doing = || "adopting open connections".to_owned();
+        let link = self.program("adopt").attach_iter_with_opts(IterOpts::None).doing(doing)?;
+        namespaces.sum(|| read_lines(&link)).doing(doing)
+    }
+
+    pub fn map(&self, name: &str) -> Result<MapHandle, Error> {
+        MapHandle::try_from(&find(&self.object, name)).doing(|| format!("opening the map {name}"))
     }
 
     pub fn attach(&self, cgroup: &Path) -> Result<Link, Error> {
         let doing = || format!("attaching the switcher to cgroup {}", cgroup.display());
         let directory = File::open(cgroup).doing(doing)?;
-        let program = self.object.progs_mut().next().expect("switcher.bpf.c has one program");
-        program.attach_cgroup(directory.as_raw_fd()).doing(doing)
+        self.program("switcher").attach_cgroup(directory.as_raw_fd()).doing(doing)
+    }
+
+    fn program(&self, name: &str) -> ProgramMut<'_> {
+        self.object
+            .progs_mut()
+            .find(|program| program.name() == name)
+            .unwrap_or_else(|| panic!("switcher.bpf.c has the program {name}"))
     }
 
     /// Waits up to `timeout` for switches.
@@ -122,4 +138,21 @@ fn find<'object>(object: &'object Object, name: &str) -> libbpf_rs::Map<'object>
         .maps()
         .find(|map| map.name() == name)
         .unwrap_or_else(|| panic!("switcher.bpf.c has the map {name}"))
+}
+
+/// A map with one latency table; the map of maps keeps it.
+fn table_map(table: &KernelTable) -> libbpf_rs::Result<MapHandle> {
+    let bytes = table.as_bytes();
+    let options =
+        bpf_map_create_opts { sz: size_of::<bpf_map_create_opts>() as _, ..Default::default() };
+    let map = MapHandle::create(
+        MapType::Array,
+        Some("latency_table"),
+        4,
+        bytes.len() as u32,
+        1,
+        &options,
+    )?;
+    map.update(&0u32.to_ne_bytes(), bytes, MapFlags::ANY)?;
+    Ok(map)
 }

@@ -17,9 +17,9 @@ use std::time::Duration;
 
 use common::{OwnCgroup, algorithm, privileged, say, ss};
 use kirikae_agent::{
-    Agent, Algorithms, Config, Period, Pinning, Restored, Switch, candidates, undo,
+    Agent, Algorithms, Config, Pinning, Policy, Restored, Scope, Switch, candidates, undo,
 };
-use kirikae_algorithms::{Algorithm, Parameter, Timeouts};
+use kirikae_algorithms::{Algorithm, Parameter};
 use kirikae_table::KernelTable;
 use nix::sched::{CloneFlags, unshare};
 use socket2::{Domain, SockFilter, SockRef, Socket, Type};
@@ -134,10 +134,9 @@ fn config(cgroup: &Path, pinning: Pinning) -> Config {
     let table = Arc::from(KernelTable::new(kirikae_table::shipped()));
     Config {
         cgroup: cgroup.to_owned(),
-        period: Period::RoundTrip,
-        timeouts: Timeouts::Adapted,
         algorithms: candidates(&table).unwrap(),
-        table,
+        policy: Policy::one(Scope::new(table)),
+        adopt: None,
         pinning,
     }
 }
@@ -342,7 +341,7 @@ fn into_bbr_and_back(cgroup: &Path) {
     fs::write("/proc/sys/net/ipv4/tcp_congestion_control", "reno").unwrap();
 
     let mut config = config(cgroup, Pinning::Unpinned);
-    let table = Arc::make_mut(&mut config.table);
+    let table = Arc::make_mut(&mut config.policy.scopes[0].table);
     table.algorithms = 1;
     table.name[0] = *b"bbr\0\0\0\0\0\0\0\0\0\0\0\0\0";
     let agent = Agent::start(&config).unwrap();

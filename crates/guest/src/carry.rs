@@ -8,8 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::ensure;
-use kirikae_agent::{Agent, Algorithms, Config, Period, Pinning};
-use kirikae_algorithms::{Algorithm, Timeouts};
+use kirikae_agent::{Agent, Algorithms, Config, Pinning, Policy, Scope};
+use kirikae_algorithms::Algorithm;
 use kirikae_table::KernelTable;
 use socket2::{Domain, Socket, Type};
 
@@ -79,10 +79,9 @@ pub fn inside() -> anyhow::Result<()> {
     }
     let agent = Agent::start(&Config {
         cgroup: "/sys/fs/cgroup".into(),
-        period: Period::RoundTrip,
-        timeouts: Timeouts::Adapted,
+        policy: Policy::one(Scope::new(KernelTable::new(kirikae_table::usual()).into())),
         algorithms: Algorithm::all().collect(),
-        table: KernelTable::new(kirikae_table::usual()).into(),
+        adopt: None,
         pinning: Pinning::Unpinned,
     })?;
     let (used, received) = transfer(None, BYTES)?;

@@ -362,7 +362,7 @@ fn recordings_that_are_none() {
     assert_eq!(
         missing,
         "x.toml:9: path.forward[0].file: cannot read no (No such file or directory (os error 2)); \
-         allowed: a text file, named as seen from the scenario file"
+         allowed: a text file, named as seen from the file that names it"
     );
 }
 

@@ -125,6 +125,13 @@ impl KernelTable {
     pub fn names(&self) -> Vec<String> {
         self.name[..self.algorithms as usize].iter().map(name_from_bytes).collect()
     }
+
+    /// The column that describes an algorithm, ours or the kernel's own of which it is a copy.
+    pub fn column_of(&self, algorithm: &str) -> Option<usize> {
+        let wanted = padded(algorithm);
+        let columns = self.name.iter().zip(&self.also).take(self.algorithms as usize);
+        columns.into_iter().position(|(name, also)| *name == wanted || *also == wanted)
+    }
 }
 
 /// What the channel loses is lost, even if not in the run of a measurement.

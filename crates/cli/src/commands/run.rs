@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use kirikae_agent::{Agent, Config, Period, Pinning, Switch};
+use kirikae_agent::{Agent, Config, Namespaces, Period, Pinning, Policy, Scope, Switch};
 use kirikae_algorithms::{Algorithm, Timeouts};
 use nix::time::{ClockId, clock_gettime};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -92,10 +92,13 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let candidates = kirikae_agent::candidates(&table)?;
     let agent = Agent::start(&Config {
         cgroup: cgroup.clone(),
-        period: arguments.period,
-        timeouts: if arguments.kernel_timeouts { Timeouts::Kernel } else { Timeouts::Adapted },
         algorithms: setting::apply(&arguments.set, candidates.into_iter())?,
-        table,
+        policy: Policy::one(Scope {
+            period: arguments.period,
+            timeouts: if arguments.kernel_timeouts { Timeouts::Kernel } else { Timeouts::Adapted },
+            ..Scope::new(table)
+        }),
+        adopt: Some(Namespaces::Every),
         pinning: Pinning::Pinned,
     })?;
     eprintln!("kirikae: switching new connections of cgroup {}; Ctrl-C ends it", cgroup.display());

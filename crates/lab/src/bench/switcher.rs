@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use kirikae_agent::{Agent, Config, Period, Pinning, Switch};
+use kirikae_agent::{Agent, Config, Period, Pinning, Policy, Scope, Switch};
 use kirikae_algorithms::{Algorithm, Timeouts};
 use kirikae_table::KernelTable;
 
@@ -34,10 +34,9 @@ impl Switcher {
         let thread = std::thread::spawn({
             let config = Config {
                 cgroup: cgroup.path().into(),
-                period,
-                timeouts,
+                policy: Policy::one(Scope { period, timeouts, ..Scope::new(table) }),
                 algorithms,
-                table,
+                adopt: None,
                 pinning: Pinning::Unpinned,
             };
             let stop = Arc::clone(&stop);

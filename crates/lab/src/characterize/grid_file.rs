@@ -7,9 +7,9 @@ use kirikae_path::{QueueLimit, Span};
 use kirikae_table::{ALGORITHMS, BURSTS, CONDITIONS, Condition, Grid, RATES, RTTS};
 use kirikae_tcp::Profile;
 
-use crate::scenario::quantity::{Rate, Size};
-use crate::scenario::section::{Field, Section, Source};
 use crate::scenario::{Refusal, stack};
+use kirikae_settings::quantity::{Rate, Size};
+use kirikae_settings::section::{Field, Section, Source};
 
 /// A grid file, validated.
 #[derive(Clone, Debug)]

@@ -6,10 +6,7 @@
 mod contender;
 mod network;
 mod path;
-pub(crate) mod quantity;
 mod recorded_writes;
-mod refusal;
-pub(crate) mod section;
 pub(crate) mod stack;
 mod sweep;
 mod workload;
@@ -22,18 +19,18 @@ use std::time::Duration;
 use kirikae_agent::Period;
 use kirikae_algorithms::Timeouts;
 use kirikae_path::{PathSpec, Span, Time};
+use kirikae_settings::quantity::{Long, Quantity};
+use kirikae_settings::section::{Binding, Field, Section, Source};
 use kirikae_tcp::{Handover, Profile};
 use serde::{Serialize, Serializer};
 
 pub use contender::Contender;
+pub use kirikae_settings::Refusal;
 pub use network::{FlowGroup, Link};
 pub use recorded_writes::RecordedWrites;
-pub use refusal::Refusal;
 pub use workload::{Activity, Workload};
 
 use crate::workload::Bursts;
-use quantity::{Long, Quantity};
-use section::{Binding, Field, Section, Source};
 
 /// A scenario file, validated.
 #[derive(Clone, Debug, Serialize)]

@@ -13,9 +13,9 @@ use serde::Serialize;
 
 use super::contender::Contender;
 use super::path;
-use super::refusal::Refusal;
-use super::section::{Field, Section};
 use super::workload::{self, Activity};
+use kirikae_settings::Refusal;
+use kirikae_settings::section::{Field, Section};
 
 /// What packets meet on a piece of their way, in both directions.
 #[derive(Clone, Debug, Serialize)]

@@ -5,9 +5,9 @@ use std::ops::RangeInclusive;
 use kirikae_path::Span;
 use kirikae_tcp::{Growth, Handover, LossDetection, Profile, Reduction};
 
-use super::quantity::Size;
-use super::refusal::Refusal;
-use super::section::Section;
+use kirikae_settings::Refusal;
+use kirikae_settings::quantity::Size;
+use kirikae_settings::section::Section;
 
 const PROFILES: [&str; 4] = ["linux-6", "linux-2.6.33", "ns-3", "ns-2"];
 

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use super::refusal::Refusal;
-use super::section::{Binding, Field, Section, Source, nearest};
+use kirikae_settings::Refusal;
+use kirikae_settings::section::{Binding, Field, Section, Source, nearest};
 
 /// Most scenarios of a file.
 const MOST: usize = 10_000;

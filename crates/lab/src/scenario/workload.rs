@@ -5,11 +5,11 @@ use kirikae_path::{Span, Time};
 use kirikae_sim::Interval;
 use serde::Serialize;
 
-use super::quantity::{Quantity, Rate, Size};
 use super::recorded_writes::RecordedWrites;
-use super::refusal::Refusal;
-use super::section::{Field, Section};
 use crate::workload::{Bursts, Spacing};
+use kirikae_settings::Refusal;
+use kirikae_settings::quantity::{Quantity, Rate, Size};
+use kirikae_settings::section::{Field, Section};
 
 /// Something that the application does on its connection.
 #[derive(Clone, Debug, PartialEq, Serialize)]

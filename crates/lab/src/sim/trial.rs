@@ -193,6 +193,7 @@ fn reported(at: Time, switch: &kirikae_algorithms::Switch) -> Switch {
         from: switch.from.name().into(),
         to: switch.to.name().into(),
         reason,
+        observed: false,
         rtt_s: f64::from(switch.rtt_us) / 1e6,
         rate_bit_s: kirikae_agent::rate_bit_s(switch.rate),
         burst_bytes: (switch.burst > 0).then_some(switch.burst),

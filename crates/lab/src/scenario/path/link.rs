@@ -5,10 +5,10 @@ use kirikae_path::{
     RateStep, RecordedRate, RetrySpec, Span, Turns, UsedLink,
 };
 
-use super::super::quantity::{Quantity, Rate, Size};
-use super::super::refusal::Refusal;
-use super::super::section::{Field, Section};
 use super::gilbert_elliott;
+use kirikae_settings::Refusal;
+use kirikae_settings::quantity::{Quantity, Rate, Size};
+use kirikae_settings::section::{Field, Section};
 
 pub(super) const KEYS: [&str; 10] = [
     "rate",

@@ -9,8 +9,8 @@ use kirikae_path::{
     OutageSpec, PathSpec, RecordedDelays, RunLossSpec, Span,
 };
 
-use super::refusal::Refusal;
-use super::section::{Field, Section};
+use kirikae_settings::Refusal;
+use kirikae_settings::section::{Field, Section};
 
 /// How an element is read from its table, once its keys are known to be these.
 type Read = fn(&Section) -> Result<ElementSpec, Refusal>;

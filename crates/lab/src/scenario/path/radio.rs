@@ -2,10 +2,12 @@
 
 use kirikae_path::{AdaptiveModulationSpec, ElementSpec, Movement, PathLoss, RadioSpec};
 
-use super::super::quantity::{Decibels, Kilometres, KilometresPerHour, Megahertz, Metres, Rate};
-use super::super::refusal::Refusal;
-use super::super::section::Section;
 use super::{arq, link};
+use kirikae_settings::Refusal;
+use kirikae_settings::quantity::{
+    Decibels, Kilometres, KilometresPerHour, Megahertz, Metres, Rate,
+};
+use kirikae_settings::section::Section;
 
 pub(super) const KEYS: [&str; 16] = [
     "fastest-rate",

@@ -1,4 +1,4 @@
-//! A table of the scenario file whose every access refuses, with file, line and key.
+//! A table of a file whose every access refuses, with file, line and key.
 
 use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
@@ -7,12 +7,14 @@ use kirikae_path::BadLine;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-use super::quantity::Quantity;
-use super::refusal::Refusal;
+use crate::quantity::Quantity;
+use crate::refusal::Refusal;
 
 /// The text that the tables were read from.
-pub(crate) struct Source {
+pub struct Source {
+    /// The file as it was named.
     pub file: PathBuf,
+    /// What is in it.
     pub text: String,
 }
 
@@ -49,6 +51,7 @@ impl Source {
         1 + self.text[..span.start].matches('\n').count()
     }
 
+    /// What stands at a place refused: the full name of its key, what was found, and what is allowed.
     pub fn refuse(
         &self,
         span: &Range<usize>,
@@ -68,8 +71,10 @@ impl Source {
 
 /// What the names of a sweep stand for in one of its scenarios.
 #[derive(Clone, Copy)]
-pub(crate) struct Binding<'a> {
+pub struct Binding<'a> {
+    /// What is written behind a `$`.
     pub name: &'a str,
+    /// What it stands for.
     pub value: &'a Spanned<DeValue<'a>>,
 }
 
@@ -106,7 +111,7 @@ impl<'a> Binding<'a> {
 }
 
 /// A table, its name and where it begins.
-pub(crate) struct Section<'a> {
+pub struct Section<'a> {
     source: &'a Source,
     bindings: &'a [Binding<'a>],
     name: String,
@@ -216,7 +221,7 @@ impl<'a> Section<'a> {
 }
 
 /// A value, its full name and where it stands.
-pub(crate) struct Field<'a> {
+pub struct Field<'a> {
     source: &'a Source,
     bindings: &'a [Binding<'a>],
     name: String,
@@ -236,6 +241,7 @@ impl<'a> Field<'a> {
         self.value
     }
 
+    /// A string.
     pub fn text(&self, allowed: &str) -> Result<&'a str, Refusal> {
         self.value.get_ref().as_str().ok_or_else(|| self.refuse(allowed))
     }
@@ -250,10 +256,12 @@ impl<'a> Field<'a> {
             .ok_or_else(|| self.refuse(format!("{allowed}{}", nearest(text, words))))
     }
 
+    /// `true` or `false`.
     pub fn boolean(&self) -> Result<bool, Refusal> {
         self.value.get_ref().as_bool().ok_or_else(|| self.refuse("true or false"))
     }
 
+    /// A whole number.
     pub fn whole(&self, range: RangeInclusive<u64>) -> Result<u64, Refusal> {
         let number = self.value.get_ref().as_integer().and_then(|integer| {
             let digits = integer.as_str().replace('_', "");
@@ -264,6 +272,7 @@ impl<'a> Field<'a> {
         })
     }
 
+    /// A number; `allowed` tells the range.
     pub fn number(&self, range: RangeInclusive<f64>, allowed: &str) -> Result<f64, Refusal> {
         let number = match self.value.get_ref() {
             DeValue::Float(float) => float.as_str().replace('_', "").parse().ok(),
@@ -276,18 +285,25 @@ impl<'a> Field<'a> {
         number.filter(|number| range.contains(number)).ok_or_else(|| self.refuse(allowed))
     }
 
+    /// A quantity with its unit.
     pub fn quantity<Q: Quantity>(&self) -> Result<Q, Refusal> {
         Q::parse(self.text(Q::ALLOWED)?).ok_or_else(|| self.refuse(Q::ALLOWED))
     }
 
-    /// What a file that stands beside the scenario's holds, as `parse` reads its name and text.
+    /// A file, named as seen from the one in which its name stands.
+    pub fn file(&self, allowed: &str) -> Result<PathBuf, Refusal> {
+        let directory = self.source.file.parent().unwrap_or(Path::new(""));
+        Ok(directory.join(self.text(allowed)?))
+    }
+
+    /// What such a file holds, as `parse` reads its name and text.
     pub fn recording<T>(
         &self,
         parse: impl FnOnce(&str, &str) -> Result<T, BadLine>,
     ) -> Result<T, Refusal> {
-        const ALLOWED: &str = "a text file, named as seen from the scenario file";
+        const ALLOWED: &str = "a text file, named as seen from the file that names it";
         let name = self.text(ALLOWED)?;
-        let file = self.source.file.parent().unwrap_or(Path::new("")).join(name);
+        let file = self.file(ALLOWED)?;
         let text = std::fs::read_to_string(&file).map_err(|error| {
             let span = self.value.span();
             let found = format!("cannot read {} ({error})", file.display());
@@ -302,6 +318,7 @@ impl<'a> Field<'a> {
         })
     }
 
+    /// A table.
     pub fn section(&self, allowed: &str) -> Result<Section<'a>, Refusal> {
         let table = self.value.get_ref().as_table().ok_or_else(|| self.refuse(allowed))?;
         let (source, name, span) = (self.source, self.name.clone(), self.value.span());
@@ -347,7 +364,7 @@ impl<'a> Field<'a> {
 }
 
 /// The listed word that was probably meant, as an addition to a message.
-pub(crate) fn nearest(written: &str, words: &[&str]) -> String {
+pub fn nearest(written: &str, words: &[&str]) -> String {
     words
         .iter()
         .map(|word| (strsim::damerau_levenshtein(written, word), word))

@@ -1,9 +1,9 @@
-//! Why a scenario was refused: where, what was found, what is allowed.
+//! Why a file was refused: where, what was found, what is allowed.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// One thing wrong with a scenario file, told so that it can be mended without reading code.
+/// One thing wrong with a file, told so that it can be mended without reading code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The file as it was named by the caller.

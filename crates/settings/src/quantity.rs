@@ -5,7 +5,7 @@ use std::time::Duration;
 use kirikae_path::{QueueLimit, Span, Time};
 
 /// A kind of quantity: how it is written, and what is said where it is not.
-pub(crate) trait Quantity: Sized {
+pub trait Quantity: Sized {
     /// What may be written, with an example.
     const ALLOWED: &str;
 
@@ -53,7 +53,7 @@ impl Quantity for Span {
 }
 
 /// A time that may be as long as a [`Time`] is late.
-pub(crate) struct Long(pub Span);
+pub struct Long(pub Span);
 
 impl Quantity for Long {
     const ALLOWED: &str =
@@ -74,7 +74,7 @@ impl Quantity for Time {
 }
 
 /// Bits in a second.
-pub(crate) struct Rate(pub u64);
+pub struct Rate(pub u64);
 
 impl Quantity for Rate {
     const ALLOWED: &str = r#"a rate from "1 bit/s" to "100 Gbit/s" in bit/s, kbit/s, Mbit/s or Gbit/s, such as "10 Mbit/s""#;
@@ -85,7 +85,7 @@ impl Quantity for Rate {
 }
 
 /// Bytes.
-pub(crate) struct Size(pub u64);
+pub struct Size(pub u64);
 
 impl Quantity for Size {
     const ALLOWED: &str =
@@ -111,7 +111,7 @@ impl Quantity for QueueLimit {
 macro_rules! quantities {
     ($($name:ident $unit:literal $allowed:literal)*) => {$(
         #[doc = concat!("In ", $unit, ".")]
-        pub(crate) struct $name(pub f64);
+        pub struct $name(pub f64);
 
         impl Quantity for $name {
             const ALLOWED: &str = $allowed;

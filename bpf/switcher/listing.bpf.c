@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* All connections that the switcher remembers, in whatever network namespace, for people to see. */
+#include "kernel_bpf.h"
+#include "listed.h"
+#include "whereabouts.h"
+
+char _license[] SEC("license") = "Dual BSD/GPL";
+
+struct tcp_congestion_ops___name {
+	char name[TCP_CA_NAME_MAX];
+} KERNEL_STRUCT;
+
+struct inet_connection_sock___algorithm {
+	const struct tcp_congestion_ops___name *icsk_ca_ops;
+} KERNEL_STRUCT;
+
+struct ns_common {
+	u32 inum;
+} KERNEL_STRUCT;
+
+struct net {
+	struct ns_common ns;
+} KERNEL_STRUCT;
+
+struct sock_common___net {
+	struct {
+		struct net *net;
+	} skc_net;
+} KERNEL_STRUCT;
+
+static __always_inline void list_socket(struct listed *l, const struct tcp_sock *tp)
+{
+	const struct inet_connection_sock___algorithm *icsk = (const void *)tp;
+	const struct sock_common___net *net = (const void *)tp;
+	const struct sock_common *skc = (const void *)tp;
+
+	ends_of(tp, &l->ends);
+	l->namespace = BPF_CORE_READ(net, skc_net.net, ns.inum);
+	l->state = skc->skc_state;
+	l->srtt_us = tp->srtt_us >> 3;
+	l->cwnd = tp->snd_cwnd;
+	l->ssthresh = tp->snd_ssthresh;
+	l->mss = tp->mss_cache;
+	l->bytes_sent = tp->bytes_sent;
+	l->bytes_retrans = tp->bytes_retrans;
+	l->pacing_rate = tcp_to_sock(tp)->sk_pacing_status == SK_PACING_NONE
+				 ? ~0ULL
+				 : tcp_to_sock(tp)->sk_pacing_rate;
+	BPF_CORE_READ_INTO(&l->in_use, icsk, icsk_ca_ops, name);
+}
+
+static __always_inline void list_connection(struct listed *l, const struct connection *c)
+{
+	l->latest_switch_ns = c->latest_switch.at_ns;
+	l->reason = c->latest_switch.reason;
+	l->flags = c->flags;
+	l->generation = c->place.generation;
+	l->scope = c->place.scope;
+	l->lot = c->place.lot;
+	l->switches = c->switches;
+	l->isolated_ppb = c->estimator.isolated_ppb;
+	l->burst_ppb = c->estimator.burst_ppb;
+	l->burst_latency_us = c->bursts.latest_us;
+	l->burst_bytes = c->bursts.bytes;
+	__builtin_memcpy(l->original, c->original, sizeof(l->original));
+	__builtin_memcpy(l->chosen, c->chosen, sizeof(l->chosen));
+	l->measured = c->decision.measured;
+	l->predicted_us = c->decision.prediction.latency_us;
+}
+
+SEC("iter/bpf_sk_storage_map")
+int listing(struct bpf_iter__bpf_sk_storage_map *ctx)
+{
+	const struct connection *c = ctx->value;
+	struct sock *sk = ctx->sk;
+	struct listed l = {};
+	struct tcp_sock *tp;
+
+	if (!c || !sk)
+		return 0;
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!tp)
+		return 0;
+	list_socket(&l, tp);
+	list_connection(&l, c);
+	bpf_seq_write(ctx->meta->seq, &l, sizeof(l));
+	return 0;
+}

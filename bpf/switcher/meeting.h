@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * How a connection comes under the operator's policy: when it is established, when the agent finds
+ * it open, and when a new policy is in force.
+ *
+ * `sock` is whatever the helpers take for a socket: the context of a sock_ops program, or what an
+ * iterator is at.
+ */
+#ifndef KIRIKAE_MEETING_H
+#define KIRIKAE_MEETING_H
+
+#include "decision.h"
+#include "give_back.h"
+#include "in_force.h"
+#include "whereabouts.h"
+
+/* Number of the scope that it is in, or NO_SCOPE. A function, for the sake of the stack. */
+static __attribute__((noinline)) u32 scope_of_socket(const struct tcp_sock *tp,
+						     const struct policy *policy)
+{
+	struct whereabouts w = {};
+
+	ends_of(tp, &w.ends);
+	cgroups_of(tp, &w);
+	return scope_of(policy, &w);
+}
+
+/* What the kernel has to call the switcher for. Stock algorithms do not tell of bursts; where one
+ * stays in use, the segments about to be sent do. */
+static __always_inline u32 callbacks_wanted(const struct connection *c, const struct policy *policy)
+{
+	const struct scope *scope = scope_in_force(policy, &c->place);
+	u32 callbacks =
+		BPF_SOCK_OPS_RTO_CB_FLAG | BPF_SOCK_OPS_RETRANS_CB_FLAG | BPF_SOCK_OPS_RTT_CB_FLAG;
+
+	if (scope && !is_managed(c, scope))
+		callbacks |= BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG;
+	return callbacks;
+}
+
+/* What was given it is taken away. False: not now. */
+static __always_inline bool released(void *sock, struct tcp_sock *tp, struct connection *c)
+{
+	if (give_back(sock, tp, c, false) == NOT_GIVEN_BACK)
+		return false;
+	__builtin_memcpy(c->current, c->original, sizeof(c->current));
+	__builtin_memcpy(c->chosen, c->original, sizeof(c->chosen));
+	__builtin_memset(&c->timeouts, 0, sizeof(c->timeouts));
+	bursts_switched(&c->bursts);
+	c->ssthresh_before_bbr = 0;
+	c->switches = 0;
+	return true;
+}
+
+/* The timeouts as the scope wants them. */
+static __always_inline void follow_timeouts(void *sock, struct tcp_sock *tp, struct connection *c,
+					    const struct scope *scope)
+{
+	if (!has_timeouts(c, scope)) {
+		timeouts_restore(sock, &c->timeouts);
+		__builtin_memset(&c->timeouts, 0, sizeof(c->timeouts));
+	} else if (!c->timeouts.kernel_min_us) {
+		timeouts_begin(sock, &c->timeouts, tp);
+	}
+}
+
+/*
+ * The connection takes its place in the policy in force. Not in the midst of recovery: then it is
+ * asked again with one of the next ACKs. Returns the callbacks wanted; a function for the sake of
+ * the stack.
+ */
+static __attribute__((noinline)) u32 follow(void *sock, struct tcp_sock *tp, struct connection *c,
+					    const struct policy *policy)
+{
+	const struct latency_table *table;
+	const struct scope *scope;
+	struct place place = c->place;
+
+	place.scope = scope_of_socket(tp, policy);
+	place.generation = policy->generation;
+	scope = scope_in_force(policy, &place);
+	if (!scope || scope->flags & SCOPE_OBSERVED || place.lot < scope->holdback) {
+		if (!released(sock, tp, c))
+			return callbacks_wanted(c, policy);
+	} else if (!same_name(c->chosen, c->current)) {
+		/* It was only observed. */
+		__builtin_memcpy(c->chosen, c->current, sizeof(c->chosen));
+		c->switches = 0;
+	}
+	c->place = place;
+	if (!scope)
+		return callbacks_wanted(c, policy);
+	c->flags &= ~CONNECTION_NO_IDLE_KEEP;
+	if (scope->flags & SCOPE_NO_IDLE_KEEP)
+		c->flags |= CONNECTION_NO_IDLE_KEEP;
+	if (scope->flags & SCOPE_OVERRULES)
+		c->flags &= ~CONNECTION_LEFT_ALONE;
+	follow_timeouts(sock, tp, c, scope);
+	table = latency_table(scope);
+	if (table)
+		belief_begin(&c->belief, table);
+	return callbacks_wanted(c, policy);
+}
+
+/* Whether there is a scope for a connection that was not met yet. */
+static __always_inline bool is_wanted(struct tcp_sock *tp, const struct policy *policy)
+{
+	struct place place = {};
+	const struct scope *scope;
+
+	place.scope = scope_of_socket(tp, policy);
+	scope = scope_in_force(policy, &place);
+	/* A program that has chosen its algorithm itself is left alone. */
+	return scope && (scope->flags & SCOPE_OVERRULES || !set_by_program(tcp_to_sock(tp)));
+}
+
+/* The connection is remembered from now on. Returns the callbacks wanted; 0: it is not to be
+ * remembered, or there is no memory. */
+static __always_inline u32 meet(void *sock, struct tcp_sock *tp, const struct policy *policy)
+{
+	struct connection *c = bpf_sk_storage_get(&connections, tp, 0, 0);
+
+	if (!c) {
+		if (!is_wanted(tp, policy))
+			return 0;
+		c = bpf_sk_storage_get(&connections, tp, 0, BPF_SK_STORAGE_GET_F_CREATE);
+		if (!c)
+			return 0;
+		if (bpf_getsockopt(sock, SOL_TCP, TCP_CONGESTION, c->original, TCP_CA_NAME_MAX) ||
+		    !connection_met(c)) {
+			bpf_sk_storage_delete(&connections, tp);
+			return 0;
+		}
+		c->place.lot = bpf_get_prandom_u32();
+	}
+	measuring_begin(c, tp);
+	return follow(sock, tp, c, policy);
+}
+
+#endif

@@ -1,0 +1,126 @@
+//! How long bursts take, counted in the kernel: `struct burst_latencies` of
+//! `bpf/switcher/reporting.h`.
+
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use zerocopy::{FromBytes, Immutable, KnownLayout};
+
+use crate::error::{Doing, Error};
+use crate::policy::Policy;
+
+/// Upper ends of the burst sizes told apart, bytes; the last one has none.
+pub const BURST_SIZES: [Option<u32>; 5] =
+    [Some(8 << 10), Some(32 << 10), Some(128 << 10), Some(512 << 10), None];
+const BUCKETS: usize = 32;
+
+#[repr(C)]
+#[derive(FromBytes, Immutable, KnownLayout)]
+struct Counted {
+    sum_us: u64,
+    bursts: [u64; BUCKETS],
+}
+
+/// The bursts of some connections of a scope, since the agent was started.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BurstLatencies {
+    /// Name of the scope.
+    pub scope: String,
+    /// Whether the connections were switched; not: held back or observed.
+    pub switched: bool,
+    /// Which of [`BURST_SIZES`].
+    pub size: usize,
+    /// Sum of what the bursts took, seconds.
+    pub sum_s: f64,
+    /// How many took at most the bucket's upper end; see [`bucket_end_s`].
+    pub buckets: [u64; BUCKETS],
+}
+
+impl BurstLatencies {
+    /// How many bursts.
+    pub fn count(&self) -> u64 {
+        self.buckets.iter().sum()
+    }
+
+    /// A quantile (0 to 1), seconds: the upper end of the bucket that it is in; none of no bursts.
+    pub fn quantile_s(&self, quantile: f64) -> Option<f64> {
+        let wanted = (self.count() as f64 * quantile).ceil().max(1.0) as u64;
+        let mut below = 0;
+        let bucket = self.buckets.iter().position(|bursts| {
+            below += bursts;
+            below >= wanted
+        });
+        bucket.map(bucket_end_s)
+    }
+}
+
+/// Upper end of a bucket, seconds: 2^10, 2^10.5, 2^11 and so on microseconds; the last one has none,
+/// and is told as if it had.
+pub fn bucket_end_s(bucket: usize) -> f64 {
+    (10.0 + bucket as f64 / 2.0).exp2() / 1e6
+}
+
+/// Of each scope, treatment and size that had a burst.
+pub(crate) fn read(map: &MapHandle, policy: &Policy) -> Result<Vec<BurstLatencies>, Error> {
+    let doing = || "reading burst latencies".to_owned();
+    let mut latencies = Vec::new();
+    for (number, scope) in policy.scopes.iter().enumerate() {
+        for (arm, switched) in [true, false].into_iter().enumerate() {
+            for size in 0..BURST_SIZES.len() {
+                let key = ((number * 2 + arm) * BURST_SIZES.len() + size) as u32;
+                let of_cpus = map.lookup_percpu(&key.to_ne_bytes(), MapFlags::ANY).doing(doing)?;
+                let mut sum = BurstLatencies {
+                    scope: scope.name.clone(),
+                    switched,
+                    size,
+                    sum_s: 0.0,
+                    buckets: [0; BUCKETS],
+                };
+                for bytes in of_cpus.iter().flatten() {
+                    let Ok((counted, _)) = Counted::ref_from_prefix(bytes) else { continue };
+                    sum.sum_s += counted.sum_us as f64 / 1e6;
+                    for (bucket, bursts) in sum.buckets.iter_mut().zip(counted.bursts) {
+                        *bucket += bursts;
+                    }
+                }
+                if sum.count() > 0 {
+                    latencies.push(sum);
+                }
+            }
+        }
+    }
+    Ok(latencies)
+}
+
+/// Begins anew for a scope that has become another.
+pub(crate) fn forget(map: &MapHandle, number: usize) -> Result<(), Error> {
+    let cpus = libbpf_rs::num_possible_cpus().doing(|| "counting CPUs".to_owned())?;
+    let zeros = vec![vec![0; size_of::<Counted>()]; cpus];
+    for place in 0..2 * BURST_SIZES.len() {
+        let key = (number * 2 * BURST_SIZES.len() + place) as u32;
+        map.update_percpu(&key.to_ne_bytes(), &zeros, MapFlags::ANY)
+            .doing(|| "forgetting burst latencies".to_owned())?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_the_ends_of_their_buckets() {
+        let mut latencies = BurstLatencies {
+            scope: "all".into(),
+            switched: true,
+            size: 0,
+            sum_s: 0.0,
+            buckets: [0; BUCKETS],
+        };
+        assert_eq!(latencies.quantile_s(0.5), None);
+        latencies.buckets[4] = 90;
+        latencies.buckets[6] = 10;
+        assert_eq!(latencies.quantile_s(0.5), Some(bucket_end_s(4)));
+        assert_eq!(latencies.quantile_s(0.9), Some(bucket_end_s(4)));
+        assert_eq!(latencies.quantile_s(0.95), Some(bucket_end_s(6)));
+        assert!((bucket_end_s(20) - 1.048_576).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,234 @@
+//! The connections that the switcher remembers, as they are now: `struct listed` of
+//! `bpf/switcher/listed.h`.
+
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+
+use kirikae_table::{ALGORITHMS, NAME_BYTES};
+use libbpf_rs::{IterOpts, Link, MapHandle, MapIterOpts, Object, ObjectBuilder};
+use serde::Serialize;
+use zerocopy::{FromBytes, Immutable, KnownLayout};
+
+use crate::algorithms::CONNECTIONS;
+use crate::error::{Doing, Error};
+use crate::event::{Reason, name, rate_bit_s, socket_address};
+use crate::iterator::read;
+use crate::policy::Policy;
+
+const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/listing.bpf.o"));
+const LEFT_ALONE: u32 = 2;
+/// Of a socket that is connected no more, but that its program still holds.
+const TCP_CLOSE: u32 = 7;
+const NOT_PACED: u64 = u64::MAX;
+
+/// The fields are described there.
+#[repr(C)]
+#[derive(FromBytes, Immutable, KnownLayout)]
+struct Listed {
+    latest_switch_ns: u64,
+    pacing_rate: u64,
+    bytes_sent: u64,
+    bytes_retrans: u64,
+    local_address: [u8; 16],
+    remote_address: [u8; 16],
+    local_port: u16,
+    remote_port: u16,
+    namespace: u32,
+    state: u32,
+    flags: u32,
+    generation: u32,
+    scope: u32,
+    lot: u32,
+    switches: u32,
+    reason: u32,
+    srtt_us: u32,
+    cwnd: u32,
+    ssthresh: u32,
+    mss: u32,
+    isolated_ppb: u32,
+    burst_ppb: u32,
+    burst_latency_us: u32,
+    burst_bytes: u32,
+    original: [u8; NAME_BYTES],
+    in_use: [u8; NAME_BYTES],
+    chosen: [u8; NAME_BYTES],
+    rtt_us: u32,
+    rate: u32,
+    burst: u32,
+    latency_us: u32,
+    predicted_us: [u32; ALGORITHMS],
+}
+
+/// One connection that the switcher remembers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Connection {
+    /// Local end.
+    pub local: SocketAddr,
+    /// Remote end.
+    pub remote: SocketAddr,
+    /// Inode of its network namespace.
+    pub namespace: u32,
+    /// Name of its scope; none where the policy does not name it any more.
+    pub scope: Option<String>,
+    /// What becomes of it.
+    pub treatment: Treatment,
+    /// In-kernel name of the algorithm in use.
+    pub algorithm: String,
+    /// Of the one it had when it was met.
+    pub original: String,
+    /// Of the one chosen; the one in use but where that is only observed.
+    pub chosen: String,
+    /// Switches, or where they are only observed, choices.
+    pub switches: u32,
+    /// The latest one, and why.
+    pub latest_switch: Option<LatestSwitch>,
+    /// Lowest round-trip time of late, seconds; 0 before it is known.
+    pub rtt_s: f64,
+    /// Smoothed round-trip time, seconds.
+    pub srtt_s: f64,
+    /// Congestion window, segments.
+    pub cwnd: u32,
+    /// Slow-start threshold, segments.
+    pub ssthresh: u32,
+    /// Payload of a segment, bytes.
+    pub mss: u32,
+    /// Where it is paced, bit/s.
+    pub pacing_rate_bit_s: Option<u64>,
+    /// Smoothed rate of isolated losses (0 to 1).
+    pub isolated_loss: f64,
+    /// Smoothed rate of burst losses (0 to 1).
+    pub burst_loss: f64,
+    /// Rate of the bottleneck, bit/s; none before it is known.
+    pub rate_bit_s: Option<u64>,
+    /// Bytes of a burst, of the latest in the mean; none before the first is over.
+    pub burst_bytes: Option<u32>,
+    /// What the latest burst took, seconds; none where there was none with this algorithm.
+    pub burst_latency_s: Option<f64>,
+    /// What the table expects a burst to take with the algorithm chosen, seconds.
+    pub predicted_s: Option<f64>,
+    /// And with the one it had when it was met, where the table has that.
+    pub predicted_original_s: Option<f64>,
+    /// Payload sent, retransmissions included, bytes.
+    pub bytes_sent: u64,
+    /// Of that, sent again.
+    pub bytes_retransmitted: u64,
+}
+
+/// A switch in the past.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LatestSwitch {
+    /// CLOCK_MONOTONIC, in nanoseconds.
+    pub at_ns: u64,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// What becomes of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Treatment {
+    /// It is switched.
+    Switched,
+    /// It is only measured, for comparison.
+    HeldBack,
+    /// Choices are reported, and nothing is changed.
+    Observed,
+    /// Its program has chosen an algorithm itself.
+    LeftAlone,
+    /// The policy does not name it any more.
+    OutOfScope,
+}
+
+impl Treatment {
+    /// As in the JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Treatment::Switched => "switched",
+            Treatment::HeldBack => "held-back",
+            Treatment::Observed => "observed",
+            Treatment::LeftAlone => "left-alone",
+            Treatment::OutOfScope => "out-of-scope",
+        }
+    }
+}
+
+/// The loaded iterator.
+pub(crate) struct Listing {
+    link: Link,
+    _object: Object,
+}
+
+impl Listing {
+    pub fn load(connections: &MapHandle) -> Result<Listing, Error> {
+        let doing = || "loading the listing of connections".to_owned();
+        let mut object = ObjectBuilder::default().open_memory(OBJECT).doing(doing)?;
+        for mut map in object.maps_mut() {
+            if map.name() == CONNECTIONS {
+                map.reuse_fd(connections.as_fd()).doing(doing)?;
+            }
+        }
+        let object = object.load().doing(doing)?;
+        let of_map = IterOpts::Map(MapIterOpts::from_fd(connections.as_fd()));
+        let program = object.progs_mut().next().expect("listing.bpf.c has one program");
+        let link = program.attach_iter_with_opts(of_map).doing(doing)?;
+        Ok(Listing { link, _object: object })
+    }
+
+    /// Every connection but those that are closed; in the order of their ends.
+    pub fn read(&self, policy: &Policy) -> Result<Vec<Connection>, Error> {
+        let bytes = read(&self.link).doing(|| "listing connections".to_owned())?;
+        let mut connections: Vec<Connection> = bytes
+            .chunks_exact(size_of::<Listed>())
+            .filter_map(|bytes| Listed::ref_from_bytes(bytes).ok())
+            .filter(|listed| listed.state != TCP_CLOSE)
+            .map(|listed| connection(listed, policy))
+            .collect();
+        connections.sort_by_key(|it| (it.namespace, it.local, it.remote));
+        Ok(connections)
+    }
+}
+
+fn connection(listed: &Listed, policy: &Policy) -> Connection {
+    let scope = policy.scopes.get(listed.scope as usize);
+    let known = |us: u32| (us > 0).then(|| f64::from(us) / 1e6);
+    let (chosen, original) = (name(&listed.chosen), name(&listed.original));
+    let predicted = |algorithm: &str| {
+        let column = scope?.table.column_of(algorithm)?;
+        known(listed.predicted_us[column])
+    };
+    Connection {
+        local: socket_address(listed.local_address, listed.local_port),
+        remote: socket_address(listed.remote_address, listed.remote_port),
+        namespace: listed.namespace,
+        scope: scope.map(|scope| scope.name.clone()),
+        treatment: match scope {
+            None => Treatment::OutOfScope,
+            Some(_) if listed.flags & LEFT_ALONE != 0 => Treatment::LeftAlone,
+            Some(scope) if scope.holds_back(listed.lot) => Treatment::HeldBack,
+            Some(scope) if scope.observed => Treatment::Observed,
+            Some(_) => Treatment::Switched,
+        },
+        algorithm: name(&listed.in_use),
+        switches: listed.switches,
+        latest_switch: Reason::from_number(listed.reason)
+            .map(|reason| LatestSwitch { at_ns: listed.latest_switch_ns, reason }),
+        rtt_s: f64::from(listed.rtt_us) / 1e6,
+        srtt_s: f64::from(listed.srtt_us) / 1e6,
+        cwnd: listed.cwnd,
+        ssthresh: listed.ssthresh,
+        mss: listed.mss,
+        pacing_rate_bit_s: (listed.pacing_rate != NOT_PACED)
+            .then(|| listed.pacing_rate.saturating_mul(8)),
+        isolated_loss: f64::from(listed.isolated_ppb) / 1e9,
+        burst_loss: f64::from(listed.burst_ppb) / 1e9,
+        rate_bit_s: rate_bit_s(listed.rate),
+        burst_bytes: (listed.burst_bytes > 0).then_some(listed.burst_bytes),
+        burst_latency_s: known(listed.burst_latency_us),
+        predicted_s: predicted(&chosen),
+        predicted_original_s: predicted(&original),
+        bytes_sent: listed.bytes_sent,
+        bytes_retransmitted: listed.bytes_retrans,
+        original,
+        chosen,
+    }
+}

@@ -1,0 +1,173 @@
+//! Policy files: the one that ships, and what is refused.
+
+use std::fs;
+use std::path::Path;
+
+use kirikae_agent::{Namespaces, Objective, Policy};
+use kirikae_daemon::{Host, PolicyFile, Readers, Status};
+use kirikae_settings::section::Source;
+
+const SHIPPED: &str = include_str!("../../../packaging/kirikae.toml");
+
+/// A hierarchy with one cgroup.
+fn cgroups() -> tempfile::TempDir {
+    let root = tempfile::tempdir().unwrap();
+    let cgroup = root.path().join("system.slice/ssh.service");
+    fs::create_dir_all(&cgroup).unwrap();
+    fs::write(cgroup.join("cgroup.controllers"), "").unwrap();
+    root
+}
+
+fn parse(text: &str) -> Result<PolicyFile, String> {
+    let root = cgroups();
+    let source = Source { file: "kirikae.toml".into(), text: text.into() };
+    PolicyFile::parse(&source, Host { cgroup_root: root.path() }).map_err(|it| it.to_string())
+}
+
+/// What a policy says, without the tables.
+fn told(policy: &Policy) -> Vec<String> {
+    let without_table = |scope: &kirikae_agent::Scope| {
+        format!(
+            "{} {:?} {:?} {:?} {:?} {} {} {} {} {:?}",
+            scope.name,
+            scope.matching,
+            scope.objective,
+            scope.period,
+            scope.timeouts,
+            scope.idle_keep,
+            scope.respect_application,
+            scope.observed,
+            scope.holdback,
+            scope.hysteresis
+        )
+    };
+    policy.scopes.iter().map(without_table).collect()
+}
+
+#[test]
+fn the_file_that_ships_says_what_holds_anyway() {
+    let shipped = parse(SHIPPED).unwrap();
+    let empty = parse("").unwrap();
+    assert_eq!(told(&shipped.policy), told(&empty.policy));
+    assert_eq!(shipped.status, empty.status);
+    assert_eq!(shipped.adopt, Some(Namespaces::Every));
+}
+
+/// A line that is an example, put in force.
+fn is_example(line: &str) -> Option<&str> {
+    line.strip_prefix('#').filter(|rest| rest.starts_with(|c: char| c.is_lowercase() || c == '['))
+}
+
+/// Each of its examples, put in force: they are what holds anyway where they say so.
+#[test]
+fn every_example_of_the_file_that_ships_is_allowed() {
+    let left_out = ["table =", "page =", "cgroup =", "local-port =", "remote =", "algorithms ="];
+    let all: String = SHIPPED
+        .lines()
+        .filter(|line| !line.contains("my-table.csv"))
+        .map(|line| format!("{}\n", is_example(line).unwrap_or(line)))
+        .collect();
+    let usual: String = SHIPPED
+        .lines()
+        .filter(|line| !left_out.iter().any(|key| line[1.min(line.len())..].starts_with(key)))
+        .map(|line| format!("{}\n", is_example(line).unwrap_or(line)))
+        .collect();
+    assert_eq!(told(&parse(&usual).unwrap().policy), told(&parse("").unwrap().policy));
+    let all = parse(&all).unwrap();
+    assert_eq!(all.status.page, Some("127.0.0.1:8425".parse().unwrap()));
+    let scope = &all.policy.scopes[0];
+    assert!(scope.matching.cgroups[0].ends_with("system.slice/ssh.service"));
+    assert_eq!(scope.matching.local_ports, [22..=22, 5900..=5999]);
+    assert_eq!(scope.matching.remotes.len(), 2);
+    assert_eq!(scope.table.names(), ["kk_cubic", "kk_westwood"]);
+}
+
+#[test]
+fn scopes_are_as_the_file_says() {
+    let file = parse(
+        "adopt = ['/run/netns/web']\n[status]\nreaders = 'group:adm'\n\
+         [[scope]]\nname = 'desks'\nlocal-port = 3389\nobjective = 'throughput'\n\
+         holdback = 0.25\nobserve = true\n[[scope]]\nremote = '198.51.100.7'",
+    )
+    .unwrap();
+    assert_eq!(file.adopt, Some(Namespaces::Named(vec!["/run/netns/web".into()])));
+    assert_eq!(file.status, Status { readers: Readers::Group("adm".into()), page: None });
+    let [desks, rest] = &file.policy.scopes[..] else { panic!("two scopes") };
+    assert_eq!((desks.name.as_str(), desks.objective), ("desks", Objective::Throughput));
+    assert!(desks.observed && desks.holdback == 0.25);
+    assert_eq!(
+        (rest.name.as_str(), rest.matching.remotes[0].to_string()),
+        ("scope 2", "198.51.100.7/32".into())
+    );
+}
+
+#[test]
+fn what_is_not_allowed_is_refused_with_line_and_key() {
+    let cases = [
+        ("adopt = 1", "kirikae.toml:1: adopt: found 1; allowed: \"every\", \"none\", or a list"),
+        (
+            "\nscopes = 1",
+            "kirikae.toml:2: scopes: unknown key; allowed: adopt, table, status, scope (did",
+        ),
+        (
+            "[[scope]]\ncgroup = 'a'",
+            "kirikae.toml:2: scope[0].cgroup: found 'a'; allowed: a cgroup v2",
+        ),
+        ("[[scope]]\nlocal-port = 0", "scope[0].local-port: found 0; allowed: a port or a range"),
+        ("[[scope]]\nlocal-port = '9-8'", "scope[0].local-port: found '9-8'"),
+        ("[[scope]]\nlocal-port = [1, 70000]", "scope[0].local-port[1]: found 70000"),
+        ("[[scope]]\nremote = '10.0.0.0/33'", "scope[0].remote: found '10.0.0.0/33'"),
+        ("[[scope]]\nremote = []", "scope[0].remote: found []; allowed: at least one"),
+        ("[[scope]]\nobjective = 'speed'", "allowed: latency, throughput"),
+        ("[[scope]]\nfriendliness = 'fats'", "balanced, fast (did you mean fast?)"),
+        (
+            "[[scope]]\nalgorithms = ['cubic']",
+            "a list of candidates of the latency table: kk_cubic",
+        ),
+        (
+            "[[scope]]\nalgorithms = ['kk_hybla']\nfriendliness = 'friendly'",
+            "kirikae.toml:3: scope[0].friendliness",
+        ),
+        ("[[scope]]\nperiod = '2 min'", "scope[0].period: found '2 min'"),
+        ("[[scope]]\nhysteresis = { margin = 2 }", "scope[0].hysteresis.margin: found 2"),
+        ("[[scope]]\nholdback = 1.5", "scope[0].holdback: found 1.5"),
+        ("[[scope]]\nname = ''", "scope[0].name"),
+        ("[[scope]]\nname = 'a'\n[[scope]]\nname = 'a'", "a second scope named a"),
+        ("[status]\nreaders = 'me'", "status.readers: found 'me'"),
+        ("[status]\npage = '0.0.0.0:80'", "beyond-loopback = true"),
+        ("table = 'none.csv'", "kirikae.toml:1: table: none.csv cannot be read"),
+        ("x", "kirikae.toml:1: not TOML"),
+    ];
+    for (text, told) in cases {
+        let refusal = parse(text).unwrap_err();
+        assert!(refusal.contains(told), "{text}\n{refusal}");
+    }
+    assert_eq!(
+        parse("[status]\npage = '0.0.0.0:80'\nbeyond-loopback = true")
+            .unwrap()
+            .status
+            .page
+            .unwrap()
+            .port(),
+        80
+    );
+    let many = "[[scope]]\n".repeat(17);
+    assert!(parse(&many).unwrap_err().contains("1 to 16"));
+    let ports: Vec<String> = (1..=257).map(|port| port.to_string()).collect();
+    let refusal = parse(&format!("[[scope]]\nlocal-port = [{}]", ports.join(","))).unwrap_err();
+    assert!(refusal.contains("257 combinations") && refusal.contains("at most 256"), "{refusal}");
+}
+
+#[test]
+fn a_table_is_looked_for_beside_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("my.csv"), "# not a table\n").unwrap();
+    let file = directory.path().join("kirikae.toml");
+    fs::write(&file, "table = 'my.csv'").unwrap();
+    let host = Host { cgroup_root: Path::new("/") };
+    let refusal = PolicyFile::read(&file, host).unwrap_err().to_string();
+    assert!(
+        refusal.contains("kirikae.toml:1: table:") && refusal.contains("my.csv: line 1"),
+        "{refusal}"
+    );
+}
