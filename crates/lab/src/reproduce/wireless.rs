@@ -206,6 +206,7 @@ pub(super) fn everyone(paths: &[(&str, &Comparison)]) -> Table {
         Column::new("mean below cubic's, %", 1),
         Column::new("mean below bbr's, %", 1),
         Column::new("mean over the lower bound", 2),
+        Column::new("from the first byte on, s", 3),
         Column::new("did not arrive", 0),
     ];
     let title = "Latency from the start of the write, against cubic and bbr on the same host and the lower bound";
@@ -230,6 +231,7 @@ pub(super) fn everyone(paths: &[(&str, &Comparison)]) -> Table {
                     cell(below(CUBIC), n),
                     cell(below(BBR), n),
                     cell(own.over_bound(), n),
+                    cell(own.received().each(average), n),
                     Cell::word(own.unfinished().to_string()),
                 ],
             ));
