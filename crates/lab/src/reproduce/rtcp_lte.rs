@@ -35,6 +35,8 @@ const IN_TIME_S: f64 = 1.0;
 const HYBLA: &str = "kk_hybla";
 /// How much of a run is drawn, seconds.
 const DRAWN_S: f64 = 300.0;
+/// And of what is sent in each second.
+const SENT_S: f64 = 40.0;
 
 fn compare(material: &Material) -> Result<Findings, Error> {
     let [field, equivalent] = &material.published[..] else {
@@ -151,14 +153,14 @@ impl Place<'_> {
 
     fn figures(&self) -> Vec<Figure> {
         let Some(sides) = self.pair(RTCP) else { return Vec::new() };
-        let panel = |title: &str, y: &str, of: &dyn Fn(&Side) -> Vec<(f64, f64)>| {
+        let panel = |title: &str, y: &str, end_s: f64, of: &dyn Fn(&Side) -> Vec<(f64, f64)>| {
             let series = |(side, name): (&Side, &str)| {
-                let points = of(side).into_iter().filter(|(at, _)| *at < DRAWN_S);
+                let points = of(side).into_iter().filter(|(at, _)| *at < end_s);
                 Series::ours(name, Form::Line, points.map(|(at, y)| (at, one(y))))
             };
             Panel {
                 title: title.into(),
-                x: Axis::new("time, s", Scale::Between(0.0, DRAWN_S)),
+                x: Axis::new("time, s", Scale::Between(0.0, end_s)),
                 y: Axis::new(y, Scale::FromZero),
                 series: sides.iter().zip([CUBIC, RTCP]).map(series).collect(),
             }
@@ -175,10 +177,10 @@ impl Place<'_> {
         };
         let lost = |side: &Side| side.seen.lost().map(|(at, lost)| (at, 100.0 * lost)).collect();
         let panels = vec![
-            panel("Latency", "first byte to last, s", &latencies),
-            panel("Round-trip time", "srtt, s", &|side| side.seen.rtt.clone()),
-            panel("Loss", "lost of 10 s, %", &lost),
-            panel("Packets sent", "packets in a second", &sent),
+            panel("Latency", "first byte to last, s", DRAWN_S, &latencies),
+            panel("Round-trip time", "srtt, s", DRAWN_S, &|side| side.seen.rtt.clone()),
+            panel("Loss", "lost of 10 s, %", DRAWN_S, &lost),
+            panel("Packets sent", "packets in a second", SENT_S, &sent),
         ];
         let [shown, algorithm] = match self.key {
             "indoor_low_use" => ["6-3, 6-4, 6-6, 6-7", "6-5"],
@@ -193,10 +195,10 @@ impl Place<'_> {
         vec![
             Figure {
                 title: format!("{}: what came of it (Figs {shown})", self.name),
-                about: "Five minutes of the first run.".into(),
+                about: "The first minutes of the first run.".into(),
                 panels,
             },
-            wireless::in_use(&title, switches, end),
+            wireless::in_use(&title, "The first run.", switches, end),
         ]
     }
 }

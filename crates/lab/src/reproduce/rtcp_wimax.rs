@@ -35,11 +35,9 @@ fn compare(material: &Material) -> Result<Findings, Error> {
         let printed = [printed("mean_latency_s")?, printed("stddev_latency_s")?];
         findings.criteria.extend(asked(printed, then, material.short));
         findings.tables.push(wireless::published("Latency (table 5-5)", latency, &ROWS, then)?);
-        findings.figures.push(wireless::latencies(
-            "Latency of each burst (Figs 5-17 and 5-18)",
-            |delivery| delivery.latency_s,
-            &[("cubic", then, CUBIC), ("R-TCP", then, RTCP)],
-        ));
+        findings
+            .figures
+            .push(wireless::latencies("Latency of each burst (Figs 5-17 and 5-18)", then));
         findings.figures.extend(wireless::algorithms("Algorithm in use (Fig. 5-19)", then));
         findings.figures.push(wireless::losses("What the channel lost (Fig. 5-20)", then)?);
         findings.figures.push(wireless::windows("Congestion window (Fig. 5-21)", then)?);

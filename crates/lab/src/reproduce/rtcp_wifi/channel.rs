@@ -20,6 +20,8 @@ pub(super) struct Channel {
     printed: Vec<f64>,
     parameters: GilbertElliottSpec,
     fitted: Variation,
+    /// To the coefficients as printed.
+    fitted_as_printed: Variation,
 }
 
 impl Channel {
@@ -41,8 +43,13 @@ impl Channel {
         };
         let (p, r, k, h) = (number("p")?, number("r")?, number("k")?, number("h")?);
         let parameters = GilbertElliottSpec { p, r, k, h };
-        let fitted = fit(&measured).map_err(|unfit| Error::Failed(unfit.to_string()))?;
-        Ok(Channel { measured, printed, parameters, fitted })
+        let nearest = |points: &[Point]| fit(points).map_err(|it| Error::Failed(it.to_string()));
+        let fitted = nearest(&measured)?;
+        let point =
+            |(point, coefficient): (&Point, &f64)| Point { coefficient: *coefficient, ..*point };
+        let as_printed: Vec<Point> = measured.iter().zip(&printed).map(point).collect();
+        let fitted_as_printed = nearest(&as_printed)?;
+        Ok(Channel { measured, printed, parameters, fitted, fitted_as_printed })
     }
 
     /// Of each curve: its name, and its value at so many packets.
@@ -94,6 +101,10 @@ impl Channel {
             ),
             told("Channel: p + r in thousandths, fitted", 1e3 * self.fitted.turnover),
             told(
+                "Channel: p + r in thousandths, fitted to the coefficients as printed",
+                1e3 * self.fitted_as_printed.turnover,
+            ),
+            told(
                 "Channel: p + r in thousandths, printed",
                 1e3 * (self.parameters.p + self.parameters.r),
             ),
@@ -106,14 +117,13 @@ impl Channel {
         };
         let (from, to) = (first.packets.ln(), last.packets.ln());
         let at = |step: u32| (from + (to - from) * f64::from(step) / 40.0).exp();
-        let series = |(name, curve): (&str, Variation)| {
-            let value = |packets| Estimate { value: curve.coefficient(packets), half_width: None };
-            Series::ours(
-                name,
-                Form::Line,
-                (0..=40).map(at).map(|packets| (packets, value(packets))),
-            )
+        let [losses, arrivals, fitted] = self.curves();
+        let printed = |(name, curve): (&str, Variation)| {
+            let points = (0..=40).map(at).map(|packets| (packets, curve.coefficient(packets)));
+            Series::published(name, Form::Line, points)
         };
+        let value = |packets| Estimate { value: fitted.1.coefficient(packets), half_width: None };
+        let ours = (0..=40).map(at).map(|packets| (packets, value(packets)));
         let dots = |name: &str, values: Vec<f64>| {
             let packets = self.measured.iter().map(|point| point.packets);
             Series::published(name, Form::Dots, packets.zip(values))
@@ -128,7 +138,11 @@ impl Channel {
             "The printed parameters give neither curve of (5-1); the value printed at 10 packets is not the \
              printed deviation over the printed mean, which is on the fitted curve.",
             [Axis::new("packets", Scale::Log), Axis::new("coefficient of variation", Scale::Log)],
-            given.into_iter().chain(self.curves().map(series)).collect(),
+            given
+                .into_iter()
+                .chain([printed(losses), printed(arrivals)])
+                .chain([Series::ours(fitted.0, Form::Line, ours)])
+                .collect(),
         )
     }
 }

@@ -43,11 +43,9 @@ fn compare(material: &Material) -> Result<Findings, Error> {
     if let Some(then) = paths.iter().find(|it| it.scenario.stack.name == THEN) {
         findings.criteria.extend(printed_s.iter().flat_map(|mean_s| asked(*mean_s, then)));
         findings.tables.push(wireless::published("Latency (table 5-3)", latency, &ROWS, then)?);
-        findings.figures.push(wireless::latencies(
-            "Latency of each burst (Figs 5-5 and 5-6)",
-            |delivery| delivery.latency_s,
-            &[("cubic", *then, CUBIC), ("R-TCP", *then, RTCP)],
-        ));
+        findings
+            .figures
+            .push(wireless::latencies("Latency of each burst (Figs 5-5 and 5-6)", then));
         findings.figures.extend(wireless::algorithms("Algorithm in use (Fig. 5-7)", then));
         findings.figures.push(wireless::losses("What the channel lost (Fig. 5-8)", then)?);
     }

@@ -1,19 +1,15 @@
 //! What the studies of R-TCP over wireless access share (Oguchi, doctoral thesis, 2016, chapters 5 and 6):
 //! the same bursts over the same path, on hosts of the thesis' time and on those of today.
 
-use kirikae_sim::Observer;
+mod figures;
 
-use super::watch::{FlowWatch, PathWatch, WindowWatch};
-use super::{
-    Axis, Bound, Cell, Column, Criterion, Figure, Form, Panel, Published, Row, Scale, Series,
-    Table, idle_keep_off, simulate,
-};
+use super::{Bound, Cell, Column, Criterion, Published, Row, Table, idle_keep_off, simulate};
 use crate::controls::Controls;
 use crate::error::Error;
 use crate::outcome::{Comparison, Delivery, Performance};
 use crate::scenario::Scenario;
-use crate::sim;
 use crate::statistics::{Estimate, mean, ratio_of_means};
+pub(super) use figures::{algorithms, in_use, latencies, losses, windows};
 
 /// The hosts' stacks.
 pub(super) const THEN: &str = "linux-2.6.33";
@@ -56,9 +52,16 @@ impl<'a> Course<'a> {
         all.into_iter().find(own).map(|runs| Course { runs })
     }
 
-    /// Its first run.
-    pub fn first(&self) -> &'a Performance {
-        &self.runs[0]
+    /// One of its runs.
+    pub fn run(&self, place: usize) -> Option<&'a Performance> {
+        self.runs.get(place)
+    }
+
+    /// Its run with the highest mean latency.
+    pub fn slowest(&self) -> usize {
+        let Runs(runs) = self.latencies();
+        let means: Vec<f64> = runs.iter().map(|run| average(run)).collect();
+        (0..means.len()).max_by(|a, b| means[*a].total_cmp(&means[*b])).unwrap_or(0)
     }
 
     /// From the start of the write to the last byte, in seconds, run by run.
@@ -276,111 +279,7 @@ pub(super) fn today(paths: &[(&str, &Comparison)]) -> Vec<Criterion> {
     criteria
 }
 
-/// Over the time of a run: the latency of each burst, of each of these.
-pub(super) fn latencies(
-    title: &str,
-    of: fn(&Delivery) -> f64,
-    contenders: &[(&str, &Comparison, &str)],
-) -> Figure {
-    let panel = |(name, comparison, contender): &(&str, &Comparison, &str)| {
-        let run = Course::of(comparison, contender)?.first();
-        let bursts = run
-            .bursts
-            .iter()
-            .filter_map(|burst| Some((burst.start_ns as f64 / 1e9, one(of(&burst.delivery?)))));
-        Some(Panel {
-            title: (*name).into(),
-            x: Axis::new("time, s", Scale::FromZero),
-            y: Axis::new("latency, s", Scale::FromZero),
-            series: vec![Series::ours("latency", Form::Line, bursts)],
-        })
-    };
-    let panels = contenders.iter().filter_map(panel).collect();
-    Figure { title: title.into(), about: "The first run.".into(), panels }
-}
-
-/// Over the time of R-TCP's first run: the algorithm in use.
-pub(super) fn algorithms(title: &str, comparison: &Comparison) -> Option<Figure> {
-    let run = Course::of(comparison, RTCP)?.first();
-    let switches = run.switches.iter().map(|switch| (switch.at_ns as f64 / 1e9, &*switch.to));
-    Some(in_use(title, switches, run.end_ns as f64 / 1e9))
-}
-
-/// The algorithm in use, which is cubic at first, from switches at their times to the end, in seconds.
-pub(super) fn in_use<'a>(
-    title: &str,
-    switches: impl Iterator<Item = (f64, &'a str)>,
-    end_s: f64,
-) -> Figure {
-    let mut names: Vec<&str> = vec![CUBIC];
-    let mut steps = vec![(0.0, 0)];
-    for (at, name) in switches {
-        let name = name.trim_start_matches("kk_");
-        let place = names.iter().position(|known| *known == name).unwrap_or_else(|| {
-            names.push(name);
-            names.len() - 1
-        });
-        steps.extend([(at, steps[steps.len() - 1].1), (at, place)]);
-    }
-    steps.push((end_s, steps[steps.len() - 1].1));
-    let point = |(at, place): (f64, usize)| (at, one(place as f64));
-    let names = names.into_iter().map(str::to_owned).collect();
-    Figure::single(
-        title,
-        "The first run.",
-        [Axis::new("time, s", Scale::FromZero), Axis::new("algorithm", Scale::Names(names))],
-        vec![Series::ours(RTCP, Form::Line, steps.into_iter().map(point))],
-    )
-}
-
-/// Who is drawn where their paths are watched, in the scenarios' order.
-const DRAWN: [&str; 2] = [CUBIC, RTCP];
-/// How much of a run is drawn of what changes with each ACK, seconds.
-const DRAWN_S: f64 = 120.0;
-
-/// The first runs of cubic and R-TCP again, each before an observer.
-fn watch<O: Observer + Default + Send>(
-    comparison: &Comparison,
-) -> Result<Vec<(&'static str, O)>, Error> {
-    let mut scenario = comparison.scenario.clone();
-    scenario.contenders.retain(|it| DRAWN.contains(&it.name()));
-    scenario.repetitions = 1;
-    let names: Vec<&'static str> = scenario.contenders.iter().map(|it| it.name()).collect();
-    let controls = controls(scenario.stack.name);
-    let watched = sim::watch(&[scenario], &controls, O::default, |watch, _| watch)?;
-    Ok(names.into_iter().zip(watched).collect())
-}
-
 /// A value without an interval.
 pub(super) fn one(value: f64) -> Estimate {
     Estimate { value, half_width: None }
-}
-
-/// Over the time of the first run: the share that the channel lost.
-pub(super) fn losses(title: &str, comparison: &Comparison) -> Result<Figure, Error> {
-    let series = |(name, watch): (&str, PathWatch)| {
-        let points = watch.flows.iter().flat_map(FlowWatch::lost);
-        Series::ours(name, Form::Line, points.map(|(at, lost)| (at, one(100.0 * lost))))
-    };
-    let axes = [("time, s", Scale::FromZero), ("lost, %", Scale::FromZero)];
-    Ok(Figure::single(
-        title,
-        "Of the segments with data that were sent in ten seconds of the first run.",
-        axes.map(|(what, scale)| Axis::new(what, scale)),
-        watch(comparison)?.into_iter().map(series).collect(),
-    ))
-}
-
-/// The congestion window over the beginning of the first run.
-pub(super) fn windows(title: &str, comparison: &Comparison) -> Result<Figure, Error> {
-    let series = |(name, watch): (&str, WindowWatch)| {
-        let points = watch.cwnd.into_iter().take_while(|(at, _)| *at < DRAWN_S);
-        Series::ours(name, Form::Line, points.map(|(at, cwnd)| (at, one(cwnd))))
-    };
-    Ok(Figure::single(
-        title,
-        "Two minutes of the first run.",
-        [Axis::new("time, s", Scale::FromZero), Axis::new("cwnd, segments", Scale::Log)],
-        watch(comparison)?.into_iter().map(series).collect(),
-    ))
 }
