@@ -4,10 +4,12 @@ use kirikae_path::{Span, Time};
 use kirikae_sim::{FlowOutcome, Written};
 
 use super::watch::{FlowWatch, PathWatch};
-use super::wireless::{self, CUBIC, RTCP, Runs, average, beside, cell, deviation, one};
+use super::wireless::{
+    self, CUBIC, KIRIKAE, RTCP, Runs, THEN, average, beside, cell, deviation, one,
+};
 use super::{
     Axis, Bound, Column, Criterion, Figure, Findings, Form, Material, Panel, Published,
-    PublishedRow, Row, Scale, Series, Study, Table, idle_keep_off,
+    PublishedRow, Row, Scale, Series, Study, Table,
 };
 use crate::error::Error;
 use crate::outcome::Comparison;
@@ -44,11 +46,13 @@ fn compare(material: &Material) -> Result<Findings, Error> {
     };
     let (alone, together): (Vec<Scenario>, Vec<Scenario>) =
         material.scenarios.iter().cloned().partition(|scenario| scenario.timed().is_some());
-    let places = places(&together)?;
+    let (then, now): (Vec<Scenario>, Vec<Scenario>) =
+        together.into_iter().partition(|scenario| scenario.stack.name == THEN);
+    let (places, today) = (places(&then)?, places(&now)?);
     let mut findings = STUDY.findings(material);
     findings.tables = vec![
         statistics(&places, field)?,
-        improvements(&places, equivalent)?,
+        improvements(&places, &today, equivalent)?,
         equivalents(&places, equivalent)?,
     ];
     for place in &places {
@@ -58,8 +62,8 @@ fn compare(material: &Material) -> Result<Findings, Error> {
     let comparisons = wireless::play(&alone)?;
     let paths = comparisons.iter().map(|it| (swept(&it.scenario, "environment.name"), it));
     let paths: Vec<(&str, &Comparison)> = paths.collect();
-    findings.criteria.extend(wireless::today(&paths));
-    findings.tables.push(wireless::everyone(&paths));
+    findings.criteria.extend(wireless::today(&paths, material.short));
+    findings.tables.extend([wireless::then_and_now(&paths), wireless::everyone(&paths)]);
     Ok(findings)
 }
 
@@ -91,9 +95,11 @@ struct Side {
     outcome: FlowOutcome,
 }
 
-/// Each environment with each contender, simulated.
+/// Each environment with each contender, simulated; all on the same hosts.
 fn places(scenarios: &[Scenario]) -> Result<Vec<Place<'_>>, Error> {
-    let runs = sim::watch(scenarios, &idle_keep_off(), PathWatch::default, |watch, outcome| {
+    let Some(first) = scenarios.first() else { return Ok(Vec::new()) };
+    let controls = wireless::controls(first.stack.name);
+    let runs = sim::watch(scenarios, &controls, PathWatch::default, |watch, outcome| {
         (watch.flows, outcome.flows)
     })?;
     let mut runs = runs.into_iter();
@@ -299,11 +305,12 @@ fn statistics(places: &[Place], field: &Published) -> Result<Table, Error> {
 }
 
 /// Table 6-7, and hybla in place of R-TCP (section 6.4.3).
-fn improvements(places: &[Place], equivalent: &Published) -> Result<Table, Error> {
+fn improvements(places: &[Place], today: &[Place], equivalent: &Published) -> Result<Table, Error> {
     let columns = [
         Column::new("R-TCP below cubic beside it, %", 1),
         Column::new("hybla alone below cubic beside it, %", 1),
         Column::new("R-TCP below hybla alone, %", 1),
+        Column::new("Linux 6: kirikae below cubic beside it, %", 1),
     ];
     let title = "How much less the mean latency is (table 6-7), and by switching (section 6.4.3)";
     let mut table = Table::new(title, "environment", columns);
@@ -313,7 +320,14 @@ fn improvements(places: &[Place], equivalent: &Published) -> Result<Table, Error
         let below = |[cubic, other]: &[Side; 2]| other.latency.below(&cubic.latency, average);
         let n = rtcp[1].latency.n();
         let switched = rtcp[1].latency.below(&hybla[1].latency, average);
-        let cells = vec![beside(printed, below(rtcp), n), cell(below(hybla), n), cell(switched, n)];
+        let today = today.iter().find(|other| other.key == place.key);
+        let kirikae = today.and_then(|today| below(today.pair(KIRIKAE)?));
+        let cells = vec![
+            beside(printed, below(rtcp), n),
+            cell(below(hybla), n),
+            cell(switched, n),
+            cell(kirikae, n),
+        ];
         table.rows.push(Row::new(place.name, cells));
     }
     Ok(table)

@@ -42,9 +42,9 @@ fn compare(material: &Material) -> Result<Findings, Error> {
         findings.figures.push(wireless::losses("What the channel lost (Fig. 5-20)", then)?);
         findings.figures.push(wireless::windows("Congestion window (Fig. 5-21)", then)?);
     }
-    let paths: Vec<(&str, &Comparison)> = comparisons.iter().map(|it| ("", it)).collect();
-    findings.criteria.extend(wireless::today(&paths));
-    findings.tables.push(wireless::everyone(&paths));
+    let paths: Vec<(&str, &Comparison)> = comparisons.iter().map(|it| ("WiMAX", it)).collect();
+    findings.criteria.extend(wireless::today(&paths, material.short));
+    findings.tables.extend([wireless::then_and_now(&paths), wireless::everyone(&paths)]);
     Ok(findings)
 }
 

@@ -49,10 +49,11 @@ fn compare(material: &Material) -> Result<Findings, Error> {
         findings.figures.extend(wireless::algorithms("Algorithm in use (Fig. 5-7)", then));
         findings.figures.push(wireless::losses("What the channel lost (Fig. 5-8)", then)?);
     }
-    let paths: Vec<(&str, &Comparison)> = paths.into_iter().map(|it| ("", it)).collect();
-    findings.criteria.extend(wireless::today(&paths));
+    let paths: Vec<(&str, &Comparison)> =
+        paths.into_iter().map(|it| ("Wireless LAN", it)).collect();
+    findings.criteria.extend(wireless::today(&paths, material.short));
     findings.criteria.extend(channel.criteria());
-    findings.tables.push(wireless::everyone(&paths));
+    findings.tables.extend([wireless::then_and_now(&paths), wireless::everyone(&paths)]);
     findings.tables.push(limits(printed_s, &calibration));
     findings.tables.push(channel.table());
     Ok(findings)
