@@ -9,6 +9,7 @@ use libbpf_rs::{Link, MapHandle};
 
 use crate::algorithms::{Algorithms, CONNECTIONS};
 use crate::burst_latencies::{self, BurstLatencies};
+use crate::cost::{self, Cost};
 use crate::error::{Doing, Error};
 use crate::event::Switch;
 use crate::host;
@@ -122,6 +123,13 @@ impl Agent {
     /// How long bursts took, of each scope and burst size.
     pub fn burst_latencies(&self) -> Result<Vec<BurstLatencies>, Error> {
         burst_latencies::read(&self.switcher.map("burst_latencies")?, &self.policy)
+    }
+
+    /// What the switcher's program took of the processor so far. Counted only while the sysctl
+    /// kernel.bpf_stats_enabled is 1.
+    pub fn cost(&self) -> Result<Cost, Error> {
+        let link = self.attached.switcher.as_ref().expect("attached until it is stopped");
+        cost::read(link)
     }
 
     /// Switches that were made and not reported, because [`Agent::poll`] was not called in time.

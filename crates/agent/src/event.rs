@@ -5,7 +5,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use kirikae_table::{ALGORITHMS, NAME_BYTES};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use zerocopy::{FromBytes, Immutable, KnownLayout};
 
 const PPB: f64 = 1e9;
@@ -36,7 +36,7 @@ struct SwitchEvent {
 }
 
 /// One switch of one connection.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Switch {
     /// CLOCK_MONOTONIC, in nanoseconds.
     pub at_ns: u64,
@@ -67,7 +67,7 @@ pub struct Switch {
 }
 
 /// Why a connection was switched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
     /// The table predicts a smaller latency for the algorithm taken up.

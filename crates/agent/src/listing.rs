@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 
 use kirikae_table::{ALGORITHMS, NAME_BYTES};
 use libbpf_rs::{IterOpts, Link, MapHandle, MapIterOpts, Object, ObjectBuilder};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use zerocopy::{FromBytes, Immutable, KnownLayout};
 
 use crate::algorithms::CONNECTIONS;
@@ -60,7 +60,7 @@ struct Listed {
 }
 
 /// One connection that the switcher remembers.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Connection {
     /// Local end.
     pub local: SocketAddr,
@@ -115,7 +115,7 @@ pub struct Connection {
 }
 
 /// A switch in the past.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatestSwitch {
     /// CLOCK_MONOTONIC, in nanoseconds.
     pub at_ns: u64,
@@ -124,7 +124,7 @@ pub struct LatestSwitch {
 }
 
 /// What becomes of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Treatment {
     /// It is switched.

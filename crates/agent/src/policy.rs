@@ -1,13 +1,13 @@
 //! The operator's policy: which connections are switched, and how. The kernel reads it as `struct
 //! policy` of `bpf/switcher/policy.h`.
 
-use std::fs;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fmt, fs};
 
 use ipnet::IpNet;
 use kirikae_algorithms::Timeouts;
@@ -195,6 +195,28 @@ impl Scope {
         }
     }
 
+    /// What it says that is not said by saying nothing, in words; not its name, its connections and
+    /// its algorithms.
+    pub fn unusual(&self) -> Vec<String> {
+        let mut said = Vec::new();
+        let mut say = |is_said: bool, what: String| said.extend(is_said.then_some(what));
+        say(self.observed, "observed: nothing is changed".into());
+        say(self.objective == Objective::Throughput, "objective throughput".into());
+        say(self.holdback > 0.0, format!("{} % held back", self.holdback * 100.0));
+        say(!self.respect_application, "overrules applications".into());
+        say(!self.idle_keep, "no idle keep".into());
+        say(self.timeouts == Timeouts::Kernel, "the kernel's timeouts".into());
+        if let Period::Fixed(period) = self.period {
+            say(true, format!("period {period:?}"));
+        }
+        let Hysteresis { margin, agreeing, dwell } = self.hysteresis;
+        say(
+            self.hysteresis != Hysteresis::default(),
+            format!("margin {margin}, {agreeing} choices agreeing, dwell {dwell}"),
+        );
+        said
+    }
+
     /// Whether a connection that drew this lot is held back.
     pub(crate) fn holds_back(&self, lot: u32) -> bool {
         lot < self.held_back_below()
@@ -220,6 +242,28 @@ impl Scope {
             agreeing: hysteresis.agreeing,
             dwell: hysteresis.dwell,
         }
+    }
+}
+
+/// In words.
+impl fmt::Display for Matching {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        fn list<T>(what: &str, entries: &[T], text: impl Fn(&T) -> String) -> Option<String> {
+            let entries: Vec<String> = entries.iter().map(text).collect();
+            (!entries.is_empty()).then(|| format!("{what} {}", entries.join(" or ")))
+        }
+        let ports = |range: &RangeInclusive<u16>| match (range.start(), range.end()) {
+            (first, last) if first == last => first.to_string(),
+            (first, last) => format!("{first} to {last}"),
+        };
+        let parts = [
+            list("cgroup", &self.cgroups, |it| it.display().to_string()),
+            list("local port", &self.local_ports, ports),
+            list("remote", &self.remotes, IpNet::to_string),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        f.write_str(if parts.is_empty() { "every connection" } else { "" })?;
+        f.write_str(&parts.join(", "))
     }
 }
 

@@ -14,7 +14,8 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
 use crate::error::{Doing, Error};
 
-const DIRECTORY: &str = "/run/kirikae";
+/// Whatever is below it is ours.
+pub const DIRECTORY: &str = "/run/kirikae";
 /// A BPF file system of our own: the host's /sys/fs/bpf may not be mounted, and this one can be
 /// taken away whole.
 const PINS: &str = "/run/kirikae/bpf";
@@ -40,7 +41,8 @@ impl State {
         loop {
             DirBuilder::new()
                 .recursive(true)
-                .mode(0o700)
+                // What is in it has modes of its own.
+                .mode(0o711)
                 .create(DIRECTORY)
                 .doing(|| format!("creating {DIRECTORY}"))?;
             let directory = File::open(DIRECTORY).doing(|| format!("opening {DIRECTORY}"))?;

@@ -28,7 +28,7 @@ fn status(error: &anyhow::Error) -> u8 {
     if let Some(error) = error.downcast_ref::<kirikae_lab::Error>() {
         return error.exit_status();
     }
-    if error.is::<kirikae_table::NoCandidate>() {
+    if error.is::<kirikae_table::NoCandidate>() || error.is::<kirikae_settings::Refusal>() {
         return 2;
     }
     match error.downcast_ref::<kirikae_agent::Error>() {

@@ -19,6 +19,10 @@ struct Arguments {
 enum Command {
     Run(commands::run::Arguments),
     Undo(commands::undo::Arguments),
+    Check(commands::check::Arguments),
+    Reload(commands::reload::Arguments),
+    Status(commands::status::Arguments),
+    Log(commands::log::Arguments),
     Sim(commands::sim::Arguments),
     Bench(commands::bench::Arguments),
     Search(commands::search::Arguments),
@@ -35,6 +39,10 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::Undo(arguments) => commands::undo::run(&arguments),
+        Command::Check(arguments) => commands::check::run(&arguments),
+        Command::Reload(arguments) => commands::reload::run(&arguments),
+        Command::Status(arguments) => commands::status::run(&arguments),
+        Command::Log(arguments) => commands::log::run(&arguments),
         Command::Algorithms(arguments) => commands::algorithms::run(&arguments),
         Command::Characterize(arguments) => commands::characterize::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),

@@ -1,5 +1,14 @@
 //! The agent as a service: its policy file, and how it is seen while it runs.
 
+pub mod client;
+mod metrics;
+mod page;
 mod policy_file;
+mod server;
+mod service;
+pub mod status;
+mod switch_log;
 
-pub use policy_file::{Host, PolicyFile, Readers, Status};
+pub use policy_file::{Host, PolicyFile, Readers, SeenBy};
+pub use server::{ServeError, let_read, serve_commands, serve_page, socket};
+pub use service::Service;

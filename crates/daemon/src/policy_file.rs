@@ -34,12 +34,12 @@ pub struct PolicyFile {
     /// Where connections that are open already are taken in; None: nowhere.
     pub adopt: Option<Namespaces>,
     /// Who is told what.
-    pub status: Status,
+    pub status: SeenBy,
 }
 
 /// How the agent is seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Status {
+pub struct SeenBy {
     /// Who may read its status, besides root.
     pub readers: Readers,
     /// Where the web page and the metrics are served; None: nowhere.
@@ -88,7 +88,7 @@ impl PolicyFile {
         };
         let latencies = Latencies { table: latencies, is_given: root.optional("table").is_some() };
         let adopt = root.optional("adopt").map_or(Ok(Some(Namespaces::Every)), |it| adopt(&it))?;
-        let status = root.optional("status").map_or(Ok(Status::default()), |it| status(&it))?;
+        let status = root.optional("status").map_or(Ok(SeenBy::default()), |it| status(&it))?;
         let scopes = match root.optional("scope") {
             Some(field) => {
                 const SCOPES_ALLOWED: &str = "[[scope]], 1 to 16 of them";
@@ -170,7 +170,7 @@ fn adopt(field: &Field) -> Result<Option<Namespaces>, Refusal> {
     }
 }
 
-fn status(field: &Field) -> Result<Status, Refusal> {
+fn status(field: &Field) -> Result<SeenBy, Refusal> {
     let section = field.section("a table, [status]")?;
     section.allow(&["readers", "page", "beyond-loopback"])?;
     let readers = match section.optional("readers") {
@@ -196,7 +196,7 @@ fn status(field: &Field) -> Result<Status, Refusal> {
         }
         Ok(address)
     });
-    Ok(Status { readers, page: page.transpose()? })
+    Ok(SeenBy { readers, page: page.transpose()? })
 }
 
 fn scope(

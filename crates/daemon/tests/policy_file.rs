@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use kirikae_agent::{Namespaces, Objective, Policy};
-use kirikae_daemon::{Host, PolicyFile, Readers, Status};
+use kirikae_daemon::{Host, PolicyFile, Readers, SeenBy};
 use kirikae_settings::section::Source;
 
 const SHIPPED: &str = include_str!("../../../packaging/kirikae.toml");
@@ -91,7 +91,7 @@ fn scopes_are_as_the_file_says() {
     )
     .unwrap();
     assert_eq!(file.adopt, Some(Namespaces::Named(vec!["/run/netns/web".into()])));
-    assert_eq!(file.status, Status { readers: Readers::Group("adm".into()), page: None });
+    assert_eq!(file.status, SeenBy { readers: Readers::Group("adm".into()), page: None });
     let [desks, rest] = &file.policy.scopes[..] else { panic!("two scopes") };
     assert_eq!((desks.name.as_str(), desks.objective), ("desks", Objective::Throughput));
     assert!(desks.observed && desks.holdback == 0.25);

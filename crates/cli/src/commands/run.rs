@@ -1,39 +1,52 @@
 //! `kirikae run`
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use kirikae_agent::{Agent, Config, Namespaces, Period, Pinning, Policy, Scope, Switch};
+use kirikae_agent::{Config, Matching, Namespaces, Period, Pinning, Policy, Scope, Switch};
 use kirikae_algorithms::{Algorithm, Timeouts};
+use kirikae_daemon::{Host, PolicyFile, SeenBy, Service};
 use nix::time::{ClockId, clock_gettime};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::setting::{self, Setting};
 use super::table::Choice;
 
-const POLL: Duration = Duration::from_millis(200);
+/// Where the policy is, if nothing else is said.
+pub const POLICY_FILE: &str = "/etc/kirikae/kirikae.toml";
+/// How long somebody who asks the agent waits at most.
+const POLL: Duration = Duration::from_millis(50);
 
 /// Switch the connections of this host, and say why, until Ctrl-C
 ///
-/// Loads the algorithms and the switcher into the kernel, attaches the switcher to a cgroup and
-/// prints one line for each switch of a connection. Connections that open from then on are
-/// switched; programs that choose their congestion control themselves are left alone.
+/// Loads the algorithms and the switcher into the kernel and prints one line for each switch of a
+/// connection. Which connections, and how, the policy file says; without one, or with any of the
+/// options below, all connections of a cgroup. Those that are open already are taken in, too (from
+/// Linux 6.12 on). Programs that choose their congestion control themselves are left alone.
 ///
-/// Ctrl-C, SIGTERM and SIGHUP put every connection back on what it had and leave nothing behind.
-/// If the agent is killed, the kernel goes on alone; `kirikae undo` or the next `kirikae run`
-/// puts everything back.
+/// Ctrl-C and SIGTERM put every connection back on what it had and leave nothing behind; SIGHUP reads
+/// the policy file again, or where there is none, ends, too. If the agent is killed, the kernel goes on
+/// alone; `kirikae undo` or the next `kirikae run` puts everything back.
 #[derive(clap::Args)]
 pub struct Arguments {
+    /// The policy file [default: /etc/kirikae/kirikae.toml, where it is there and none of the options
+    /// below that it has an entry for is given]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cgroup", "period", "kernel_timeouts", "table", "policy"])]
+    config: Option<PathBuf>,
+    /// Make choices and tell of them, and change nothing
+    #[arg(long)]
+    observe: bool,
     /// The cgroup (version 2) whose connections are switched [default: the root, so all]
     #[arg(long, value_name = "DIRECTORY", value_parser = cgroup)]
     cgroup: Option<PathBuf>,
     /// Measuring and switching period: `round-trip` (at least 50 ms) or a time such as `200ms`
-    #[arg(long, value_name = "PERIOD", default_value = "round-trip", value_parser = period)]
-    period: Period,
+    /// [default: round-trip]
+    #[arg(long, value_name = "PERIOD", value_parser = period)]
+    period: Option<Period>,
     /// Leave the retransmission timer of the connections as the kernel has it. Otherwise it goes off
     /// sooner, and backs off to at most a second for the first seven timeouts in a row
     #[arg(long)]
@@ -76,54 +89,157 @@ fn setting(text: &str) -> Result<Setting, String> {
     Setting::parse(text, Algorithm::all())
 }
 
+/// What is to be run.
+struct Wanted {
+    config: Config,
+    /// The policy file that it is from.
+    file: Option<PathBuf>,
+    seen_by: SeenBy,
+}
+
+impl Arguments {
+    fn wanted(&self) -> anyhow::Result<Wanted> {
+        let cgroup_root = kirikae_agent::cgroup_root()?;
+        let (policy, adopt, seen_by, file) = match self.policy_file() {
+            Some(file) => {
+                let read = PolicyFile::read(file, Host { cgroup_root: &cgroup_root })?;
+                (read.policy, read.adopt, read.status, Some(file.to_owned()))
+            }
+            None => {
+                let scope = Scope {
+                    matching: Matching {
+                        cgroups: self.cgroup.iter().cloned().collect(),
+                        ..Matching::default()
+                    },
+                    period: self.period.unwrap_or_default(),
+                    timeouts: if self.kernel_timeouts {
+                        Timeouts::Kernel
+                    } else {
+                        Timeouts::Adapted
+                    },
+                    ..Scope::new(self.choice.kernel_table()?)
+                };
+                (Policy::one(scope), Some(Namespaces::Every), SeenBy::default(), None)
+            }
+        };
+        let mut candidates: Vec<Algorithm> = Vec::new();
+        for scope in &policy.scopes {
+            candidates.extend(kirikae_agent::candidates(&scope.table)?);
+        }
+        candidates.sort_by_key(|candidate| candidate.name());
+        candidates.dedup_by_key(|candidate| candidate.name());
+        let observed = |scope: Scope| Scope { observed: self.observe || scope.observed, ..scope };
+        let config = Config {
+            cgroup: self.cgroup.clone().unwrap_or(cgroup_root),
+            algorithms: setting::apply(&self.set, candidates.into_iter())?,
+            policy: Policy { scopes: policy.scopes.into_iter().map(observed).collect() },
+            adopt,
+            pinning: Pinning::Pinned,
+        };
+        Ok(Wanted { config, file, seen_by })
+    }
+
+    /// None where options take its place, or there is none.
+    fn policy_file(&self) -> Option<&Path> {
+        let has_options = self.cgroup.is_some()
+            || self.period.is_some()
+            || self.kernel_timeouts
+            || self.choice.is_given();
+        let usual = Path::new(POLICY_FILE);
+        self.config.as_deref().or_else(|| (!has_options && usual.exists()).then_some(usual))
+    }
+
+    /// Reads the policy file again, and puts it in force as a whole.
+    fn reload(&self, service: &mut Service, before: &SeenBy) -> anyhow::Result<()> {
+        let Wanted { config, file, seen_by } = self.wanted()?;
+        anyhow::ensure!(
+            file.is_some(),
+            "the agent was started without a policy file: there is nothing to read again"
+        );
+        anyhow::ensure!(
+            seen_by.page == before.page,
+            "status.page can only be changed by a restart"
+        );
+        kirikae_daemon::let_read(&kirikae_daemon::socket(), &seen_by.readers)?;
+        Ok(service.reload(&config)?)
+    }
+}
+
 /// Runs until a signal.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let table = arguments.choice.kernel_table()?;
+    let wanted = arguments.wanted()?;
     kirikae_agent::requirements()?;
     let stop = Arc::new(AtomicBool::new(false));
+    let again = Arc::new(AtomicBool::new(false));
     // SIGHUP: a lost ssh session must not leave the kernel switching with nobody told.
-    for signal in [SIGHUP, SIGINT, SIGTERM] {
+    let hung_up = if wanted.file.is_some() { &again } else { &stop };
+    signal_hook::flag::register(SIGHUP, Arc::clone(hung_up))?;
+    for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
-    let cgroup = match &arguments.cgroup {
-        Some(cgroup) => cgroup.clone(),
-        None => kirikae_agent::cgroup_root()?,
-    };
-    let candidates = kirikae_agent::candidates(&table)?;
-    let agent = Agent::start(&Config {
-        cgroup: cgroup.clone(),
-        algorithms: setting::apply(&arguments.set, candidates.into_iter())?,
-        policy: Policy::one(Scope {
-            period: arguments.period,
-            timeouts: if arguments.kernel_timeouts { Timeouts::Kernel } else { Timeouts::Adapted },
-            ..Scope::new(table)
-        }),
-        adopt: Some(Namespaces::Every),
-        pinning: Pinning::Pinned,
-    })?;
-    eprintln!("kirikae: switching new connections of cgroup {}; Ctrl-C ends it", cgroup.display());
+    let file = wanted.file.as_ref().map(|file| file.display().to_string());
+    let mut service = Service::start(&wanted.config, file)?;
+    let served = serve(&service, &wanted.seen_by);
+    eprintln!("kirikae: {}; Ctrl-C ends it", begun(&wanted));
 
     let mut printed = Ok(());
     let mut polled = Ok(());
-    while printed.is_ok() && polled.is_ok() && !stop.load(Ordering::Relaxed) {
-        polled = agent.poll(POLL, &mut |switch| {
-            if printed.is_ok() {
-                printed = print(&switch, arguments.json);
+    while served.is_ok() && printed.is_ok() && polled.is_ok() && !stop.load(Ordering::Relaxed) {
+        let mut reload = |service: &mut Service| {
+            let done = arguments.reload(service, &wanted.seen_by);
+            match &done {
+                Ok(()) => eprintln!("kirikae: the policy was read again and is in force"),
+                Err(error) => eprintln!("kirikae: the policy stays as it was: {error:#}"),
             }
-        });
+            done.map_err(|error| format!("{error:#}"))
+        };
+        if again.swap(false, Ordering::Relaxed) {
+            // Whoever sent the signal gets no answer but what was printed.
+            let _ = reload(&mut service);
+        }
+        let mut on_switch = |switch: &Switch| {
+            if printed.is_ok() {
+                printed = print(switch, arguments.json);
+            }
+        };
+        polled = service.turn(POLL, &mut on_switch, &mut reload);
     }
 
-    let lost = agent.events_lost();
+    let lost = service.events_lost();
     if lost > 0 {
         eprintln!("kirikae: {lost} switches were made and not reported: too many at once");
     }
-    super::undo::report(agent.stop()?);
+    super::undo::report(service.stop()?);
+    served?;
     polled?;
     printed?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(switch: &Switch, json: bool) -> io::Result<()> {
+fn serve(service: &Service, seen_by: &SeenBy) -> Result<(), kirikae_daemon::ServeError> {
+    kirikae_daemon::serve_commands(service, &seen_by.readers)?;
+    if let Some(address) = seen_by.page {
+        kirikae_daemon::serve_page(service, address)?;
+        eprintln!("kirikae: page on http://{address}/, metrics on http://{address}/metrics");
+    }
+    Ok(())
+}
+
+/// What is about to be done, in words.
+fn begun(wanted: &Wanted) -> String {
+    let scopes = &wanted.config.policy.scopes;
+    let doing = match scopes.iter().all(|scope| scope.observed) {
+        true => "observing, and changing nothing,",
+        false => "switching",
+    };
+    match &wanted.file {
+        Some(file) => format!("{doing} by {} ({} scopes)", file.display(), scopes.len()),
+        None => format!("{doing} connections of cgroup {}", wanted.config.cgroup.display()),
+    }
+}
+
+/// A line for a switch.
+pub fn print(switch: &Switch, json: bool) -> io::Result<()> {
     let mut out = io::stdout().lock();
     if json {
         serde_json::to_writer(&mut out, switch)?;
@@ -135,7 +251,7 @@ fn print(switch: &Switch, json: bool) -> io::Result<()> {
 }
 
 /// The wall clock at a moment of the kernel's monotonic clock.
-fn wall_clock(at_ns: u64) -> SystemTime {
+pub fn wall_clock(at_ns: u64) -> SystemTime {
     let now = SystemTime::now();
     let Ok(monotonic) = clock_gettime(ClockId::CLOCK_MONOTONIC) else { return now };
     now - Duration::from(monotonic).saturating_sub(Duration::from_nanos(at_ns))

@@ -43,6 +43,11 @@ fn policy() -> impl TypedValueParser<Value = Policy> {
 }
 
 impl Choice {
+    /// Whether anything was said.
+    pub fn is_given(&self) -> bool {
+        self.table.is_some() || self.policy.is_some()
+    }
+
     /// The table with the candidates that may be chosen.
     pub fn table(&self) -> anyhow::Result<Cow<'_, LatencyTable>> {
         match (&self.table, self.policy) {

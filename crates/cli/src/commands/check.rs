@@ -1,0 +1,28 @@
+//! `kirikae check`
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use kirikae_daemon::{Host, PolicyFile};
+
+/// Check a policy file
+///
+/// Reads it with all that it names (latency table, cgroups), and changes nothing. Exit status 2 where
+/// something is wrong: file, line and key, what stands there, and what is allowed.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The policy file
+    #[arg(value_name = "FILE", default_value = super::run::POLICY_FILE)]
+    file: PathBuf,
+}
+
+/// Checks.
+pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let cgroup_root = kirikae_agent::cgroup_root()?;
+    let read = PolicyFile::read(&arguments.file, Host { cgroup_root: &cgroup_root })?;
+    println!("{}: right", arguments.file.display());
+    for scope in &read.policy.scopes {
+        super::status::print_scope(&scope.name, &scope.matching.to_string(), &scope.unusual());
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,19 @@
+//! `kirikae reload`
+
+use std::process::ExitCode;
+
+use kirikae_daemon::client;
+
+/// Have the agent read its policy file again
+///
+/// All or nothing: a file with something wrong in it changes nothing, and is told. Open connections
+/// follow. Needs root.
+#[derive(clap::Args)]
+pub struct Arguments {}
+
+/// Reloads.
+pub fn run(_: &Arguments) -> anyhow::Result<ExitCode> {
+    client::post("/reload")?;
+    eprintln!("kirikae: the policy was read again and is in force");
+    Ok(ExitCode::SUCCESS)
+}

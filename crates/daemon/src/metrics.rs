@@ -1,0 +1,218 @@
+//! Metrics in the text form of OpenMetrics, which Prometheus reads.
+
+use std::fmt;
+
+use kirikae_agent::{BURST_SIZES, Connection, bucket_end_s};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::{Registry, Unit};
+
+use crate::service::Measured;
+
+/// What Prometheus is told that it gets.
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+const RTT_ENDS_S: [f64; 12] =
+    [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, f64::INFINITY];
+const LOSS_ENDS: [f64; 9] = [0.0, 1e-5, 1e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, f64::INFINITY];
+
+/// The metrics as they are now.
+pub(crate) fn text(measured: &Measured) -> String {
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(Snapshot(Numbers::of(measured))));
+    let mut text = String::new();
+    prometheus_client::encoding::text::encode(&mut text, &registry).expect("writing to a string");
+    text
+}
+
+/// What is told, in the form in which it is told.
+#[derive(Debug)]
+struct Numbers {
+    connections: Vec<([(&'static str, String); 2], usize)>,
+    switches: Vec<(String, u64)>,
+    observed: u64,
+    events_lost: u64,
+    rtt_s: Histogram,
+    isolated_loss: Histogram,
+    burst_loss: Histogram,
+    bursts: Vec<([(&'static str, String); 3], Histogram)>,
+    runs: u64,
+    run_s: f64,
+}
+
+/// Counts up to each end, not beyond it.
+#[derive(Clone, Debug, Default)]
+struct Histogram {
+    sum: f64,
+    buckets: Vec<(f64, u64)>,
+}
+
+impl Histogram {
+    fn of(ends: &[f64], values: impl Iterator<Item = f64>) -> Histogram {
+        let mut buckets: Vec<(f64, u64)> = ends.iter().map(|&end| (end, 0)).collect();
+        let mut sum = 0.0;
+        for value in values {
+            sum += value;
+            if let Some((_, count)) = buckets.iter_mut().find(|(end, _)| value <= *end) {
+                *count += 1;
+            }
+        }
+        Histogram { sum, buckets }
+    }
+
+    fn count(&self) -> u64 {
+        self.buckets.iter().map(|(_, count)| count).sum()
+    }
+}
+
+impl Numbers {
+    fn of(Measured { status, connections, bursts }: &Measured) -> Numbers {
+        let mut kinds: Vec<([(&str, String); 2], usize)> = Vec::new();
+        for connection in connections {
+            let labels = [
+                ("algorithm", connection.algorithm.clone()),
+                ("treatment", connection.treatment.name().to_owned()),
+            ];
+            match kinds.iter_mut().find(|(known, _)| *known == labels) {
+                Some((_, count)) => *count += 1,
+                None => kinds.push((labels, 1)),
+            }
+        }
+        let of_connections = |ends: &[f64], value: fn(&Connection) -> f64| {
+            Histogram::of(ends, connections.iter().map(value))
+        };
+        let of_bursts = bursts.iter().map(|it| {
+            let below = BURST_SIZES[it.size].map_or("+Inf".to_owned(), |bytes| bytes.to_string());
+            let labels = [
+                ("scope", it.scope.clone()),
+                ("treatment", if it.switched { "switched" } else { "stock" }.to_owned()),
+                ("bytes_below", below),
+            ];
+            let last = it.buckets.len() - 1;
+            let end = |bucket| if bucket == last { f64::INFINITY } else { bucket_end_s(bucket) };
+            let buckets = it.buckets.iter().enumerate().map(|(n, &count)| (end(n), count));
+            (labels, Histogram { sum: it.sum_s, buckets: buckets.collect() })
+        });
+        Numbers {
+            connections: kinds,
+            switches: status.switches.clone().into_iter().collect(),
+            observed: status.observed,
+            events_lost: status.events_lost,
+            rtt_s: of_connections(&RTT_ENDS_S, |it| it.srtt_s),
+            isolated_loss: of_connections(&LOSS_ENDS, |it| it.isolated_loss),
+            burst_loss: of_connections(&LOSS_ENDS, |it| it.burst_loss),
+            bursts: of_bursts.collect(),
+            runs: status.cost.runs,
+            run_s: status.cost.time.as_secs_f64(),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Snapshot(Numbers);
+
+impl Collector for Snapshot {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
+        let Snapshot(numbers) = self;
+        let seconds = Some(&Unit::Seconds);
+        let ratio = Unit::Other("ratio".into());
+
+        let mut family = encoder.encode_descriptor(
+            "kirikae_connections",
+            "Connections remembered, by the algorithm in use and what becomes of them",
+            None,
+            MetricType::Gauge,
+        )?;
+        for (labels, count) in &numbers.connections {
+            ConstGauge::new(*count as i64).encode(family.encode_family(labels)?)?;
+        }
+
+        let mut family = encoder.encode_descriptor(
+            "kirikae_switches",
+            "Switches made, by reason",
+            None,
+            MetricType::Counter,
+        )?;
+        for (reason, count) in &numbers.switches {
+            ConstCounter::new(*count).encode(family.encode_family(&[("reason", reason)])?)?;
+        }
+
+        for (name, what, count) in [
+            (
+                "kirikae_switches_observed",
+                "Choices of connections that are only observed",
+                numbers.observed,
+            ),
+            (
+                "kirikae_events_lost",
+                "Switches that were made and not reported",
+                numbers.events_lost,
+            ),
+            (
+                "kirikae_switcher_runs",
+                "Runs of the switcher, while kernel.bpf_stats_enabled is 1",
+                numbers.runs,
+            ),
+        ] {
+            let metric = encoder.encode_descriptor(name, what, None, MetricType::Counter)?;
+            ConstCounter::new(count).encode(metric)?;
+        }
+        let metric = encoder.encode_descriptor(
+            "kirikae_switcher_run",
+            "Time that these runs took",
+            seconds,
+            MetricType::Counter,
+        )?;
+        ConstCounter::new(numbers.run_s).encode(metric)?;
+
+        for (name, what, unit, histogram) in [
+            (
+                "kirikae_connection_rtt",
+                "Smoothed round-trip times of the connections there are",
+                seconds,
+                &numbers.rtt_s,
+            ),
+            (
+                "kirikae_connection_isolated_loss",
+                "Rates of isolated losses of the connections there are",
+                Some(&ratio),
+                &numbers.isolated_loss,
+            ),
+            (
+                "kirikae_connection_burst_loss",
+                "Rates of burst losses of the connections there are",
+                Some(&ratio),
+                &numbers.burst_loss,
+            ),
+        ] {
+            let mut metric = encoder.encode_descriptor(name, what, unit, MetricType::Histogram)?;
+            metric.encode_histogram::<[(&str, &str); 0]>(
+                histogram.sum,
+                histogram.count(),
+                &histogram.buckets,
+                None,
+            )?;
+        }
+
+        let mut family = encoder.encode_descriptor(
+            "kirikae_burst",
+            "What bursts took until all of them was ACKed, less half a round trip: of connections that \
+             are switched, and of stock ones, which are held back or observed",
+            seconds,
+            MetricType::Histogram,
+        )?;
+        for (labels, histogram) in &numbers.bursts {
+            let mut metric = family.encode_family(labels)?;
+            metric.encode_histogram::<[(&str, &str); 0]>(
+                histogram.sum,
+                histogram.count(),
+                &histogram.buckets,
+                None,
+            )?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,230 @@
+//! The agent's state over HTTP: on a socket in the file system for the commands, and where the policy
+//! wants it, for browsers and Prometheus.
+//!
+//! Who may connect to the socket, the kernel decides by its mode; to change something one has to be
+//! root. Over TCP nothing can be changed, and what a page of another origin asks for is refused.
+
+use std::fs::{self, Permissions};
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use axum::Router;
+use axum::extract::connect_info::Connected;
+use axum::extract::{ConnectInfo, Query, Request as HttpRequest, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Json, Response};
+use axum::routing::{get, post};
+use axum::serve::IncomingStream;
+use nix::unistd::{Gid, Group, chown};
+use serde::Deserialize;
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::oneshot;
+
+use crate::metrics;
+use crate::page;
+use crate::policy_file::Readers;
+use crate::service::{Answer, Handle, Request, Service};
+use crate::status::{Switches, monotonic_ns};
+
+/// The socket for the commands, below [`kirikae_agent::DIRECTORY`].
+pub fn socket() -> PathBuf {
+    Path::new(kirikae_agent::DIRECTORY).join("control")
+}
+
+/// Why a server could not be started.
+#[derive(Debug, thiserror::Error)]
+#[error("{doing}: {cause}")]
+pub struct ServeError {
+    doing: String,
+    cause: String,
+}
+
+fn failed<T, E: ToString>(
+    result: Result<T, E>,
+    doing: impl FnOnce() -> String,
+) -> Result<T, ServeError> {
+    result.map_err(|cause| ServeError { doing: doing(), cause: cause.to_string() })
+}
+
+/// Serves the commands, from a thread that ends with the process.
+///
+/// # Errors
+/// Where the socket cannot be made, or its group is none.
+pub fn serve_commands(service: &Service, readers: &Readers) -> Result<(), ServeError> {
+    let path = socket();
+    let doing = || format!("listening on {}", path.display());
+    let listener = failed(std::os::unix::net::UnixListener::bind(&path), doing)?;
+    let_read(&path, readers)?;
+    failed(listener.set_nonblocking(true), doing)?;
+    let commands = status_routes()
+        .route("/reload", post(reload))
+        .with_state(service.handle())
+        .into_make_service_with_connect_info::<Peer>();
+    run(async move { axum::serve(UnixListener::from_std(listener)?, commands).await });
+    Ok(())
+}
+
+/// The socket's mode; to be called again when the policy has changed.
+///
+/// # Errors
+/// Where the group is none.
+pub fn let_read(socket: &Path, readers: &Readers) -> Result<(), ServeError> {
+    let doing = || format!("letting others read {}", socket.display());
+    let (group, mode) = match readers {
+        Readers::Root => (Gid::from_raw(0), 0o600),
+        Readers::Everyone => (Gid::from_raw(0), 0o666),
+        Readers::Group(name) => {
+            let group = failed(Group::from_name(name), doing)?;
+            let group = failed(group.ok_or_else(|| format!("there is no group {name}")), doing)?;
+            (group.gid, 0o660)
+        }
+    };
+    failed(chown(socket, None, Some(group)), doing)?;
+    failed(fs::set_permissions(socket, Permissions::from_mode(mode)), doing)
+}
+
+/// Serves page and metrics, from a thread that ends with the process.
+///
+/// # Errors
+/// Where the address cannot be listened on.
+pub fn serve_page(service: &Service, address: SocketAddr) -> Result<(), ServeError> {
+    let doing = || format!("listening on {address}");
+    let listener = failed(std::net::TcpListener::bind(address), doing)?;
+    failed(listener.set_nonblocking(true), doing)?;
+    let local = failed(listener.local_addr(), doing)?;
+    let routes = status_routes()
+        .merge(page::routes())
+        .with_state(service.handle())
+        .layer(middleware::from_fn(move |request, next| same_origin(local, request, next)));
+    run(async move { axum::serve(TcpListener::from_std(listener)?, routes).await });
+    Ok(())
+}
+
+fn run(server: impl Future<Output = std::io::Result<()>> + Send + 'static) {
+    thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        if let Err(error) = runtime.and_then(|runtime| runtime.block_on(server)) {
+            eprintln!("kirikae: a server ended: {error}");
+        }
+    });
+}
+
+fn status_routes() -> Router<Handle> {
+    Router::new()
+        .route("/status", get(status))
+        .route("/connections", get(connections))
+        .route("/switches", get(switches))
+        .route("/metrics", get(measured))
+}
+
+/// Who is at the other end of the socket.
+#[derive(Clone, Copy, Debug)]
+struct Peer {
+    uid: Option<u32>,
+}
+
+impl Connected<IncomingStream<'_, UnixListener>> for Peer {
+    fn connect_info(stream: IncomingStream<'_, UnixListener>) -> Peer {
+        Peer { uid: stream.io().peer_cred().ok().map(|peer| peer.uid()) }
+    }
+}
+
+/// Asks the agent's thread.
+async fn ask<T>(
+    handle: &Handle,
+    request: impl FnOnce(oneshot::Sender<Answer<T>>) -> Request,
+) -> Result<T, Response> {
+    let gone = || (StatusCode::SERVICE_UNAVAILABLE, "the agent is stopping".to_owned());
+    let (sender, answer) = oneshot::channel();
+    handle.requests.send(request(sender)).map_err(|_| gone().into_response())?;
+    let answer = answer.await.map_err(|_| gone().into_response())?;
+    answer.map_err(|error| (StatusCode::INTERNAL_SERVER_ERROR, error).into_response())
+}
+
+async fn status(State(handle): State<Handle>) -> Response {
+    ask(&handle, Request::Status)
+        .await
+        .map_or_else(|refusal| refusal, |it| Json(it).into_response())
+}
+
+async fn connections(State(handle): State<Handle>) -> Response {
+    let answer = ask(&handle, Request::Connections).await;
+    answer.map_or_else(|refusal| refusal, |it| Json(it).into_response())
+}
+
+#[derive(Deserialize)]
+struct After {
+    #[serde(default)]
+    after: u64,
+}
+
+async fn switches(State(handle): State<Handle>, Query(After { after }): Query<After>) -> Response {
+    let switches = handle.log.lock().expect("no panic while it is held").after(after);
+    Json(Switches { now_ns: monotonic_ns(), switches }).into_response()
+}
+
+async fn measured(State(handle): State<Handle>) -> Response {
+    let answer = ask(&handle, Request::Measured).await;
+    let text =
+        |it| ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], metrics::text(&it)).into_response();
+    answer.map_or_else(|refusal| refusal, text)
+}
+
+async fn reload(ConnectInfo(peer): ConnectInfo<Peer>, State(handle): State<Handle>) -> Response {
+    if peer.uid != Some(0) {
+        return (StatusCode::FORBIDDEN, "only root can change anything").into_response();
+    }
+    match ask(&handle, Request::Reload).await {
+        Ok(()) => StatusCode::NO_CONTENT.into_response(),
+        Err(refusal) => refusal,
+    }
+}
+
+/// A page of another origin may make a browser ask here, also under a name of its own that leads to
+/// this address: both are refused.
+async fn same_origin(local: SocketAddr, request: HttpRequest, next: Next) -> Response {
+    if is_ours(local, request.headers()) {
+        return next.run(request).await;
+    }
+    (StatusCode::FORBIDDEN, "asked from another origin, or by a name that is not this host's")
+        .into_response()
+}
+
+fn is_ours(local: SocketAddr, headers: &HeaderMap) -> bool {
+    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+    let Some(host) = text(header::HOST) else { return false };
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    let address = name.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+    // An address cannot be made to lead elsewhere.
+    let is_own_name = address.is_ok() || (name == "localhost" && local.ip().is_loopback());
+    let is_own_page = text(header::ORIGIN).is_none_or(|origin| origin == format!("http://{host}"));
+    is_own_name && is_own_page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(host: &str, origin: Option<&str>) -> bool {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, host.parse().unwrap());
+        if let Some(origin) = origin {
+            headers.insert(header::ORIGIN, origin.parse().unwrap());
+        }
+        is_ours("127.0.0.1:8425".parse().unwrap(), &headers)
+    }
+
+    #[test]
+    fn pages_of_other_origins_are_refused() {
+        assert!(asked("127.0.0.1:8425", None));
+        assert!(asked("localhost:8425", Some("http://localhost:8425")));
+        assert!(asked("[::1]:8425", Some("http://[::1]:8425")));
+        assert!(!asked("127.0.0.1:8425", Some("https://example.com")));
+        assert!(!asked("127.0.0.1:8425", Some("null")));
+        assert!(!asked("rebound.example.com:8425", None));
+        assert!(!is_ours("127.0.0.1:8425".parse().unwrap(), &HeaderMap::new()));
+    }
+}
