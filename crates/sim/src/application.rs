@@ -55,10 +55,8 @@ impl Application {
             (Workload::Requests { response, .. }, End::Client) => {
                 return Some((End::Server, *response));
             }
-            (&Workload::Requests { think, count, .. }, End::Server) => {
-                if running.made < count {
-                    running.next = Some(now + running.draw(think));
-                }
+            (&Workload::Requests { think, count, .. }, End::Server) if running.made < count => {
+                running.next = Some(now + running.draw(think));
             }
             (Workload::OneByOne(writes), End::Client) => {
                 let next = writes.get(running.made as usize);

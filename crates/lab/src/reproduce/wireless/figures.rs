@@ -85,7 +85,7 @@ pub(in super::super) fn in_use<'a>(
     Figure::single(
         title,
         about,
-        [Axis::new("time, s", Scale::FromZero), Axis::new("algorithm", Scale::Names(names))],
+        [Axis::new("time, s", Scale::FromZero), Axis::new("", Scale::Names(names))],
         vec![Series::ours(RTCP, Form::Line, steps.into_iter().map(point))],
     )
 }
