@@ -30,7 +30,6 @@ enum Sort {
     #[default]
     Ends,
     LatestSwitch,
-    Switches,
     Algorithm,
     Scope,
     Rtt,
@@ -107,7 +106,6 @@ impl Sort {
             Sort::LatestSwitch => {
                 connections.sort_by_key(|it| Reverse(it.latest_switch.map(|latest| latest.at_ns)));
             }
-            Sort::Switches => connections.sort_by_key(|it| Reverse(it.switches)),
             Sort::Algorithm => connections.sort_by(|a, b| a.algorithm.cmp(&b.algorithm)),
             Sort::Scope => connections.sort_by(|a, b| a.scope.cmp(&b.scope)),
             Sort::Rtt => largest(|it| it.srtt_s),

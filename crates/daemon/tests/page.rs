@@ -236,7 +236,7 @@ fn it_is_of_use_on_a_telephone() {
     };
     assert!(!noted.contains_key("fault"), "{notes}");
     expect("width", "360");
-    expect("scrolled-width", "360");
+    expect("beyond", "0");
     expect("images", "0");
     expect("charts", "3");
     expect("chart", "Round trip over time; smoothed 203 ms, lowest of late 200 ms");

@@ -14,7 +14,7 @@ for (const fault of ["error", "unhandledrejection", "securitypolicyviolation"]) 
 async function use() {
     await wait(5);
     note("width", innerWidth);
-    note("scrolled-width", document.documentElement.scrollWidth);
+    note("beyond", document.documentElement.scrollWidth - document.documentElement.clientWidth);
     note("images", document.images.length);
     note("charts", document.querySelectorAll("canvas:not(.swatch)").length);
     note("chart", document.querySelector("[role=img]").ariaLabel);
