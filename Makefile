@@ -72,9 +72,12 @@ format:
 bench: build
 	cargo bench --workspace --locked
 
-# Ten minutes of whatever a connection may meet, against every algorithm. Needs a nightly compiler
-# and cargo-fuzz. What it finds new goes to target/fuzz-corpus.
-fuzz:
-	mkdir -p target/fuzz-corpus
-	cargo +nightly fuzz run --sanitizer none algorithms target/fuzz-corpus \
-		fuzz/corpus/algorithms -- -max_len=2048 -max_total_time=600
+# Whatever a connection may meet, against every algorithm; and whatever may be read, as a policy, a
+# table or an event of the kernel: ten minutes each. Needs a nightly compiler and cargo-fuzz. What it
+# finds new goes to target/fuzz-corpus.
+fuzz: fuzz-algorithms fuzz-policy_file fuzz-latency_table fuzz-events fuzz-capture
+
+fuzz-%:
+	mkdir -p target/fuzz-corpus/$*
+	cargo +nightly fuzz run --sanitizer none $* target/fuzz-corpus/$* fuzz/corpus/$* -- \
+		-max_len=4096 -max_total_time=600

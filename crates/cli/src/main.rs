@@ -28,7 +28,9 @@ enum Command {
     Search(commands::search::Arguments),
     Validate(commands::validate::Arguments),
     Characterize(commands::characterize::Arguments),
+    Doctor(commands::doctor::Arguments),
     Explain(commands::explain::Arguments),
+    Fit(commands::fit::Arguments),
     Reproduce(commands::reproduce::Arguments),
     Algorithms(commands::algorithms::Arguments),
     #[command(hide = true)]
@@ -45,11 +47,13 @@ fn main() -> ExitCode {
         Command::Log(arguments) => commands::log::run(&arguments),
         Command::Algorithms(arguments) => commands::algorithms::run(&arguments),
         Command::Characterize(arguments) => commands::characterize::run(&arguments),
+        Command::Doctor(arguments) => commands::doctor::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Sim(arguments) => commands::sim::run(&arguments),
         Command::Bench(arguments) => commands::bench::run(&arguments),
         Command::Search(arguments) => commands::search::run(&arguments),
         Command::Validate(arguments) => commands::validate::run(&arguments),
+        Command::Fit(arguments) => commands::fit::run(&arguments),
         Command::Reproduce(arguments) => commands::reproduce::run(&arguments),
         Command::BurstSender(arguments) => commands::burst_sender::run(&arguments),
     };

@@ -11,38 +11,16 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use std::{fs, io};
 
-use common::{OwnCgroup, algorithm, kirikae, privileged, ss};
-use libbpf_rs::query::{LinkInfoIter, MapInfoIter, ProgInfoIter};
+use common::{OwnCgroup, algorithm, host, kirikae, left_since, privileged, ss};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// Everything that an agent could leave behind, one line a thing.
-fn host() -> BTreeSet<String> {
-    let programs = ProgInfoIter::default().map(|p| format!("program {} {:?}", p.id, p.name));
-    let links = LinkInfoIter::default().map(|link| format!("link {}", link.id));
-    let maps = MapInfoIter::default().map(|map| format!("map {} {:?}", map.id, map.name));
-    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
-    let mounts = mounts.lines().map(|mount| format!("mount {mount}"));
-    let sysctls = fs::read_dir("/proc/sys/net/ipv4").unwrap().filter_map(|entry| {
-        let path = entry.unwrap().path();
-        Some(format!("{}: {}", path.display(), fs::read_to_string(&path).ok()?.trim_end()))
-    });
-    let state = Path::new("/run/kirikae").exists().then(|| "/run/kirikae".to_owned());
-    programs.chain(links).chain(maps).chain(mounts).chain(sysctls).chain(state).collect()
-}
-
-/// Nothing is there that was not there before. (What others leave may go; the kernel frees BPF
-/// objects a moment after their last user has gone.)
+/// Nothing is there that was not there before.
 fn assert_as_before(before: &BTreeSet<String>, what: &str) {
-    let deadline = Instant::now() + Duration::from_secs(10);
-    let left = || host().difference(before).cloned().collect::<Vec<_>>();
-    while !left().is_empty() && Instant::now() < deadline {
-        thread::sleep(Duration::from_millis(50));
-    }
-    assert_eq!(left(), [""; 0], "{what}");
+    assert_eq!(left_since(before), [""; 0], "{what}");
 }
 
 /// An agent on a cgroup; returns when it switches.

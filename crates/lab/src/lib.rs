@@ -6,6 +6,7 @@ pub mod characterize;
 mod controls;
 mod error;
 pub mod explain;
+pub mod fit;
 mod interruption;
 pub mod outcome;
 pub mod play;

@@ -1,11 +1,19 @@
 //! What the tests of the command line share.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
+use kirikae_daemon::client;
+use kirikae_daemon::status::Status;
+use libbpf_rs::query::{LinkInfoIter, MapInfoIter, ProgInfoIter};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use socket2::SockRef;
 
 /// The binary under test.
@@ -82,4 +90,115 @@ pub fn ss(stream: &TcpStream) -> String {
         .output()
         .expect("iproute2 is installed");
     String::from_utf8(output.stdout).unwrap()
+}
+
+/// Everything that an agent could leave behind, one line a thing.
+#[allow(dead_code)]
+pub fn host() -> BTreeSet<String> {
+    let programs = ProgInfoIter::default().map(|p| format!("program {} {:?}", p.id, p.name));
+    let links = LinkInfoIter::default().map(|link| format!("link {}", link.id));
+    let maps = MapInfoIter::default().map(|map| format!("map {} {:?}", map.id, map.name));
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    // An agent makes no network namespace; others beside the test may.
+    let mounts = mounts.lines().filter(|mount| !mount.starts_with("nsfs "));
+    let mounts = mounts.map(|mount| format!("mount {mount}"));
+    let sysctls = fs::read_dir("/proc/sys/net/ipv4").unwrap().filter_map(|entry| {
+        let path = entry.unwrap().path();
+        Some(format!("{}: {}", path.display(), fs::read_to_string(&path).ok()?.trim_end()))
+    });
+    let state =
+        Path::new(kirikae_agent::DIRECTORY).exists().then(|| kirikae_agent::DIRECTORY.to_owned());
+    programs.chain(links).chain(maps).chain(mounts).chain(sysctls).chain(state).collect()
+}
+
+/// What is there that was not there before, ten seconds from now at the latest. (What others leave may
+/// go, and network namespaces of others come; the kernel frees BPF objects a moment after their last
+/// user has gone.)
+#[allow(dead_code)]
+pub fn left_since(before: &BTreeSet<String>) -> Vec<String> {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        let left: Vec<String> = host().difference(before).cloned().collect();
+        if left.is_empty() || Instant::now() > deadline {
+            return left;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// An agent on this process's cgroup, as the binary; killed when it is dropped.
+#[allow(dead_code)]
+pub struct RunningAgent {
+    process: Child,
+}
+
+#[allow(dead_code)]
+impl RunningAgent {
+    /// Starts it and waits until it answers. `scope` are more lines of its scope.
+    pub fn start(cgroup: &OwnCgroup, scope: &str) -> RunningAgent {
+        let root = kirikae_agent::cgroup_root().unwrap();
+        let inside = cgroup.path.strip_prefix(root).unwrap().display().to_string();
+        let file = std::env::temp_dir().join(format!("kirikae-{}.toml", std::process::id()));
+        fs::write(&file, format!("[[scope]]\ncgroup = '{inside}'\n{scope}")).unwrap();
+        let mut command = kirikae();
+        command.args(["run", "--config"]).arg(&file);
+        let process = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while client::get::<Status>("/status").is_err() {
+            assert!(Instant::now() < deadline, "the agent does not answer");
+            thread::sleep(Duration::from_millis(50));
+        }
+        fs::remove_file(&file).unwrap();
+        RunningAgent { process }
+    }
+
+    /// What it tells of itself.
+    pub fn status(&self) -> Status {
+        client::get("/status").unwrap()
+    }
+
+    /// A file of /proc/PID.
+    pub fn proc(&self, name: &str) -> PathBuf {
+        Path::new("/proc").join(self.process.id().to_string()).join(name)
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(self.process.id() as i32), signal).unwrap();
+    }
+
+    /// Ends it as Ctrl-C does.
+    pub fn stop(mut self) {
+        self.signal(Signal::SIGINT);
+        assert!(self.process.wait().unwrap().success());
+    }
+}
+
+impl Drop for RunningAgent {
+    fn drop(&mut self) {
+        // One that has been stopped has ended.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Connections to this address begin with stock cubic, whatever the host has by default: of a child
+/// namespace the default cannot be an algorithm that is restricted there, but a route may name one.
+#[allow(dead_code)]
+pub fn cubic_to(namespace: &str, address: std::net::Ipv4Addr) {
+    let mut route = Command::new("ip");
+    let route = route.args(["-n", namespace, "route", "get", &address.to_string()]).output();
+    let route = String::from_utf8(route.unwrap().stdout).unwrap();
+    let device = route.split(" dev ").nth(1).unwrap().split(' ').next().unwrap();
+    let mut command = Command::new("ip");
+    command.args(["-n", namespace, "route", "replace", &format!("{address}/32")]);
+    assert!(command.args(["dev", device, "congctl", "cubic"]).status().unwrap().success());
+}
+
+/// Of a line of a file in /proc such as `VmRSS:  1234 kB`.
+#[allow(dead_code)]
+pub fn kib(file: impl AsRef<Path>, key: &str) -> u64 {
+    let text = fs::read_to_string(file).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix(key)).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
 }

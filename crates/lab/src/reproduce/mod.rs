@@ -11,6 +11,7 @@ mod large_bdp;
 mod page;
 mod published;
 mod reordering;
+mod rtcp_fairness;
 mod rtcp_tables;
 mod rtt_fairness;
 mod table;
@@ -50,8 +51,14 @@ pub struct Study {
 }
 
 /// Every study there is, in the order of docs/studies.md.
-pub const STUDIES: [Study; 5] =
-    [rtcp_tables::STUDY, rtt_fairness::STUDY, large_bdp::STUDY, reordering::STUDY, handover::STUDY];
+pub const STUDIES: [Study; 6] = [
+    rtcp_tables::STUDY,
+    rtcp_fairness::STUDY,
+    rtt_fairness::STUDY,
+    large_bdp::STUDY,
+    reordering::STUDY,
+    handover::STUDY,
+];
 
 /// What a study is made of.
 pub struct Material {

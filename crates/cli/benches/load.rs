@@ -1,0 +1,211 @@
+//! What the agent costs at 10,000 connections: `sudo cargo bench -p kirikae --bench load`.
+//!
+//! 10,000 connections over loopback, both ends on this host and the answering one switched, each with a
+//! burst of 4 KiB every five seconds: processor time and memory of the agent, the kernel's memory for
+//! each connection, the switcher's time for each round trip by the kernel's own statistics (bpf_stats).
+//! Then bulk over a veth pair, stock and switched by turns: goodput of one over the other.
+#![allow(unsafe_code)]
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::{OwnCgroup, RunningAgent, algorithm, cubic_to, kib, privileged};
+use libbpf_rs::libbpf_sys::{BPF_STATS_RUN_TIME, bpf_enable_stats};
+use nix::sys::resource::{Resource, setrlimit};
+
+const CONNECTIONS: usize = 10_000;
+const ANSWER: usize = 4096;
+const PERIOD: Duration = Duration::from_secs(5);
+const WATCHED: Duration = Duration::from_secs(30);
+const ROUNDS: usize = 20;
+const BULK: Duration = Duration::from_millis(1500);
+
+fn main() {
+    if !privileged() {
+        return;
+    }
+    setrlimit(Resource::RLIMIT_NOFILE, 200_000, 200_000).expect("root may");
+    let cgroup = OwnCgroup::enter();
+    idle(&cgroup);
+    bulk(&cgroup);
+}
+
+fn idle(cgroup: &OwnCgroup) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("it is bound");
+    let mut pairs: Vec<(TcpStream, TcpStream)> = (0..CONNECTIONS)
+        .map(|_| {
+            let asking = TcpStream::connect(address).expect("a listener");
+            (asking, listener.accept().expect("a connection").0)
+        })
+        .collect();
+    round(&mut pairs);
+    let slab_before = kib("/proc/meminfo", "SUnreclaim:");
+    let agent = RunningAgent::start(cgroup, "");
+    // Each is chosen for, and has found its place.
+    let statistics = count_run_time();
+    round(&mut pairs);
+    let slab = kib("/proc/meminfo", "SUnreclaim:");
+    let (cpu, begin, cost) = (cpu_time(&agent), Instant::now(), agent.status().cost);
+    while begin.elapsed() < WATCHED {
+        round(&mut pairs);
+    }
+    let wall = begin.elapsed().as_secs_f64();
+    let share = (cpu_time(&agent) - cpu) / wall;
+    let now = agent.status();
+    let runs = now.cost.runs - cost.runs;
+    let ns = (now.cost.time - cost.time).as_nanos() as f64 / runs.max(1) as f64;
+    drop(statistics);
+    println!("{} connections remembered, of which {:?}", now.connections, now.by_algorithm);
+    println!("agent: {:.2} % of a processor over {wall:.0} s", share * 100.0);
+    println!("agent: {} KiB resident", kib(agent.proc("status"), "VmRSS:"));
+    println!(
+        "kernel: {} bytes for each connection remembered, by unreclaimable slab",
+        (slab.saturating_sub(slab_before)) * 1024 / now.connections.max(1) as u64
+    );
+    println!("switcher: {ns:.0} ns a run, {runs} runs, with the reading of the clock");
+    agent.stop();
+}
+
+/// A burst on each, spread over the period.
+fn round(pairs: &mut [(TcpStream, TcpStream)]) {
+    let begin = Instant::now();
+    let count = pairs.len() as u32;
+    for (number, (asking, answering)) in pairs.iter_mut().enumerate() {
+        let due = PERIOD * number as u32 / count;
+        if let Some(wait) = due.checked_sub(begin.elapsed()) {
+            thread::sleep(wait);
+        }
+        answering.write_all(&[1; ANSWER]).expect("a connection");
+        asking.read_exact(&mut [0; ANSWER]).expect("a connection");
+    }
+}
+
+fn bulk(cgroup: &OwnCgroup) {
+    let pair = Pair::create();
+    // Two agents cannot be: the scope is one of two ports, and stock is the other.
+    let agent = RunningAgent::start(cgroup, "local-port = 5001");
+    let mut ratios = Vec::new();
+    for number in 0..ROUNDS {
+        let mut goodput = [0.0; 2];
+        // Each is first as often as the other.
+        for turn in 0..2 {
+            let arm = (turn + number) % 2;
+            goodput[arm] = pair.transfer(5000 + arm as u16);
+        }
+        ratios.push((goodput[1] / goodput[0]).ln());
+        eprintln!("{} of {ROUNDS}: {:.2} and {:.2} Gbit/s", number + 1, goodput[0], goodput[1]);
+    }
+    agent.stop();
+    let n = ratios.len() as f64;
+    let mean = ratios.iter().sum::<f64>() / n;
+    let variance = ratios.iter().map(|it| (it - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    // Student's, 19 degrees of freedom.
+    let half = 2.093 * (variance / n).sqrt();
+    println!(
+        "bulk over veth, switched over stock: {:.3} (95 %: {:.3} to {:.3}), {ROUNDS} rounds",
+        mean.exp(),
+        (mean - half).exp(),
+        (mean + half).exp()
+    );
+}
+
+/// Two network namespaces and a veth pair between them, gone with this value.
+struct Pair {
+    names: [String; 2],
+}
+
+impl Pair {
+    fn create() -> Pair {
+        let names = ["a", "b"].map(|end| format!("kirikae-load-{}-{end}", std::process::id()));
+        let [a, b] = &names;
+        for line in [
+            format!("netns add {a}"),
+            format!("netns add {b}"),
+            format!("-n {a} link add veth0 type veth peer name veth0 netns {b}"),
+            format!("-n {a} addr add 192.0.2.1/24 dev veth0"),
+            format!("-n {b} addr add 192.0.2.2/24 dev veth0"),
+            format!("-n {a} link set veth0 up"),
+            format!("-n {b} link set veth0 up"),
+            format!("-n {a} link set lo up"),
+        ] {
+            let status = Command::new("ip").args(line.split(' ')).status().expect("iproute2");
+            assert!(status.success(), "ip {line}");
+        }
+        cubic_to(a, Ipv4Addr::new(192, 0, 2, 2));
+        Pair { names }
+    }
+
+    /// Goodput in Gbit/s of one connection from this local port.
+    fn transfer(&self, port: u16) -> f64 {
+        let [a, b] = &self.names;
+        // Who sends listens, so that its local port is known.
+        let address = SocketAddr::from((Ipv4Addr::new(192, 0, 2, 1), port));
+        let listener = inside(a, || TcpListener::bind(address)).expect("a free port");
+        let mut reader = inside(b, || TcpStream::connect(address)).expect("a listener");
+        let mut sender = listener.accept().expect("a connection").0;
+        let reading = thread::spawn(move || {
+            let (mut buffer, mut bytes) = (vec![0; 1 << 18], 0u64);
+            loop {
+                match reader.read(&mut buffer).expect("a connection") {
+                    0 => return bytes,
+                    read => bytes += read as u64,
+                }
+            }
+        });
+        let (buffer, begin) = (vec![1; 1 << 18], Instant::now());
+        while begin.elapsed() < BULK {
+            sender.write_all(&buffer).expect("a connection");
+        }
+        let used = algorithm(&sender);
+        assert_eq!(used.starts_with("kk_"), port == 5001, "{used} on port {port}");
+        sender.shutdown(std::net::Shutdown::Write).expect("a connection");
+        let bytes = reading.join().expect("no panic");
+        bytes as f64 * 8.0 / 1e9 / begin.elapsed().as_secs_f64()
+    }
+}
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        for name in &self.names {
+            let _ = Command::new("ip").args(["netns", "del", name]).status();
+        }
+    }
+}
+
+fn inside<T: Send>(namespace: &str, f: impl FnOnce() -> T + Send) -> T {
+    let file = fs::File::open(format!("/run/netns/{namespace}")).expect("it was made");
+    thread::scope(|scope| {
+        let inside = scope.spawn(|| {
+            nix::sched::setns(&file, nix::sched::CloneFlags::CLONE_NEWNET).expect("root may");
+            f()
+        });
+        inside.join().expect("no panic")
+    })
+}
+
+/// Seconds of processor time that it took.
+fn cpu_time(agent: &RunningAgent) -> f64 {
+    let stat = fs::read_to_string(agent.proc("stat")).expect("it lives");
+    let fields: Vec<&str> = stat.rsplit(") ").next().expect("a name").split(' ').collect();
+    let ticks = |field: usize| fields[field].parse::<f64>().expect("a number");
+    // utime and stime, in hundredths.
+    (ticks(11) + ticks(12)) / 100.0
+}
+
+/// The kernel counts for as long as the descriptor is open.
+fn count_run_time() -> OwnedFd {
+    // SAFETY: a system call without pointers.
+    let descriptor = unsafe { bpf_enable_stats(BPF_STATS_RUN_TIME) };
+    assert!(descriptor >= 0, "no statistics: {}", std::io::Error::last_os_error());
+    // SAFETY: the descriptor is new and ours.
+    unsafe { OwnedFd::from_raw_fd(descriptor) }
+}
