@@ -37,19 +37,19 @@ export function fill(element: Element, of: unknown, content: () => Content[]): v
     element.replaceChildren(...content());
 }
 
-/** A table with a heading for each column; columns after the first `words` are numbers. */
-export function table(caption: string, words: number, columns: string[], rows: Content[][]): HTMLElement {
+/** A table with a heading for each column; columns after the first `words` are numbers. `name` is what
+ *  screen readers call it. */
+export function table(name: string, words: number, columns: string[], rows: Content[][]): HTMLElement {
     const kind = (column: number) => (column < words ? { class: "words" } : {});
-    const head = columns.map((name, column) => make("th", { scope: "col", ...kind(column) }, name));
+    const head = columns.map((title, column) => make("th", { scope: "col", ...kind(column) }, title));
     const body = rows.map((row) =>
         make("tr", {}, ...row.map((cell, column) => make("td", kind(column), cell))),
     );
     const made = make(
         "table",
         {},
-        make("caption", {}, caption),
         make("thead", {}, make("tr", {}, ...head)),
         make("tbody", {}, ...body),
     );
-    return make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": caption }, made);
+    return make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": name }, made);
 }

@@ -58,7 +58,7 @@ function counted(title: string, total: number | null, counts: Record<string, num
 
 function bursts(all: Bursts[]): Content {
     return table(
-        "Time from writing a burst until all of it was acknowledged, less half a round trip",
+        "Bursts",
         3,
         ["Scope", "Connections", "Burst", "How many", "Mean", "Half of them below", "95 % below"],
         all.map((it) => [
