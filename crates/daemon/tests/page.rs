@@ -12,7 +12,7 @@ use axum::extract::{Query, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Json, Response};
 use axum::routing::get;
-use axum::{Router, serve};
+use axum::serve;
 use kirikae_agent::{Connection, Cost, LatestSwitch, Reason, Switch, Treatment};
 use kirikae_daemon::page_routes;
 use kirikae_daemon::status::{
