@@ -5,7 +5,9 @@ KIRIKAE := target/release/kirikae
 DEMO := scenarios/long-clean.toml scenarios/long-isolated-1.toml \
 	scenarios/long-bursts.toml scenarios/shallow.toml
 
-.PHONY: demo test conformance carry bench fuzz build format lint deny web web-check
+.PHONY: demo test conformance carry bench fuzz build format lint deny web web-check deb deb-test
+
+DEB := target/debian/kirikae.deb
 
 GUEST := cargo run --quiet --release --locked --package kirikae-guest --
 
@@ -51,7 +53,7 @@ web: web/node_modules
 
 # That what is committed is what the sources give.
 web-check:
-	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory web/node_modules && \
+	@if command -v npm >/dev/null; then $(MAKE) --silent --no-print-directory web/node_modules && \
 		cd web && npm run --silent check && npm run --silent test; \
 	else echo "web/ is not checked: there is no npm here"; fi
 
@@ -67,6 +69,17 @@ deny:
 format:
 	cargo fmt --all
 	clang-format -i $$(git ls-files '*.c' '*.h')
+
+# A Debian package: target/debian/kirikae.deb.
+deb: build
+	scripts/install-missing deb
+	cargo run --quiet --release --locked --package kirikae --example manual -- target/manual
+	cargo deb --quiet --locked --no-build --strip --package kirikae --output $(DEB)
+
+# The package on a clean Debian 12 with systemd: installed, started, killed, upgraded, purged. As root.
+deb-test: deb
+	scripts/install-missing deb-test
+	$(SUDO) scripts/deb-test $(DEB)
 
 # Speeds, not tests: path elements, the emulator, and what an algorithm costs for each ACK.
 bench: build
