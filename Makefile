@@ -5,7 +5,9 @@ KIRIKAE := target/release/kirikae
 DEMO := scenarios/long-clean.toml scenarios/long-isolated-1.toml \
 	scenarios/long-bursts.toml scenarios/shallow.toml
 
-.PHONY: demo test conformance carry bench fuzz build format lint deny
+.PHONY: demo test conformance carry bench fuzz build format lint deny deb deb-test
+
+DEB := target/debian/kirikae.deb
 
 GUEST := cargo run --quiet --release --locked --package kirikae-guest --
 
@@ -53,13 +55,27 @@ format:
 	cargo fmt --all
 	clang-format -i $$(git ls-files '*.c' '*.h')
 
+# A Debian package: target/debian/kirikae.deb.
+deb: build
+	scripts/install-missing deb
+	cargo run --quiet --release --locked --package kirikae --example manual -- target/manual
+	cargo deb --quiet --locked --no-build --strip --package kirikae --output $(DEB)
+
+# The package on a clean Debian 12 with systemd: installed, started, killed, upgraded, purged. As root.
+deb-test: deb
+	scripts/install-missing deb-test
+	$(SUDO) scripts/deb-test $(DEB)
+
 # Speeds, not tests: path elements, the emulator, and what an algorithm costs for each ACK.
 bench: build
 	cargo bench --workspace --locked
 
-# Ten minutes of whatever a connection may meet, against every algorithm. Needs a nightly compiler
-# and cargo-fuzz. What it finds new goes to target/fuzz-corpus.
-fuzz:
-	mkdir -p target/fuzz-corpus
-	cargo +nightly fuzz run --sanitizer none algorithms target/fuzz-corpus \
-		fuzz/corpus/algorithms -- -max_len=2048 -max_total_time=600
+# Whatever a connection may meet, against every algorithm; and whatever may be read, as a policy, a
+# table or an event of the kernel: ten minutes each. Needs a nightly compiler and cargo-fuzz. What it
+# finds new goes to target/fuzz-corpus.
+fuzz: fuzz-algorithms fuzz-policy_file fuzz-latency_table fuzz-events fuzz-capture
+
+fuzz-%:
+	mkdir -p target/fuzz-corpus/$*
+	cargo +nightly fuzz run --sanitizer none $* target/fuzz-corpus/$* fuzz/corpus/$* -- \
+		-max_len=4096 -max_total_time=600

@@ -57,7 +57,7 @@ pub struct Series {
     /// Its name in the key; empty where it is enough to say whose it is. The same name has the same
     /// colour and mark, in all panels of a figure.
     pub name: String,
-    /// Theirs has dashes and hollow marks, ours is solid.
+    /// Theirs has dashes and hollow marks, ours is solid; where all are ours, each line has its own dashes.
     pub whose: Whose,
     /// How it is drawn.
     pub form: Form,

@@ -11,6 +11,7 @@ mod large_bdp;
 mod page;
 mod published;
 mod reordering;
+mod rtcp_fairness;
 mod rtcp_lte;
 mod rtcp_tables;
 mod rtcp_wifi;
@@ -56,11 +57,12 @@ pub struct Study {
 }
 
 /// Every study there is, in the order of docs/studies.md.
-pub const STUDIES: [Study; 8] = [
+pub const STUDIES: [Study; 9] = [
     rtcp_tables::STUDY,
     rtcp_wifi::STUDY,
     rtcp_wimax::STUDY,
     rtcp_lte::STUDY,
+    rtcp_fairness::STUDY,
     rtt_fairness::STUDY,
     large_bdp::STUDY,
     reordering::STUDY,
