@@ -1,6 +1,7 @@
 //! Fairness of R-TCP (Oguchi, doctoral thesis, 2016, section 4.7): what algorithms carry by the loss rate, and
 //! what a longer round trip costs. studies/rtcp-fairness/README.md.
 
+use kirikae_algorithms::Algorithm;
 use kirikae_table::{Kind, printed};
 
 use super::{
