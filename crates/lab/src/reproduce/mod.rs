@@ -59,10 +59,10 @@ pub struct Study {
 /// Every study there is, in the order of docs/studies.md.
 pub const STUDIES: [Study; 9] = [
     rtcp_tables::STUDY,
+    rtcp_fairness::STUDY,
     rtcp_wifi::STUDY,
     rtcp_wimax::STUDY,
     rtcp_lte::STUDY,
-    rtcp_fairness::STUDY,
     rtt_fairness::STUDY,
     large_bdp::STUDY,
     reordering::STUDY,
