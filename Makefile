@@ -5,7 +5,9 @@ KIRIKAE := target/release/kirikae
 DEMO := scenarios/long-clean.toml scenarios/long-isolated-1.toml \
 	scenarios/long-bursts.toml scenarios/shallow.toml
 
-.PHONY: demo test conformance carry bench fuzz build format lint deny
+.PHONY: demo test conformance carry bench fuzz build format lint deny deb deb-test
+
+DEB := target/debian/kirikae.deb
 
 GUEST := cargo run --quiet --release --locked --package kirikae-guest --
 
@@ -52,6 +54,17 @@ deny:
 format:
 	cargo fmt --all
 	clang-format -i $$(git ls-files '*.c' '*.h')
+
+# A Debian package: target/debian/kirikae.deb.
+deb: build
+	scripts/install-missing deb
+	cargo run --quiet --release --locked --package kirikae --example manual -- target/manual
+	cargo deb --quiet --locked --no-build --strip --package kirikae --output $(DEB)
+
+# The package on a clean Debian 12 with systemd: installed, started, killed, upgraded, purged. As root.
+deb-test: deb
+	scripts/install-missing deb-test
+	$(SUDO) scripts/deb-test $(DEB)
 
 # Speeds, not tests: path elements, the emulator, and what an algorithm costs for each ACK.
 bench: build

@@ -15,6 +15,7 @@ mod namespaces;
 mod policy;
 mod restore;
 mod state;
+mod support;
 mod switcher;
 
 pub use agent::{Agent, Config, Pinning, undo};
@@ -30,3 +31,4 @@ pub use namespaces::Namespaces;
 pub use policy::{Hysteresis, Matching, Objective, Period, Policy, RULES, SCOPES, Scope};
 pub use restore::Restored;
 pub use state::DIRECTORY;
+pub use support::{Feature, State as FeatureState, Support, support};

@@ -4,6 +4,7 @@ pub mod bench;
 pub mod bound;
 pub mod characterize;
 mod controls;
+pub mod emulate;
 mod error;
 pub mod explain;
 pub mod fit;

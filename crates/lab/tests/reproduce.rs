@@ -188,3 +188,47 @@ fn longer_round_trips_cost_cubic_more_than_who_switches() {
     assert!(beside_reno("kk_hybla") > 2.0, "{response:?}");
     assert!(today.rows.is_empty());
 }
+
+#[test]
+fn r_tcp_answers_sooner_behind_a_wireless_lan() {
+    let study = Study::named("rtcp-wifi").unwrap();
+    let findings = study.compare(&some(&study, &["LAN, linux-2.6.33", "most 5 retries"])).unwrap();
+    let latency = &findings.tables[0];
+    assert_eq!(cell(latency, "mean", "cubic").published, Some(0.589));
+    let below = cell(latency, "mean", "R-TCP below cubic, %").ours.unwrap().value;
+    assert!(below > 40.0, "{below}");
+    let limits = findings.tables.iter().find(|it| it.by == "retries").unwrap();
+    assert_eq!(limits.rows.len(), 1);
+    // What was measured is on a curve; the printed parameters' is another.
+    let curves = findings.tables.iter().find(|it| it.by == "packets").unwrap();
+    let off = |column| cell(curves, "1000", column).difference.unwrap().abs();
+    assert!(off("fitted here") < 0.05 && off("printed parameters, losses counted") > 1.0);
+    assert!(findings.agrees(), "{:?}", findings.criteria);
+}
+
+#[test]
+fn kirikae_answers_a_mobile_nearly_as_soon_as_can_be() {
+    let study = Study::named("rtcp-wimax").unwrap();
+    let findings = study.compare(&some(&study, &["WiMAX, linux-6"])).unwrap();
+    let [bound, bbr] = &findings.criteria[..] else { panic!("{:?}", findings.criteria) };
+    assert!(bound.what.contains("lower bound") && bbr.what.contains("bbr"));
+    assert!(findings.agrees(), "{:?}", findings.criteria);
+}
+
+#[test]
+fn r_tcp_answers_sooner_beside_cubic_over_lte() {
+    let study = Study::named("rtcp-lte").unwrap();
+    let titles =
+        ["Indoors, low use, beside cubic, linux-2.6.33", "Indoors, low use, alone, linux-6"];
+    let findings = study.compare(&some(&study, &titles)).unwrap();
+    let [statistics, improvement, equivalent, _, everyone] = &findings.tables[..] else { panic!() };
+    assert_eq!(statistics.rows.len(), 6);
+    let below = cell(improvement, "Indoors, low use", "R-TCP below cubic beside it, %");
+    assert_eq!(below.published, Some(34.1));
+    assert!((25.0..50.0).contains(&below.ours.unwrap().value), "{below:?}");
+    let trips = cell(equivalent, "Indoors, low use", "round trips of cubic").ours.unwrap().value;
+    assert!((trips - 3.78).abs() < 1.0, "{trips}");
+    assert_eq!(everyone.rows.len(), 3);
+    assert_eq!(findings.figures.len(), 2);
+    assert!(findings.agrees(), "{:?}", findings.criteria);
+}

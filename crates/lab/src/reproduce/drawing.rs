@@ -303,12 +303,17 @@ fn draw(panel: &Panel, room: &[Point], looks: &[Look], area: &Area) -> Drawn {
         .y_label_area_size(LABELS.0)
         .build_cartesian_2d(x, y)?;
     let mut mesh = axes(&mut chart, TICKS);
-    let name = |place: &f64| match &panel.x.scale {
-        Scale::Names(names) => names.get(*place as usize).cloned().unwrap_or_default(),
+    let name = |scale: &Scale, place: f64| match scale {
+        Scale::Names(names) => names.get(place as usize).cloned().unwrap_or_default(),
         _ => String::new(),
     };
+    let x_name = |place: &f64| name(&panel.x.scale, *place);
+    let y_name = |place: &f64| name(&panel.y.scale, *place);
     if let Scale::Names(names) = &panel.x.scale {
-        mesh.x_labels(names.len()).x_label_formatter(&name);
+        mesh.x_labels(names.len()).x_label_formatter(&x_name);
+    }
+    if let Scale::Names(names) = &panel.y.scale {
+        mesh.y_labels(names.len()).y_label_formatter(&y_name);
     }
     mesh.x_desc(&*panel.x.what).y_desc(&*panel.y.what).draw()?;
 

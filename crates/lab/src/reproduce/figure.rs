@@ -47,7 +47,7 @@ pub enum Scale {
     Between(f64, f64),
     /// By factors. What is not above 0 has no place.
     Log,
-    /// A place for each of these names, at 0, 1 and so on; on the x axis of bars.
+    /// A place for each of these names, at 0, 1 and so on.
     Names(Vec<String>),
 }
 
