@@ -5,7 +5,9 @@ KIRIKAE := target/release/kirikae
 DEMO := scenarios/long-clean.toml scenarios/long-isolated-1.toml \
 	scenarios/long-bursts.toml scenarios/shallow.toml
 
-.PHONY: demo test conformance carry bench fuzz build format lint deny
+.PHONY: demo test conformance carry bench fuzz build format lint deny web web-check deb deb-test
+
+DEB := target/debian/kirikae.deb
 
 GUEST := cargo run --quiet --release --locked --package kirikae-guest --
 
@@ -38,11 +40,26 @@ carry:
 	scripts/install-missing build guest
 	$(GUEST) carry
 
-lint:
+lint: web-check
 	scripts/install-missing build test
 	cargo fmt --all --check
 	clang-format --dry-run --Werror $$(git ls-files '*.c' '*.h')
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+# The page that the agent serves, from web/; what comes out is committed, so that only who changes it
+# needs Node.js (18 or later).
+web: web/node_modules
+	cd web && npm run --silent build
+
+# That what is committed is what the sources give.
+web-check:
+	@if command -v npm >/dev/null; then $(MAKE) --silent --no-print-directory web/node_modules && \
+		cd web && npm run --silent check && npm run --silent test; \
+	else echo "web/ is not checked: there is no npm here"; fi
+
+web/node_modules: web/package-lock.json
+	cd web && npm ci --silent
+	touch $@
 
 # Licences, duplicate versions and sources of what we depend on.
 deny:
@@ -53,13 +70,27 @@ format:
 	cargo fmt --all
 	clang-format -i $$(git ls-files '*.c' '*.h')
 
+# A Debian package: target/debian/kirikae.deb.
+deb: build
+	scripts/install-missing deb
+	cargo run --quiet --release --locked --package kirikae --example manual -- target/manual
+	cargo deb --quiet --locked --no-build --strip --package kirikae --output $(DEB)
+
+# The package on a clean Debian 12 with systemd: installed, started, killed, upgraded, purged. As root.
+deb-test: deb
+	scripts/install-missing deb-test
+	$(SUDO) scripts/deb-test $(DEB)
+
 # Speeds, not tests: path elements, the emulator, and what an algorithm costs for each ACK.
 bench: build
 	cargo bench --workspace --locked
 
-# Ten minutes of whatever a connection may meet, against every algorithm. Needs a nightly compiler
-# and cargo-fuzz. What it finds new goes to target/fuzz-corpus.
-fuzz:
-	mkdir -p target/fuzz-corpus
-	cargo +nightly fuzz run --sanitizer none algorithms target/fuzz-corpus \
-		fuzz/corpus/algorithms -- -max_len=2048 -max_total_time=600
+# Whatever a connection may meet, against every algorithm; and whatever may be read, as a policy, a
+# table or an event of the kernel: ten minutes each. Needs a nightly compiler and cargo-fuzz. What it
+# finds new goes to target/fuzz-corpus.
+fuzz: fuzz-algorithms fuzz-policy_file fuzz-latency_table fuzz-events fuzz-capture
+
+fuzz-%:
+	mkdir -p target/fuzz-corpus/$*
+	cargo +nightly fuzz run --sanitizer none $* target/fuzz-corpus/$* fuzz/corpus/$* -- \
+		-max_len=4096 -max_total_time=600

@@ -74,17 +74,18 @@ impl Algorithms {
     }
 }
 
-fn register(
+/// Loads an algorithm's programs, which nothing calls before they are registered.
+pub(crate) fn load(
     algorithm: &Algorithm,
     connections: Option<BorrowedFd>,
     with_links: bool,
-) -> Result<(Link, Object), Error> {
+) -> Result<Object, Error> {
     let source = SOURCES
         .iter()
         .find(|source| source.name == algorithm.name())
         .expect("both builds of bpf/algorithms/ have the same files");
-    let doing = || format!("registering {}", source.name);
-    let operations = source.name.trim_start_matches("kk_");
+    let doing = || format!("loading {}", source.name);
+    let operations = operations(algorithm);
     let mut object = ObjectBuilder::default().open_memory(source.object).doing(doing)?;
     for mut map in object.maps_mut() {
         if let Some(fd) = connections
@@ -104,7 +105,22 @@ fn register(
             map.set_map_flags(0).doing(doing)?;
         }
     }
-    let mut object = object.load().doing(doing)?;
+    object.load().doing(doing)
+}
+
+/// The variable that the source file hands to the kernel.
+fn operations(algorithm: &Algorithm) -> &'static str {
+    algorithm.name().trim_start_matches("kk_")
+}
+
+fn register(
+    algorithm: &Algorithm,
+    connections: Option<BorrowedFd>,
+    with_links: bool,
+) -> Result<(Link, Object), Error> {
+    let mut object = load(algorithm, connections, with_links)?;
+    let operations = operations(algorithm);
+    let doing = || format!("registering {}", algorithm.name());
     let mut map = object
         .maps_mut()
         .find(|map| map.name() == operations)

@@ -124,8 +124,9 @@ fn percent(rate: f64) -> String {
     format!("{:.2} %", rate * 100.0)
 }
 
-/// `names` are those of each table's columns. None where the kernel's program is another version.
-pub(crate) fn decode(bytes: &[u8], names: &HashMap<u32, Vec<String>>) -> Option<Switch> {
+/// A `struct switch_event`; `names` are those of each table's columns. None where it is none: the
+/// kernel's program is of another version.
+pub fn decode(bytes: &[u8], names: &HashMap<u32, Vec<String>>) -> Option<Switch> {
     let (event, _) = SwitchEvent::ref_from_prefix(bytes).ok()?;
     let mut predicted_s = names
         .get(&event.table)?
@@ -163,5 +164,6 @@ pub(crate) fn socket_address(address: [u8; 16], port: u16) -> SocketAddr {
 }
 
 pub(crate) fn name(bytes: &[u8; NAME_BYTES]) -> String {
-    String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned()
+    // It is printed and served: nothing in it may be a command to a terminal.
+    String::from_utf8_lossy(bytes).chars().filter(|c| !c.is_control()).collect()
 }

@@ -52,6 +52,11 @@ pub(crate) fn restore(connections: &MapHandle) -> Result<Restored, Error> {
     Ok(restored)
 }
 
+/// Loads what restores connections, and nothing else.
+pub(crate) fn load(connections: &MapHandle) -> Result<(), Error> {
+    Restorer::load(connections, false).map(drop)
+}
+
 struct Restorer {
     object: Object,
 }

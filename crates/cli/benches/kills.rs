@@ -25,7 +25,7 @@ const KILLS: usize = 100;
 const CONNECTIONS: usize = 200;
 const RTT: Duration = Duration::from_millis(100);
 /// What fits an initial window, so that an answer takes one round trip.
-const ANSWER: usize = 12_000;
+const ANSWER: usize = 6_000;
 const PAUSE: Duration = Duration::from_millis(200);
 /// Without an agent.
 const CONTROL: Duration = Duration::from_secs(30);
@@ -40,7 +40,7 @@ fn main() {
     let cgroup = OwnCgroup::enter();
     let delay = || ElementSpec::Delay { delay: Span::from_millis(RTT.as_millis() as u64 / 2) };
     let rate =
-        ElementSpec::Rate { bits_per_second: 1_000_000_000, limit: QueueLimit::Packets(10_000) };
+        ElementSpec::Rate { bits_per_second: 200_000_000, limit: QueueLimit::Packets(10_000) };
     let spec = PathSpec { forward: vec![rate, delay()], backward: vec![delay()] };
     let path = Emulated::create(&spec, 1, "kills").expect("the path can be emulated");
     // Who answers is where the agent switches: the sender's end of the path.
@@ -73,7 +73,7 @@ fn main() {
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
             // Also while it starts.
-            let wait = Duration::from_millis((random >> 33) % 2500);
+            let wait = Duration::from_millis((random >> 33) % 4000);
             thread::sleep(wait);
             agent.kill().expect("our child");
             agent.wait().expect("our child");

@@ -17,7 +17,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{OwnCgroup, RunningAgent, algorithm, kib, privileged};
+use common::{OwnCgroup, RunningAgent, algorithm, cubic_to, kib, privileged};
 use libbpf_rs::libbpf_sys::{BPF_STATS_RUN_TIME, bpf_enable_stats};
 use nix::sys::resource::{Resource, setrlimit};
 
@@ -140,11 +140,7 @@ impl Pair {
             let status = Command::new("ip").args(line.split(' ')).status().expect("iproute2");
             assert!(status.success(), "ip {line}");
         }
-        // The default of the host may be anything; stock is cubic.
-        for name in &names {
-            inside(name, || fs::write("/proc/sys/net/ipv4/tcp_congestion_control", "cubic"))
-                .expect("root may");
-        }
+        cubic_to(a, Ipv4Addr::new(192, 0, 2, 2));
         Pair { names }
     }
 

@@ -61,7 +61,7 @@ fn timed<T>(f: impl FnOnce() -> T) -> Duration {
 fn main() {
     let kinds = canned::several();
     let connections: Vec<_> = (0..CONNECTIONS).map(|n| connection(n, &kinds)).collect();
-    let told = Connections { now_ns: canned::NOW_NS, connections };
+    let told = canned::answer(connections);
     let json = serde_json::to_vec(&told).expect("it is JSON");
     println!("{CONNECTIONS} connections, {:.1} MB; medians of {RUNS}", json.len() as f64 / 1e6);
     measure("to read an answer", || timed(|| serde_json::from_slice::<Connections>(&json)));

@@ -28,7 +28,11 @@ fn status(error: &anyhow::Error) -> u8 {
     if let Some(error) = error.downcast_ref::<kirikae_lab::Error>() {
         return error.exit_status();
     }
-    if error.is::<kirikae_table::NoCandidate>() || error.is::<kirikae_settings::Refusal>() {
+    let input = error.is::<kirikae_table::NoCandidate>()
+        || error.is::<kirikae_settings::Refusal>()
+        || error.is::<kirikae_doctor::Error>()
+        || error.is::<kirikae_lab::fit::losses::Unusable>();
+    if input {
         return 2;
     }
     match error.downcast_ref::<kirikae_agent::Error>() {

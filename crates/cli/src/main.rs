@@ -1,59 +1,7 @@
-//! The one binary, `kirikae`: reads the command line and calls the crates that do the work.
-
-mod commands;
-mod exit;
+//! The binary; see the library beside it.
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-
-/// Picks the right congestion control for every TCP connection while it runs.
-#[derive(Parser)]
-#[command(version, after_help = exit::HELP)]
-struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    Run(commands::run::Arguments),
-    Undo(commands::undo::Arguments),
-    Check(commands::check::Arguments),
-    Reload(commands::reload::Arguments),
-    Status(commands::status::Arguments),
-    Top(commands::top::Arguments),
-    Log(commands::log::Arguments),
-    Sim(commands::sim::Arguments),
-    Bench(commands::bench::Arguments),
-    Search(commands::search::Arguments),
-    Validate(commands::validate::Arguments),
-    Characterize(commands::characterize::Arguments),
-    Explain(commands::explain::Arguments),
-    Reproduce(commands::reproduce::Arguments),
-    Algorithms(commands::algorithms::Arguments),
-    #[command(hide = true)]
-    BurstSender(commands::burst_sender::Arguments),
-}
-
 fn main() -> ExitCode {
-    let done = match Arguments::parse().command {
-        Command::Run(arguments) => commands::run::run(&arguments),
-        Command::Undo(arguments) => commands::undo::run(&arguments),
-        Command::Check(arguments) => commands::check::run(&arguments),
-        Command::Reload(arguments) => commands::reload::run(&arguments),
-        Command::Status(arguments) => commands::status::run(&arguments),
-        Command::Top(arguments) => commands::top::run(&arguments),
-        Command::Log(arguments) => commands::log::run(&arguments),
-        Command::Algorithms(arguments) => commands::algorithms::run(&arguments),
-        Command::Characterize(arguments) => commands::characterize::run(&arguments),
-        Command::Explain(arguments) => commands::explain::run(&arguments),
-        Command::Sim(arguments) => commands::sim::run(&arguments),
-        Command::Bench(arguments) => commands::bench::run(&arguments),
-        Command::Search(arguments) => commands::search::run(&arguments),
-        Command::Validate(arguments) => commands::validate::run(&arguments),
-        Command::Reproduce(arguments) => commands::reproduce::run(&arguments),
-        Command::BurstSender(arguments) => commands::burst_sender::run(&arguments),
-    };
-    done.unwrap_or_else(|error| exit::report(&error))
+    kirikae::run()
 }

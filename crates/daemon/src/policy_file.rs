@@ -1,6 +1,7 @@
 //! The operator's policy as a file, /etc/kirikae/kirikae.toml. packaging/kirikae.toml has every key,
 //! with what it means.
 
+use std::borrow::Cow;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -83,10 +84,9 @@ impl PolicyFile {
         let root = Section::root(source, &table, &[]);
         root.allow(&["adopt", "table", "status", "scope"])?;
         let latencies = match root.optional("table") {
-            Some(field) => read_table(&field)?,
-            None => kirikae_table::shipped().clone(),
+            Some(field) => Latencies { table: Cow::Owned(read_table(&field)?), is_given: true },
+            None => Latencies { table: Cow::Borrowed(kirikae_table::shipped()), is_given: false },
         };
-        let latencies = Latencies { table: latencies, is_given: root.optional("table").is_some() };
         let adopt = root.optional("adopt").map_or(Ok(Some(Namespaces::Every)), |it| adopt(&it))?;
         let status = root.optional("status").map_or(Ok(SeenBy::default()), |it| status(&it))?;
         let scopes = match root.optional("scope") {
@@ -119,7 +119,7 @@ impl PolicyFile {
 
 /// What scopes choose by.
 struct Latencies {
-    table: LatencyTable,
+    table: Cow<'static, LatencyTable>,
     /// Whether the operator named the table.
     is_given: bool,
 }
@@ -132,15 +132,15 @@ impl Latencies {
         algorithms: Option<Vec<&str>>,
         section: &Section,
     ) -> Result<Arc<KernelTable>, Refusal> {
-        let mut table = self.table.clone();
-        if let Some(names) = algorithms {
-            table = table.restricted(&names);
-        }
+        let table = match algorithms {
+            Some(names) => &self.table.restricted(&names),
+            None => &*self.table,
+        };
         let friendliness = match friendliness {
             None if self.is_given => Friendliness::Fast,
             said => said.unwrap_or_default(),
         };
-        let table = friendliness.apply(&table).map_err(|error| {
+        let table = friendliness.apply(table).map_err(|error| {
             section.refuse_at("friendliness", &error.to_string(), "one that allows some of them")
         })?;
         Ok(KernelTable::new(&table).into())

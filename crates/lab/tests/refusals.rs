@@ -55,8 +55,8 @@ fn unknown_keys() {
     assert_refused(
         "burst = ",
         "bust = ",
-        "x.toml:4: workload.bust: unknown key; allowed: kind, burst, interval, spacing, count, warmup \
-         (did you mean burst?)",
+        "x.toml:4: workload.bust: unknown key; allowed: kind, burst, sizes, interval, spacing, \
+         overlap, count, warmup (did you mean burst?)",
     );
     assert_refused(
         "seed = 1",
@@ -229,6 +229,16 @@ fn sweeps() {
          \"$rate\""
     );
     assert_eq!(
+        swept("at = [{ loss = 0, rate = 1 }, { loss = 0.1 }]", "\"$at.rate\""),
+        "x.toml:4: sweep.at[1].rate: missing required key; allowed: a table with the key rate, as \
+         \"$at.rate\" stands for it"
+    );
+    assert_eq!(
+        swept("at = [{ loss = 0 }, 0.1]", "\"$at.loss\""),
+        "x.toml:4: sweep.at[1]: found 0.1; allowed: a table with the key loss, as \"$at.loss\" stands \
+         for it"
+    );
+    assert_eq!(
         swept("loss = 0.1", "\"$loss\""),
         "x.toml:4: sweep.loss: found 0.1; allowed: names, each with the list of its values, such as \
          loss = [0, 0.01]"
@@ -272,6 +282,45 @@ fn the_longest_name_is_meant_in_titles() {
     assert_eq!(bad.key.as_deref(), Some("sweep.loss-back[0]"), "a value is no name: {bad}");
     let good = text.replace("$loss ms", "9 ms");
     assert_eq!(common::load(&good, &[]).unwrap()[0].title, "0.1, 9 ms, $5: 0.1y");
+}
+
+#[test]
+fn a_table_of_a_sweep_stands_for_what_belongs_together() {
+    let sweep = "seed = 1\n[sweep]\nat = [{ name = \"here\", loss = 0 }, { name = \"there\", loss = 0.5 }]\n";
+    let text = GOOD
+        .replace("A path", "Loss $at.loss, $at.name")
+        .replace("seed = 1\n", sweep)
+        .replace("0.01", "\"$at.loss\"");
+    let scenarios = common::load(&text, &[]).unwrap();
+    let titles: Vec<&str> = scenarios.iter().map(|it| it.title.as_str()).collect();
+    assert_eq!(titles, ["Loss 0, here", "Loss 0.5, there"]);
+    assert_eq!(scenarios[1].swept["at.name"], "there");
+}
+
+#[test]
+fn bursts_that_only_the_simulator_plays() {
+    let refused = |key: &str| {
+        let text = GOOD.replace("count = 60", &format!("count = 60\n{key}"));
+        let scenario = common::load(&text, &[]).unwrap().remove(0);
+        let refusal = scenario.bursts().unwrap_err();
+        (refusal.key.unwrap(), refusal.line, refusal.allowed)
+    };
+    assert_eq!(
+        refused("overlap = false"),
+        (
+            "workload.overlap".into(),
+            Some(7),
+            "true on the real kernel; in kirikae sim bursts can wait".into()
+        )
+    );
+    assert_eq!(
+        refused("sizes = \"exponential\""),
+        (
+            "workload.sizes".into(),
+            Some(7),
+            "fixed on the real kernel; kirikae sim draws sizes".into()
+        )
+    );
 }
 
 /// The message for a scenario whose first element has these lines instead, the first of which is

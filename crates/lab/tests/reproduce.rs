@@ -160,3 +160,75 @@ fn a_link_that_comes_back_is_used_at_once() {
     assert!(findings.agrees(), "{:?}", findings.criteria);
     assert_eq!(findings.figures.len(), 1);
 }
+
+#[test]
+fn longer_round_trips_cost_cubic_more_than_who_switches() {
+    let study = Study::named("rtcp-fairness").unwrap();
+    let mut material = some(
+        &study,
+        &["delay 50 ms, 5 % lost", "delay 150 ms, 5 % lost", "2.6.33, bulk, loss 0.05"],
+    );
+    for scenario in &mut material.scenarios {
+        let few = ["kk_cubic", "kk_reno", "kk_hybla", "r-tcp", "cubic", "kirikae"];
+        scenario.contenders.retain(|contender| few.contains(&contender.name()));
+    }
+    let findings = study.compare(&material).unwrap();
+    let [latency, response, today] = &findings.tables[..] else { panic!("{:?}", findings.tables) };
+    let ours = |table, row, column| cell(table, row, column).ours.unwrap().value;
+    let r_tcp = cell(latency, "300", "r-tcp, Linux 2.6.33");
+    assert_eq!(r_tcp.published, Some(1.767224), "hybla's, the lowest printed");
+    for (switched, cubic) in
+        [("r-tcp, Linux 2.6.33", "kk_cubic, Linux 2.6.33"), ("kirikae, Linux 6", "cubic, Linux 6")]
+    {
+        let growth = |name| ours(latency, "300", name) / ours(latency, "100", name);
+        assert!(growth(switched) < growth(cubic) / 10.0, "{latency:?}");
+    }
+    let beside_reno = |name| ours(response, "0.05", name) / ours(response, "0.05", "kk_reno");
+    assert!((0.8..1.25).contains(&beside_reno("kk_cubic")), "{response:?}");
+    assert!(beside_reno("kk_hybla") > 2.0, "{response:?}");
+    assert!(today.rows.is_empty());
+}
+
+#[test]
+fn r_tcp_answers_sooner_behind_a_wireless_lan() {
+    let study = Study::named("rtcp-wifi").unwrap();
+    let findings = study.compare(&some(&study, &["LAN, linux-2.6.33", "most 5 retries"])).unwrap();
+    let latency = &findings.tables[0];
+    assert_eq!(cell(latency, "mean", "cubic").published, Some(0.589));
+    let below = cell(latency, "mean", "R-TCP below cubic, %").ours.unwrap().value;
+    assert!(below > 40.0, "{below}");
+    let limits = findings.tables.iter().find(|it| it.by == "retries").unwrap();
+    assert_eq!(limits.rows.len(), 1);
+    // What was measured is on a curve; the printed parameters' is another.
+    let curves = findings.tables.iter().find(|it| it.by == "packets").unwrap();
+    let off = |column| cell(curves, "1000", column).difference.unwrap().abs();
+    assert!(off("fitted here") < 0.05 && off("printed parameters, losses counted") > 1.0);
+    assert!(findings.agrees(), "{:?}", findings.criteria);
+}
+
+#[test]
+fn kirikae_answers_a_mobile_nearly_as_soon_as_can_be() {
+    let study = Study::named("rtcp-wimax").unwrap();
+    let findings = study.compare(&some(&study, &["WiMAX, linux-6"])).unwrap();
+    let [bound, bbr] = &findings.criteria[..] else { panic!("{:?}", findings.criteria) };
+    assert!(bound.what.contains("lower bound") && bbr.what.contains("bbr"));
+    assert!(findings.agrees(), "{:?}", findings.criteria);
+}
+
+#[test]
+fn r_tcp_answers_sooner_beside_cubic_over_lte() {
+    let study = Study::named("rtcp-lte").unwrap();
+    let titles =
+        ["Indoors, low use, beside cubic, linux-2.6.33", "Indoors, low use, alone, linux-6"];
+    let findings = study.compare(&some(&study, &titles)).unwrap();
+    let [statistics, improvement, equivalent, _, everyone] = &findings.tables[..] else { panic!() };
+    assert_eq!(statistics.rows.len(), 6);
+    let below = cell(improvement, "Indoors, low use", "R-TCP below cubic beside it, %");
+    assert_eq!(below.published, Some(34.1));
+    assert!((25.0..50.0).contains(&below.ours.unwrap().value), "{below:?}");
+    let trips = cell(equivalent, "Indoors, low use", "round trips of cubic").ours.unwrap().value;
+    assert!((trips - 3.78).abs() < 1.0, "{trips}");
+    assert_eq!(everyone.rows.len(), 3);
+    assert_eq!(findings.figures.len(), 2);
+    assert!(findings.agrees(), "{:?}", findings.criteria);
+}

@@ -49,7 +49,7 @@ fn examples_are_read() {
         common::load(&text, &files).unwrap_or_else(|refusal| panic!("{refusal}:\n{text}"));
         read += 1;
     }
-    assert_eq!(read, 12);
+    assert_eq!(read, 13);
 }
 
 /// The keys that a table may have: what the refusal of another lists.

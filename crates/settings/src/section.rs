@@ -79,19 +79,34 @@ pub struct Binding<'a> {
 }
 
 impl<'a> Binding<'a> {
-    /// The value that `written` stands for: `"$name"`.
+    /// The value that `written` stands for: `"$name"`, or `"$name.key"` where the name's is a table.
     fn resolve(
         bindings: &[Binding<'a>],
         written: &'a Spanned<DeValue<'a>>,
     ) -> &'a Spanned<DeValue<'a>> {
         let name = written.get_ref().as_str().and_then(|text| text.strip_prefix('$'));
-        let bound = name.and_then(|name| bindings.iter().find(|binding| binding.name == name));
-        bound.map_or(written, |binding| binding.value)
+        name.and_then(|name| Binding::find(bindings, name)).unwrap_or(written)
     }
 
-    /// The value as it stands in the file, without quotes.
-    pub fn text(&self, source: &'a Source) -> &'a str {
-        source.text[self.value.span()].trim_matches('"')
+    fn find(bindings: &[Binding<'a>], name: &str) -> Option<&'a Spanned<DeValue<'a>>> {
+        let (name, key) = Binding::split(name);
+        let bound = bindings.iter().find(|binding| binding.name == name)?.value;
+        key.map_or(Some(bound), |key| bound.get_ref().as_table()?.get(key))
+    }
+
+    /// A name, and the key behind it if there is one.
+    pub fn split(name: &str) -> (&str, Option<&str>) {
+        name.split_once('.').map_or((name, None), |(name, key)| (name, Some(key)))
+    }
+
+    /// The value as it stands in the file, without quotes, under the name; and those of a table under
+    /// `name.key`.
+    pub fn texts(&self, source: &'a Source) -> impl Iterator<Item = (String, &'a str)> {
+        let text = |value: &Spanned<DeValue>| source.text[value.span()].trim_matches('"');
+        let keys = self.value.get_ref().as_table().into_iter().flatten();
+        let keys =
+            keys.map(move |(key, value)| (format!("{}.{}", self.name, key.get_ref()), text(value)));
+        [(self.name.to_owned(), text(self.value))].into_iter().chain(keys)
     }
 }
 

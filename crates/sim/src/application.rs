@@ -51,18 +51,20 @@ impl Application {
     /// A write of an activity has arrived whole; what is written now in answer, and by whom.
     pub fn arrived(&mut self, now: Time, from: End, activity: usize) -> Option<(End, u64)> {
         let running = &mut self.running[activity];
-        let Workload::Requests { response, think, count, .. } = running.workload else {
-            return None;
-        };
-        match from {
-            End::Client => Some((End::Server, response)),
-            End::Server => {
-                if running.made < count {
-                    running.next = Some(now + running.draw(think));
-                }
-                None
+        match (&running.workload, from) {
+            (Workload::Requests { response, .. }, End::Client) => {
+                return Some((End::Server, *response));
             }
+            (&Workload::Requests { think, count, .. }, End::Server) if running.made < count => {
+                running.next = Some(now + running.draw(think));
+            }
+            (Workload::OneByOne(writes), End::Client) => {
+                let next = writes.get(running.made as usize);
+                running.next = next.map(|Write { at, .. }| now.max(running.begin + *at));
+            }
+            _ => {}
         }
+        None
     }
 }
 
@@ -79,7 +81,9 @@ impl Running {
             random: RandomStream::new(seed),
         };
         match &activity.workload {
-            Workload::Writes(writes) => running.next = writes.first().map(|write| begin + write.at),
+            Workload::Writes(writes) | Workload::OneByOne(writes) => {
+                running.next = writes.first().map(|write| begin + write.at);
+            }
             Workload::OnOff { on, .. } => {
                 running.on_time = OnTime::until(begin + running.draw(*on));
             }
@@ -95,6 +99,10 @@ impl Running {
             Workload::Writes(writes) => {
                 let next = writes.get(self.made as usize);
                 self.next = next.map(|Write { at, .. }| self.begin + *at);
+                writes[self.made as usize - 1].bytes
+            }
+            Workload::OneByOne(writes) => {
+                self.next = None;
                 writes[self.made as usize - 1].bytes
             }
             Workload::Bulk { bytes } => {
@@ -197,6 +205,25 @@ mod tests {
             let answer = application.arrived(at(asked + 20), End::Client, 0);
             assert_eq!(answer, Some((End::Server, 5000)));
             assert_eq!(application.arrived(at(answered), End::Server, 0), None);
+            assert_eq!(application.next(), next);
+        }
+    }
+
+    #[test]
+    fn one_by_one_a_write_waits_for_the_one_before_it() {
+        let write = |at| Write { at: Span::from_millis(at), bytes: 7 };
+        let workload = Workload::OneByOne([write(0), write(20), write(40)].into());
+        let activity = Activity { after: Span::ZERO, workload };
+        let mut application = Application::new(&[activity], Time::ZERO, 1);
+        let at = |millis: u64| Time::from_nanos(millis * MS);
+        // The first is there early, the second late.
+        for (written, arrived, next) in
+            [(0, 5, Some(at(20))), (20, 50, Some(at(50))), (50, 60, None)]
+        {
+            assert_eq!(application.next(), Some(at(written)));
+            assert_eq!(application.act(at(written)), Some((0, 7)));
+            assert_eq!((application.act(at(written)), application.next()), (None, None));
+            assert_eq!(application.arrived(at(arrived), End::Client, 0), None);
             assert_eq!(application.next(), next);
         }
     }

@@ -20,6 +20,8 @@ pub struct Activity {
 pub enum Workload {
     /// The client writes at given times: bursts, or what was recorded of an application.
     Writes(Arc<[Write]>),
+    /// The same, but none before all of the one before it has arrived.
+    OneByOne(Arc<[Write]>),
     /// The client writes everything at once.
     Bulk {
         /// So many bytes; none: without end.
@@ -82,12 +84,15 @@ impl Workload {
     pub(crate) fn fault(&self) -> Option<&'static str> {
         let whole = |bytes: &[u64]| bytes.contains(&0).then_some("a write of 0 bytes");
         match self {
-            Workload::Writes(writes) if writes.is_empty() => Some("no writes"),
-            Workload::Writes(writes) if writes.windows(2).any(|pair| pair[1].at < pair[0].at) => {
-                Some("a write earlier than the one before it")
-            }
-            Workload::Writes(writes) => {
-                writes.iter().any(|write| write.bytes == 0).then_some("a write of 0 bytes")
+            Workload::Writes(writes) | Workload::OneByOne(writes) => {
+                let early = writes.windows(2).any(|pair| pair[1].at < pair[0].at);
+                let empty = writes.iter().any(|write| write.bytes == 0);
+                let faults = [
+                    (writes.is_empty(), "no writes"),
+                    (early, "a write earlier than the one before it"),
+                    (empty, "a write of 0 bytes"),
+                ];
+                faults.into_iter().find_map(|(is_so, fault)| is_so.then_some(fault))
             }
             Workload::Bulk { bytes } => whole(&[bytes.unwrap_or(1)]),
             Workload::Requests { count: 0, .. } => Some("no requests"),

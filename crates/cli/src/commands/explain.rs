@@ -7,6 +7,7 @@ use kirikae_lab::explain::{self, Asked};
 
 use super::comparison;
 use super::table::Choice;
+use super::units::{probability, rate, rtt};
 
 /// Tell what would be chosen on a path, and what latency is expected of each candidate
 ///
@@ -39,28 +40,6 @@ pub struct Arguments {
     /// Print as JSON
     #[arg(long)]
     json: bool,
-}
-
-fn rtt(text: &str) -> Result<Duration, String> {
-    match humantime::parse_duration(text) {
-        Ok(time) if (Duration::from_micros(1)..=Duration::from_secs(4)).contains(&time) => Ok(time),
-        _ => Err("allowed: a time from 1us to 4s with its unit".into()),
-    }
-}
-
-fn probability(text: &str) -> Result<f64, String> {
-    let number = text.strip_suffix('%').map_or((text, 1.0), |number| (number.trim_end(), 100.0));
-    match number.0.parse::<f64>().map(|value| value / number.1) {
-        Ok(value) if (0.0..=1.0).contains(&value) => Ok(value),
-        _ => Err("allowed: a share from 0 to 1, or a percentage such as 1%".into()),
-    }
-}
-
-fn rate(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(rate) if (0.01..=100_000.0).contains(&rate) => Ok(rate),
-        _ => Err("allowed: a number of Mbit/s from 0.01 to 100000".into()),
-    }
 }
 
 /// Explains.

@@ -13,6 +13,7 @@ use kirikae_daemon::{Host, PolicyFile, SeenBy, Service};
 use nix::time::{ClockId, clock_gettime};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use super::notify;
 use super::setting::{self, Setting};
 use super::table::Choice;
 
@@ -182,7 +183,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let served = serve(&service, &wanted.seen_by);
     eprintln!("kirikae: {}; Ctrl-C ends it", begun(&wanted));
 
-    let mut printed = Ok(());
+    let mut printed = if served.is_ok() { notify::ready() } else { Ok(()) };
     let mut polled = Ok(());
     while served.is_ok() && printed.is_ok() && polled.is_ok() && !stop.load(Ordering::Relaxed) {
         let mut reload = |service: &mut Service| {

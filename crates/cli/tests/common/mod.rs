@@ -195,6 +195,19 @@ impl Drop for RunningAgent {
     }
 }
 
+/// Connections to this address begin with stock cubic, whatever the host has by default: of a child
+/// namespace the default cannot be an algorithm that is restricted there, but a route may name one.
+#[allow(dead_code)]
+pub fn cubic_to(namespace: &str, address: std::net::Ipv4Addr) {
+    let mut route = Command::new("ip");
+    let route = route.args(["-n", namespace, "route", "get", &address.to_string()]).output();
+    let route = String::from_utf8(route.unwrap().stdout).unwrap();
+    let device = route.split(" dev ").nth(1).unwrap().split(' ').next().unwrap();
+    let mut command = Command::new("ip");
+    command.args(["-n", namespace, "route", "replace", &format!("{address}/32")]);
+    assert!(command.args(["dev", device, "congctl", "cubic"]).status().unwrap().success());
+}
+
 /// Of a line of a file in /proc such as `VmRSS:  1234 kB`.
 #[allow(dead_code)]
 pub fn kib(file: impl AsRef<Path>, key: &str) -> u64 {

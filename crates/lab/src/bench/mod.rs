@@ -22,6 +22,7 @@ use crate::outcome::{Comparison, Measured, Outcome};
 use crate::records::{Clock, Records};
 use crate::scenario::{Contender, Scenario, stack};
 use crate::workload::clock::now_ns;
+pub(crate) use host::clean;
 use progress::Progress;
 use switcher::Switcher;
 use trial::Trial;
@@ -51,7 +52,7 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
     refuse_stacks(scenarios)?;
     refuse_contenders(scenarios)?;
     host::check(scenarios)?;
-    host::clean()?;
+    clean()?;
     let interruption = Interruption::listen()?;
 
     let mut trials = Vec::new();

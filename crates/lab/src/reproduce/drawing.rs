@@ -5,7 +5,6 @@ use std::ops::Range;
 use kirikae_plot::{Area, CURVE, Drawn, INK, MARK, SERIES, axes};
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint};
 use plotters::coord::types::RangedCoordf64;
-use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 
 use super::figure::{Axis, Figure, Form, Panel, Point, Scale, Series, Whose};
@@ -19,8 +18,18 @@ const LABELS: (u32, u32) = (124, 76);
 const HALF: i32 = 8;
 /// Half of the line across the end of an interval.
 const END: i32 = 6;
-/// A dash, and what is left out after it.
-const DASH: (i32, i32) = (14, 9);
+/// What is drawn and left out in turns of lines of theirs; of ours, of which each has its own where none is
+/// of theirs, so that they can be told apart in grey.
+const THEIRS: &[f64] = &[14.0, 9.0];
+const OURS: [&[f64]; 6] = [
+    SOLID,
+    &[26.0, 12.0],
+    &[4.0, 9.0],
+    &[26.0, 9.0, 4.0, 9.0],
+    &[9.0, 9.0],
+    &[26.0, 9.0, 4.0, 9.0, 4.0, 9.0],
+];
+const SOLID: &[f64] = &[];
 /// Of the room between two names, what the bars take together.
 const BARS: f64 = 0.8;
 /// How opaque bars of theirs are.
@@ -86,13 +95,17 @@ struct Look<'a> {
     colour: RGBColor,
     /// Which of the marks.
     mark: usize,
+    /// What is drawn and left out in turns of its line.
+    dashes: &'static [f64],
 }
 
 /// That of each series of a figure, once.
 fn looks(figure: &Figure) -> Vec<Look<'_>> {
     let mut names: Vec<&str> = Vec::new();
     let mut looks = Vec::new();
-    for series in figure.panels.iter().flat_map(|panel| &panel.series) {
+    let all = || figure.panels.iter().flat_map(|panel| &panel.series);
+    let ours_alone = all().all(|series| series.whose == Whose::Ours);
+    for series in all() {
         let known = names.iter().position(|name| *name == series.name);
         let place = known.unwrap_or_else(|| {
             names.push(&series.name);
@@ -100,7 +113,12 @@ fn looks(figure: &Figure) -> Vec<Look<'_>> {
         });
         let (name, whose, form) = (series.name.as_str(), series.whose, series.form);
         let colour = SERIES[place % SERIES.len()];
-        let look = Look { name, whose, form, colour, mark: place % MARKS };
+        let dashes = match whose {
+            Whose::Published => THEIRS,
+            Whose::Ours if ours_alone => OURS[place % OURS.len()],
+            Whose::Ours => SOLID,
+        };
+        let look = Look { name, whose, form, colour, mark: place % MARKS, dashes };
         if !looks.contains(&look) {
             looks.push(look);
         }
@@ -127,11 +145,8 @@ impl Look<'_> {
 
     fn draw_line(&self, area: &Area, points: Vec<Pixel>) -> Drawn {
         let style = self.colour.stroke_width(CURVE);
-        match self.whose {
-            Whose::Ours => area.draw(&PathElement::new(points, style))?,
-            Whose::Published => {
-                area.draw(&DashedPathElement::new(points, DASH.0, DASH.1, style))?;
-            }
+        for dash in dashed(points, self.dashes) {
+            area.draw(&PathElement::new(dash, style))?;
         }
         Ok(())
     }
@@ -163,6 +178,38 @@ impl Look<'_> {
         area.draw(&Rectangle::new(corners, self.colour.stroke_width(MARK)))?;
         Ok(())
     }
+}
+
+/// The parts of a line that are drawn, where it is drawn and left out in turns for so many pixels each.
+fn dashed(points: Vec<Pixel>, lengths: &[f64]) -> Vec<Vec<Pixel>> {
+    let (Some(first), false) = (points.first(), lengths.is_empty()) else { return vec![points] };
+    let mut drawn = vec![vec![*first]];
+    let mut turns = lengths.iter().copied().cycle().zip([true, false].into_iter().cycle());
+    let (mut left, mut on) = turns.next().expect("turns do not end");
+    for ends in points.windows(2) {
+        let [from, to] = [ends[0], ends[1]].map(|(x, y)| (f64::from(x), f64::from(y)));
+        let length = (to.0 - from.0).hypot(to.1 - from.1);
+        let mut at = 0.0;
+        while at < length {
+            let step = left.min(length - at);
+            at += step;
+            left -= step;
+            let share = at / length;
+            let place = |from: f64, to: f64| (from + share * (to - from)).round() as i32;
+            let here = (place(from.0, to.0), place(from.1, to.1));
+            if on {
+                drawn.last_mut().expect("one to begin with").push(here);
+            }
+            if left <= 0.0 {
+                (left, on) = turns.next().expect("turns do not end");
+                if on {
+                    drawn.push(vec![here]);
+                }
+            }
+        }
+    }
+    drawn.retain(|dash| dash.len() > 1);
+    drawn
 }
 
 /// An axis of any scale.
@@ -256,12 +303,17 @@ fn draw(panel: &Panel, room: &[Point], looks: &[Look], area: &Area) -> Drawn {
         .y_label_area_size(LABELS.0)
         .build_cartesian_2d(x, y)?;
     let mut mesh = axes(&mut chart, TICKS);
-    let name = |place: &f64| match &panel.x.scale {
-        Scale::Names(names) => names.get(*place as usize).cloned().unwrap_or_default(),
+    let name = |scale: &Scale, place: f64| match scale {
+        Scale::Names(names) => names.get(place as usize).cloned().unwrap_or_default(),
         _ => String::new(),
     };
+    let x_name = |place: &f64| name(&panel.x.scale, *place);
+    let y_name = |place: &f64| name(&panel.y.scale, *place);
     if let Scale::Names(names) = &panel.x.scale {
-        mesh.x_labels(names.len()).x_label_formatter(&name);
+        mesh.x_labels(names.len()).x_label_formatter(&x_name);
+    }
+    if let Scale::Names(names) = &panel.y.scale {
+        mesh.y_labels(names.len()).y_label_formatter(&y_name);
     }
     mesh.x_desc(&*panel.x.what).y_desc(&*panel.y.what).draw()?;
 
@@ -309,4 +361,44 @@ fn interval(area: &Area, ends: [Pixel; 2], colour: RGBColor) -> Drawn {
         area.draw(&PathElement::new([(x - END, y), (x + END, y)], style))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dashes_go_on_round_corners() {
+        let line = vec![(0, 0), (15, 0), (15, 20)];
+        assert_eq!(dashed(line.clone(), SOLID), std::slice::from_ref(&line));
+        let dashes = dashed(line, &[10.0, 2.0]);
+        assert_eq!(
+            dashes,
+            [vec![(0, 0), (10, 0)], vec![(12, 0), (15, 0), (15, 7)], vec![(15, 9), (15, 19)]]
+        );
+        assert_eq!(dashed(Vec::new(), &[10.0, 2.0]), [Vec::<Pixel>::new()]);
+    }
+
+    #[test]
+    fn lines_of_ours_differ_without_colour() {
+        let series = |name: &str, whose| Series {
+            name: name.into(),
+            whose,
+            form: Form::Line,
+            points: vec![],
+        };
+        let axis = || Axis::new("", Scale::FromZero);
+        let figure = |series| Figure::single("", "", [axis(), axis()], series);
+        let names = ["a", "b", "c", "d", "e", "f"];
+        let ours = figure(names.map(|name| series(name, Whose::Ours)).to_vec());
+        let dashes: std::collections::BTreeSet<String> =
+            looks(&ours).iter().map(|look| format!("{:?}", look.dashes)).collect();
+        assert_eq!(dashes.len(), names.len());
+        // Beside theirs, dashes are theirs.
+        let both = figure(vec![series("a", Whose::Published), series("a", Whose::Ours)]);
+        assert_eq!(
+            looks(&both).iter().map(|look| look.dashes).collect::<Vec<_>>(),
+            [THEIRS, SOLID]
+        );
+    }
 }

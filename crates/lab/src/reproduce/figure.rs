@@ -47,7 +47,7 @@ pub enum Scale {
     Between(f64, f64),
     /// By factors. What is not above 0 has no place.
     Log,
-    /// A place for each of these names, at 0, 1 and so on; on the x axis of bars.
+    /// A place for each of these names, at 0, 1 and so on.
     Names(Vec<String>),
 }
 
@@ -57,7 +57,7 @@ pub struct Series {
     /// Its name in the key; empty where it is enough to say whose it is. The same name has the same
     /// colour and mark, in all panels of a figure.
     pub name: String,
-    /// Theirs has dashes and hollow marks, ours is solid.
+    /// Theirs has dashes and hollow marks, ours is solid; where all are ours, each line has its own dashes.
     pub whose: Whose,
     /// How it is drawn.
     pub form: Form,

@@ -201,7 +201,9 @@ fn seconds(from: Time, to: Time) -> f64 {
 
 /// The window in each case, with the published host and with Linux.
 fn figures(material: &Material) -> Result<Vec<Figure>, Error> {
-    let watched = sim::watch(&material.scenarios, &Controls::default(), WindowWatch::default)?;
+    let controls = Controls::default();
+    let watched =
+        sim::watch(&material.scenarios, &controls, WindowWatch::default, |watch, _| watch)?;
     let contests = material.scenarios.iter().flat_map(|scenario| {
         scenario.contenders.iter().map(move |contender| (scenario, contender.name()))
     });

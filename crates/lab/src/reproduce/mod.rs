@@ -11,13 +11,20 @@ mod large_bdp;
 mod page;
 mod published;
 mod reordering;
+mod rtcp_fairness;
+mod rtcp_lte;
 mod rtcp_tables;
+mod rtcp_wifi;
+mod rtcp_wimax;
 mod rtt_fairness;
 mod table;
 mod text;
 mod watch;
+mod wireless;
 
 use std::path::Path;
+
+use kirikae_algorithms::Algorithm;
 
 use crate::controls::Controls;
 use crate::error::Error;
@@ -50,8 +57,17 @@ pub struct Study {
 }
 
 /// Every study there is, in the order of docs/studies.md.
-pub const STUDIES: [Study; 5] =
-    [rtcp_tables::STUDY, rtt_fairness::STUDY, large_bdp::STUDY, reordering::STUDY, handover::STUDY];
+pub const STUDIES: [Study; 9] = [
+    rtcp_tables::STUDY,
+    rtcp_fairness::STUDY,
+    rtcp_wifi::STUDY,
+    rtcp_wimax::STUDY,
+    rtcp_lte::STUDY,
+    rtt_fairness::STUDY,
+    large_bdp::STUDY,
+    reordering::STUDY,
+    handover::STUDY,
+];
 
 /// What a study is made of.
 pub struct Material {
@@ -113,6 +129,12 @@ impl Study {
 /// The number that a name of a scenario's sweep stands for, without its unit.
 fn swept(scenario: &Scenario, name: &str) -> Option<f64> {
     scenario.swept.get(name)?.split_whitespace().next()?.parse().ok()
+}
+
+/// What ships, but our algorithms without idle keep, pacing included: of the time of the papers.
+fn idle_keep_off() -> Controls {
+    let algorithms = Algorithm::all().map(|it| it.with("idle_keep", 0).unwrap_or(it)).collect();
+    Controls { algorithms, ..Controls::default() }
 }
 
 /// Every contender of the scenarios in virtual time, on all cores, with a bar that tells how many are

@@ -283,7 +283,8 @@ fn figures(material: &Material, curves: &Curves) -> Result<Vec<Figure>, Error> {
         .filter(|it| it.swept.contains_key("detection"))
         .cloned()
         .collect();
-    let watched = sim::watch(&published, &Controls::default(), WindowWatch::default)?;
+    let controls = Controls::default();
+    let watched = sim::watch(&published, &controls, WindowWatch::default, |watch, _| watch)?;
     let places = published.iter().flat_map(|scenario| {
         let contenders = scenario.contenders.iter();
         contenders.map(move |contender| (interval(scenario), Who::of(scenario, contender.name())))

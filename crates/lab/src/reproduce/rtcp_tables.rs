@@ -1,15 +1,13 @@
 //! The latency tables by which R-TCP chooses (Oguchi, doctoral thesis, 2016, Figs 4-9 to 4-17), rebuilt:
 //! studies/rtcp-tables/README.md.
 
-use kirikae_algorithms::Algorithm;
 use kirikae_path::{ElementSpec, PathSpec, bottleneck};
 use kirikae_table::{Kind, Printed, printed};
 
 use super::{
     Axis, Bound, Cell, Column, Criterion, Figure, Findings, Form, Material, Panel, Row, Scale,
-    Series, Study, Table, simulate,
+    Series, Study, Table, idle_keep_off, simulate,
 };
-use crate::controls::Controls;
 use crate::error::Error;
 use crate::outcome::{Comparison, Performance};
 use crate::statistics::{Estimate, mean, quantile, rank_correlation};
@@ -72,10 +70,7 @@ struct Compared {
 }
 
 fn compare(material: &Material) -> Result<Findings, Error> {
-    // Idle keep, pacing included, is not of that time.
-    let algorithms = Algorithm::all().map(|it| it.with("idle_keep", 0).unwrap_or(it)).collect();
-    let controls = Controls { algorithms, ..Controls::default() };
-    let outcome = simulate(&material.scenarios, controls)?;
+    let outcome = simulate(&material.scenarios, idle_keep_off())?;
     let mut all = Vec::new();
     let mut number = 9;
     for kind in [Kind::IsolatedLatency, Kind::BurstRate, Kind::BurstLatency] {

@@ -60,7 +60,8 @@ pub struct Scenario {
     pub measured: Option<Range<Time>>,
     /// How often each contender is simulated, each time with the next seed.
     pub repetitions: u32,
-    /// What the names of its sweep stand for, as written; none without a sweep.
+    /// What the names of its sweep stand for, as written, and of tables each `name.key`; none without a
+    /// sweep.
     pub swept: BTreeMap<String, String>,
     /// What of it the real kernel is not shown, if anything.
     #[serde(skip)]
@@ -150,7 +151,11 @@ impl Scenario {
             duration,
             measured,
             repetitions,
-            swept: bindings.iter().map(|it| (it.name.into(), it.text(source).into())).collect(),
+            swept: bindings
+                .iter()
+                .flat_map(|it| it.texts(source))
+                .map(|(name, text)| (name, text.to_owned()))
+                .collect(),
             only_simulated: only_simulated(root),
         })
     }

@@ -1,6 +1,7 @@
 //! `[sweep]`: one file for many scenarios. Each name takes each of its values, in every combination,
-//! wherever the file has `"$name"`; in the title it may stand anywhere. The scenarios come in the
-//! alphabetical order of the names, the last changing fastest.
+//! wherever the file has `"$name"`; in the title it may stand anywhere. Where the values are tables,
+//! `"$name.key"` is what the present one has there. The scenarios come in the alphabetical order of the
+//! names, the last changing fastest.
 
 use std::collections::BTreeSet;
 
@@ -38,13 +39,17 @@ fn check_uses(root: &Section, sweep: &[(&str, Field)]) -> Result<(), Refusal> {
     let mut used = BTreeSet::new();
     let values = root.entries().filter(|(key, _)| *key != "title");
     for text in values.flat_map(|(_, field)| field.texts()) {
-        let Some(name) = text.text("")?.strip_prefix('$') else { continue };
+        let Some(written) = text.text("")?.strip_prefix('$') else { continue };
+        let (name, key) = Binding::split(written);
         if !names.contains(&name) {
             let mut allowed = format!("a value, or a name of [sweep], which has no {name}");
             if !names.is_empty() {
                 allowed += &format!(" but {}{}", names.join(", "), nearest(name, &names));
             }
             return Err(text.refuse(allowed));
+        }
+        if let Some(key) = key {
+            check_key(sweep, name, key)?;
         }
         used.insert(name);
     }
@@ -54,14 +59,26 @@ fn check_uses(root: &Section, sweep: &[(&str, Field)]) -> Result<(), Refusal> {
     })
 }
 
+/// Refuses a value of this name that is no table with this key.
+fn check_key(sweep: &[(&str, Field)], name: &str, key: &str) -> Result<(), Refusal> {
+    let allowed = format!("a table with the key {key}, as \"${name}.{key}\" stands for it");
+    let values = sweep.iter().filter(|(other, _)| *other == name);
+    let values = values.map(|(_, field)| field.list(&allowed)).collect::<Result<Vec<_>, _>>()?;
+    values
+        .iter()
+        .flatten()
+        .try_for_each(|value| value.section(&allowed)?.required(key, &allowed).map(|_| ()))
+}
+
 /// The title of one scenario. Where several names fit, the longest is meant.
 pub(super) fn title(title: &str, bindings: &[Binding], source: &Source) -> String {
+    let names: Vec<_> = bindings.iter().flat_map(|binding| binding.texts(source)).collect();
     let mut parts = title.split('$');
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let fitting = bindings.iter().filter(|binding| part.starts_with(binding.name));
-        let (value, rest) = match fitting.max_by_key(|binding| binding.name.len()) {
-            Some(binding) => (binding.text(source), &part[binding.name.len()..]),
+        let fitting = names.iter().filter(|(name, _)| part.starts_with(name.as_str()));
+        let (value, rest) = match fitting.max_by_key(|(name, _)| name.len()) {
+            Some((name, value)) => (*value, &part[name.len()..]),
             None => ("$", part),
         };
         text.push_str(value);

@@ -62,7 +62,7 @@ impl Workload {
 type Read = fn(&Section) -> Result<Workload, Refusal>;
 
 const KINDS: [(&str, &[&str], Read); 5] = [
-    (BURSTS, &["burst", "interval", "spacing", "count", "warmup"], |section| {
+    (BURSTS, &["burst", "sizes", "interval", "spacing", "overlap", "count", "warmup"], |section| {
         bursts(section).map(Workload::Bursts)
     }),
     ("writes", &["file"], |section| {
@@ -107,9 +107,16 @@ pub(super) fn only_simulated(field: &Field) -> Option<Refusal> {
     if field.is_list() {
         return Some(field.refuse("one [workload] on the real kernel; kirikae sim plays a mix"));
     }
-    let kind = field.section(ALLOWED).ok()?.optional("kind")?;
-    let other = kind.text("").is_ok_and(|name| name != BURSTS);
-    other.then(|| kind.refuse("bursts on the real kernel; kirikae sim plays the others"))
+    let section = field.section(ALLOWED).ok()?;
+    let other =
+        |key, real| section.optional(key).filter(|it| it.text("").is_ok_and(|it| it != real));
+    let waits = section.optional("overlap").filter(|overlap| overlap.boolean() == Ok(false));
+    let refused = [
+        (other("kind", BURSTS), "bursts on the real kernel; kirikae sim plays the others"),
+        (other("sizes", "fixed"), "fixed on the real kernel; kirikae sim draws sizes"),
+        (waits, "true on the real kernel; in kirikae sim bursts can wait"),
+    ];
+    refused.into_iter().find_map(|(field, allowed)| Some(field?.refuse(allowed)))
 }
 
 fn activity(section: &Section, mixed: bool) -> Result<Activity, Refusal> {
@@ -125,11 +132,13 @@ fn activity(section: &Section, mixed: bool) -> Result<Activity, Refusal> {
 fn bursts(section: &Section) -> Result<Bursts, Refusal> {
     let Size(burst) = section.quantity("burst")?;
     let interval = section.quantity("interval")?;
-    let spacing = [Spacing::Fixed, Spacing::Exponential][spacing(section, "spacing")?];
+    let spread = |key| Ok([Spacing::Fixed, Spacing::Exponential][spacing(section, key)?]);
+    let (sizes, spacing) = (spread("sizes")?, spread("spacing")?);
+    let overlap = section.optional("overlap").map_or(Ok(true), |field| field.boolean())?;
     let field = section.required("count", "a whole number, such as 60")?;
     let count = field.whole(1..=1_000_000)? as u32;
     let warmup = section.optional("warmup").map_or(Ok(1), |field| field.whole(0..=1_000))? as u32;
-    let bursts = Bursts { burst, interval, spacing, count, warmup };
+    let bursts = Bursts { burst, sizes, interval, spacing, overlap, count, warmup };
     // TCP's sequence numbers would wrap, and a place in the stream be ambiguous.
     if bursts.bytes() > u64::from(u32::MAX) {
         return Err(field

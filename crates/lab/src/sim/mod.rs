@@ -128,23 +128,25 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
     Ok(outcome)
 }
 
-/// Plays every contender of every scenario before an observer of its own, and gives the observers in
-/// order: scenario by scenario, contender by contender, seed by seed.
+/// Plays every contender of every scenario before an observer of its own, and gives what `result` makes of
+/// each and its outcome, in order: scenario by scenario, contender by contender, seed by seed.
 ///
 /// # Errors
 /// A scenario that cannot be simulated.
-pub(crate) fn watch<O: Observer + Send>(
+pub(crate) fn watch<O: Observer + Send, R: Send>(
     scenarios: &[Scenario],
     controls: &Controls,
     observer: impl Fn() -> O + Sync,
-) -> Result<Vec<O>, Error> {
+    result: impl Fn(O, kirikae_sim::Outcome) -> R + Sync,
+) -> Result<Vec<R>, Error> {
     let contests: Vec<Contest> = scenarios.iter().flat_map(Contest::all).collect();
     let simulation = |index: usize| {
         let Contest { scenario, contender, seed } = contests[index];
         trial::simulation(scenario, contender, seed, controls)
     };
     let open = |_, _: &_| Ok::<_, Error>(observer());
-    kirikae_sim::observe_all(contests.len(), simulation, open, |_, observer, _| Ok(observer))
+    let done = |_, observer, outcome| Ok(result(observer, outcome));
+    kirikae_sim::observe_all(contests.len(), simulation, open, done)
 }
 
 /// How many are done, and the time left; only on a terminal.

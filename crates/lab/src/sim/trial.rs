@@ -8,7 +8,8 @@ use kirikae_algorithms::{Algorithm, Bpftune, Rule, Switcher, Timeouts};
 use kirikae_emu::{DirectionReport, DroppedPacket, Report, Segment, TimingError};
 use kirikae_path::{Direction, Span, Time, stream_seed};
 use kirikae_sim::{
-    Activity, DirectionOutcome, Flow, Hop, Host, Routes, Simulation, Workload, Written, staggered,
+    Activity, DirectionOutcome, Flow, Hop, Host, Routes, Simulation, Workload, Write, Written,
+    staggered,
 };
 use kirikae_table::rtcp;
 use kirikae_tcp::Control;
@@ -81,7 +82,9 @@ fn activities(scenario: &Scenario, group: &FlowGroup, flow: u64, seed: u64) -> V
                 let due = schedule::due_times(bursts, seed)
                     .into_iter()
                     .map(|due| Span::try_from(due).expect("a schedule of less than 584 years"));
-                Workload::bursts(bursts.burst, due)
+                let sizes = schedule::sizes(bursts, seed);
+                let writes = due.zip(sizes).map(|(at, bytes)| Write { at, bytes }).collect();
+                if bursts.overlap { Workload::Writes(writes) } else { Workload::OneByOne(writes) }
             }
             scenario::Workload::Writes(recorded) => Workload::Writes(recorded.writes.clone()),
             scenario::Workload::Simulated(workload) => workload.clone(),
@@ -96,7 +99,9 @@ fn last_write(flows: &[Flow]) -> Span {
         flow.activities.iter().map(|activity| (flow.start - Time::ZERO + activity.after, activity))
     });
     let last = |(begin, activity): (Span, &Activity)| match &activity.workload {
-        Workload::Writes(writes) => begin + writes.last().map_or(Span::ZERO, |write| write.at),
+        Workload::Writes(writes) | Workload::OneByOne(writes) => {
+            begin + writes.last().map_or(Span::ZERO, |write| write.at)
+        }
         _ => begin,
     };
     activities.map(last).max().unwrap_or_default()

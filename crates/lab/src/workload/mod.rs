@@ -15,12 +15,17 @@ use socket2::SockRef;
 /// Bursts that the application writes by the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bursts {
-    /// Bytes written at once.
+    /// Bytes written at once; the mean if exponential.
     pub burst: u64,
+    /// How the sizes are spread; in the simulator they may differ.
+    pub sizes: Spacing,
     /// Time from the start of one burst to the start of the next; the mean if exponential.
     pub interval: Duration,
     /// How the bursts are spaced.
     pub spacing: Spacing,
+    /// Whether a burst is written at its time even if the one before it has not all arrived; in the
+    /// simulator it may wait for that.
+    pub overlap: bool,
     /// Bursts that are measured.
     pub count: u32,
     /// Bursts before them, which are recorded but not counted: they meet a connection that has
@@ -28,13 +33,13 @@ pub struct Bursts {
     pub warmup: u32,
 }
 
-/// How bursts are spaced in time.
+/// How bursts are spaced in time, or their sizes spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spacing {
-    /// One interval apart.
+    /// All alike.
     Fixed,
-    /// Exponentially distributed: a Poisson process.
+    /// Exponentially distributed; in time a Poisson process.
     Exponential,
 }
 

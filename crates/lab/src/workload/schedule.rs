@@ -1,4 +1,4 @@
-//! When each burst is due: the same for every contender of a scenario.
+//! When each burst is due, and how large it is: the same for every contender of a scenario.
 
 use std::time::Duration;
 
@@ -8,8 +8,9 @@ use rand_pcg::Pcg64;
 
 use super::{Bursts, Spacing};
 
-/// Label of the stream of burst spacing; 0 and 1 are the path's directions, of the same seed.
+/// Labels of the streams of burst spacing and sizes; 0 and 1 are the path's directions, of the same seed.
 const STREAM: u64 = 2;
+const SIZES: u64 = 3;
 
 /// Due times of all bursts, from the start of the schedule; the first is due at once.
 pub fn due_times(workload: &Bursts, seed: u64) -> Vec<Duration> {
@@ -20,11 +21,26 @@ pub fn due_times(workload: &Bursts, seed: u64) -> Vec<Duration> {
         times.push(due);
         due += match workload.spacing {
             Spacing::Fixed => workload.interval,
-            // Inverse of the exponential distribution function; the draw is below 1.
-            Spacing::Exponential => workload.interval.mul_f64(-(-random.random::<f64>()).ln_1p()),
+            Spacing::Exponential => workload.interval.mul_f64(exponential(&mut random)),
         };
     }
     times
+}
+
+/// Bytes of all bursts, at least one each.
+pub fn sizes(workload: &Bursts, seed: u64) -> Vec<u64> {
+    let mut random = Pcg64::seed_from_u64(stream_seed(seed, &[SIZES]));
+    let mut size = || match workload.sizes {
+        Spacing::Fixed => workload.burst,
+        Spacing::Exponential => (workload.burst as f64 * exponential(&mut random)).ceil() as u64,
+    };
+    (0..workload.total()).map(|_| size().max(1)).collect()
+}
+
+/// Drawn from the exponential distribution with mean 1.
+fn exponential(random: &mut Pcg64) -> f64 {
+    // Inverse of the distribution function; the draw is below 1.
+    -(-random.random::<f64>()).ln_1p()
 }
 
 #[cfg(test)]
@@ -32,13 +48,15 @@ mod tests {
     use super::*;
 
     fn workload(spacing: Spacing, count: u32) -> Bursts {
-        Bursts { burst: 1, interval: Duration::from_secs(2), spacing, count, warmup: 1 }
+        let (interval, sizes) = (Duration::from_secs(2), spacing);
+        Bursts { burst: 60_000, sizes, interval, spacing, overlap: true, count, warmup: 1 }
     }
 
     #[test]
     fn fixed_bursts_are_one_interval_apart() {
         let seconds = [0, 2, 4, 6].map(Duration::from_secs);
         assert_eq!(due_times(&workload(Spacing::Fixed, 3), 7), seconds);
+        assert_eq!(sizes(&workload(Spacing::Fixed, 3), 7), [60_000; 4]);
     }
 
     #[test]
@@ -50,5 +68,9 @@ mod tests {
         // Standard error of the mean gap: 2 s / sqrt(10000) = 0.02 s; five of them are allowed.
         let mean = times[10_000].as_secs_f64() / 10_000.0;
         assert!((mean - 2.0).abs() < 0.1, "mean gap {mean} s");
+        let sizes = sizes(&workload, 7);
+        assert_eq!(sizes.len(), times.len());
+        let mean = sizes.iter().sum::<u64>() as f64 / sizes.len() as f64;
+        assert!((mean - 60_000.0).abs() < 3000.0, "mean size {mean}");
     }
 }

@@ -22,7 +22,7 @@ pub struct Snapshot {
 
 impl Snapshot {
     pub fn new(mut status: Status, connections: Connections) -> Snapshot {
-        let Connections { now_ns, mut connections } = connections;
+        let Connections { now_ns, mut connections, .. } = connections;
         for connection in &mut connections {
             let Connection { algorithm, original, chosen, scope, .. } = connection;
             [algorithm, original, chosen].into_iter().chain(scope).for_each(make_fit);

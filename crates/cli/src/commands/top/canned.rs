@@ -125,5 +125,9 @@ pub fn snapshot(connections: Vec<Connection>) -> Snapshot {
     for connection in &connections {
         *status.by_algorithm.entry(connection.algorithm.clone()).or_default() += 1;
     }
-    Snapshot::new(status, Connections { now_ns: NOW_NS, connections })
+    Snapshot::new(status, answer(connections))
+}
+
+pub fn answer(connections: Vec<Connection>) -> Connections {
+    Connections { now_ns: NOW_NS, matching: connections.len(), connections, also: None }
 }

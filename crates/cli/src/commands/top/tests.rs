@@ -6,7 +6,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
 use super::asking::Snapshot;
-use super::canned::{connection, several, snapshot};
+use super::canned::{answer, connection, several, snapshot};
 use super::columns::Column;
 use super::drawing::draw;
 use super::keys::{Action, Mode};
@@ -111,10 +111,7 @@ fn hostile_texts_reach_no_terminal() {
     }
     of.chosen.push('y');
     of.scope = Some(hostile.into());
-    let told = Snapshot::new(
-        told.status,
-        kirikae_daemon::status::Connections { now_ns: told.now_ns, connections: vec![of] },
-    );
+    let told = Snapshot::new(told.status, answer(vec![of]));
     let mut view = View::new(told);
     typed(&mut view, "owned");
     view.act(Action::Enter(Mode::Table));

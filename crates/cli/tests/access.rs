@@ -1,0 +1,79 @@
+//! Who may see the agent, and who may change something.
+//!
+//! One test function: the host has one agent at a time.
+
+mod common;
+
+use std::fs::{self, Permissions};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use common::{OwnCgroup, RunningAgent, kirikae, privileged};
+
+const NOBODY: u32 = 65_534;
+const PAGE: &str = "127.0.0.1:18425";
+
+/// Exit status and what was said of a command that an ordinary user gives.
+fn as_nobody(binary: &Path, arguments: &[&str]) -> (i32, String) {
+    let output = Command::new(binary).args(arguments).uid(NOBODY).gid(NOBODY).output().unwrap();
+    (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
+fn http(request: &str) -> String {
+    let mut stream = TcpStream::connect(PAGE).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn an_ordinary_user_sees_what_the_policy_lets_him_and_changes_nothing() {
+    if !privileged() {
+        return;
+    }
+    let cgroup = OwnCgroup::enter();
+    // Where it is built others may not look.
+    let directory = tempfile::tempdir().unwrap();
+    fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();
+    let binary = directory.path().join("kirikae");
+    fs::copy(kirikae().get_program(), &binary).unwrap();
+
+    let agent = RunningAgent::start(&cgroup, "");
+    for command in ["status", "log", "reload"] {
+        let (status, said) = as_nobody(&binary, &[command]);
+        assert_eq!(status, 1, "{command}: {said}");
+        assert!(said.contains("only root may"), "{command}: {said}");
+    }
+    assert!(TcpStream::connect(PAGE).is_err(), "the page is off");
+    agent.stop();
+
+    let seen = format!("[status]\nreaders = 'everyone'\npage = '{PAGE}'\n");
+    let agent = RunningAgent::start(&cgroup, &seen);
+    assert_eq!(as_nobody(&binary, &["status", "--json"]).0, 0);
+    let (status, said) = as_nobody(&binary, &["reload"]);
+    assert!(status == 1 && said.contains("only root"), "{said}");
+    let (status, said) = as_nobody(&binary, &["undo"]);
+    assert_ne!(status, 0, "{said}");
+
+    // Over TCP nothing can be changed, and pages of other origins are told nothing.
+    let ours = http(&format!("GET /status HTTP/1.1\r\nHost: {PAGE}\r\nConnection: close\r\n\r\n"));
+    assert!(ours.starts_with("HTTP/1.1 200"), "{ours}");
+    let metrics =
+        http(&format!("GET /metrics HTTP/1.1\r\nHost: {PAGE}\r\nConnection: close\r\n\r\n"));
+    assert!(metrics.contains("kirikae_events_lost_total 0\n"), "{metrics}");
+    assert!(metrics.contains("# EOF"), "{metrics}");
+    for header in ["Host: evil.example", "Host: 127.0.0.1\r\nOrigin: http://evil.example"] {
+        let refused =
+            http(&format!("GET /status HTTP/1.1\r\n{header}\r\nConnection: close\r\n\r\n"));
+        assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
+    }
+    let reload = format!("POST /reload HTTP/1.1\r\nHost: {PAGE}\r\nConnection: close\r\n\r\n");
+    let refused = http(&reload);
+    assert!(refused.starts_with("HTTP/1.1 404"), "{refused}");
+    agent.stop();
+}

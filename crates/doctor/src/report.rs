@@ -1,0 +1,66 @@
+//! The report as people read it.
+
+use comfy_table::{Cell, Color, ContentArrangement, LineStyle, Table, presets};
+
+use crate::units::{percent, rate, size, time};
+use crate::{Finding, Known, Report, Source, Verdict};
+
+/// What was found, a line for each finding, and below it what to write.
+pub fn render(report: &Report, colour: bool) -> String {
+    let path = &report.path;
+    let mut text = format!(
+        "Path: {}, RTT {}, {}; a path's content is {}. Bursts of {}.\n",
+        known(path.rate, rate),
+        known(path.rtt, time),
+        path.loss.map_or("loss unknown".into(), |loss| format!("loss {}", known(loss, percent))),
+        size(path.bandwidth_delay()),
+        size(path.burst.into()),
+    );
+    let mut table = Table::new();
+    table
+        .load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()))
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_header(["", "what", "measured", "what it means here", "by"]);
+    table.add_rows(report.findings.iter().map(row));
+    if colour {
+        table.enforce_styling();
+    } else {
+        table.force_no_tty();
+    }
+    text += &format!("{table}\n");
+
+    let changes = |finding: &&Finding| !finding.change.is_empty();
+    if report.findings.iter().any(|finding| changes(&finding)) {
+        text += "\nTo change it (nothing was changed; `sysctl -w` lasts until the next boot, a file in \
+                 /etc/sysctl.d for good):\n";
+    }
+    for finding in report.findings.iter().filter(changes) {
+        for (place, change) in finding.change.iter().enumerate() {
+            let name = if place == 0 { finding.name } else { "" };
+            text += &format!("  {name:<20}{change}\n");
+        }
+    }
+    text
+}
+
+fn known(Known { value, source }: Known, unit: fn(f64) -> String) -> String {
+    let from = match source {
+        Source::Given => "",
+        Source::Measured => " (measured)",
+        Source::Assumed => " (assumed)",
+    };
+    format!("{}{from}", unit(value))
+}
+
+fn row(finding: &Finding) -> Vec<Cell> {
+    let colour = match finding.verdict {
+        Verdict::Limits => Some(Color::Red),
+        Verdict::Note => Some(Color::Yellow),
+        Verdict::Fine => Some(Color::Green),
+        Verdict::Unknown => None,
+    };
+    let verdict = Cell::new(finding.verdict.word());
+    let verdict = colour.into_iter().fold(verdict, Cell::fg);
+    let words = [finding.name, &finding.measured, &finding.effect, finding.formula.unwrap_or("")];
+    std::iter::once(verdict).chain(words.map(Cell::new)).collect()
+}

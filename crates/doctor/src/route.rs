@@ -1,0 +1,158 @@
+//! The way to the destination: its interface, and what the route says of TCP.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+
+use netlink_packet_route::link::{LinkAttribute, LinkMessage};
+use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage, RouteMetric};
+use netlink_packet_route::tc::{TcAttribute, TcMessage};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use netlink_sys::protocols::NETLINK_ROUTE;
+use serde::Serialize;
+
+use crate::netlink::{ask, list};
+use crate::offload::Offloads;
+
+/// A documentation address (RFC 5737): whatever leads there is the default route.
+const ANYWHERE: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 1));
+
+/// What a route says; none where it says nothing, and the kernel's own value holds.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Route {
+    /// Where to; none: the default route.
+    pub to: Option<IpAddr>,
+    /// The next hop, if it is not the destination.
+    pub gateway: Option<IpAddr>,
+    /// Largest IP packet, bytes, if known for the route.
+    pub mtu: Option<u32>,
+    /// Initial congestion window, segments.
+    pub initcwnd: Option<u32>,
+    /// Initial receive window, segments.
+    pub initrwnd: Option<u32>,
+    /// Least retransmission timeout, ms.
+    pub rto_min_ms: Option<u32>,
+    /// Congestion control of connections over it.
+    pub congestion_control: Option<String>,
+    /// The interface it leads over.
+    pub interface: Interface,
+}
+
+/// An interface.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Interface {
+    /// As `ip link` has it.
+    pub name: String,
+    /// Largest IP packet, bytes.
+    pub mtu: Option<u32>,
+    /// Packets that a plain queue holds.
+    pub queue_length: Option<u32>,
+    /// Queueing disciplines on it, such as fq; below mq those of its queues.
+    pub qdiscs: Option<BTreeSet<String>>,
+    /// What it does for the kernel.
+    pub offloads: Option<Offloads>,
+}
+
+impl Route {
+    /// The route to an address, or the default one.
+    pub(crate) fn read(to: Option<IpAddr>) -> io::Result<Route> {
+        let mut question = RouteMessage::default();
+        let address = to.unwrap_or(ANYWHERE);
+        let (family, bits, destination) = match address {
+            IpAddr::V4(address) => (AddressFamily::Inet, 32, RouteAddress::Inet(address)),
+            IpAddr::V6(address) => (AddressFamily::Inet6, 128, RouteAddress::Inet6(address)),
+        };
+        question.header.address_family = family;
+        question.header.destination_prefix_length = bits;
+        question.attributes.push(RouteAttribute::Destination(destination));
+        let answers = ask(NETLINK_ROUTE, RouteNetlinkMessage::GetRoute(question))?;
+        let [RouteNetlinkMessage::NewRoute(answer)] = &answers[..] else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+
+        let mut route = Route { to, ..Route::default() };
+        let mut index = None;
+        for attribute in &answer.attributes {
+            match attribute {
+                RouteAttribute::Oif(oif) => index = Some(*oif),
+                RouteAttribute::Gateway(RouteAddress::Inet(hop)) => {
+                    route.gateway = Some((*hop).into())
+                }
+                RouteAttribute::Gateway(RouteAddress::Inet6(hop)) => {
+                    route.gateway = Some((*hop).into());
+                }
+                RouteAttribute::Metrics(metrics) => {
+                    metrics.iter().for_each(|metric| route.take(metric));
+                }
+                _ => {}
+            }
+        }
+        route.interface = Interface::read(index.ok_or(io::ErrorKind::NotFound)?)?;
+        Ok(route)
+    }
+
+    fn take(&mut self, metric: &RouteMetric) {
+        match metric {
+            RouteMetric::Mtu(mtu) => self.mtu = Some(*mtu),
+            RouteMetric::InitCwnd(segments) => self.initcwnd = Some(*segments),
+            RouteMetric::InitRwnd(segments) => self.initrwnd = Some(*segments),
+            RouteMetric::RtoMin(ms) => self.rto_min_ms = Some(*ms),
+            RouteMetric::CcAlgo(name) => self.congestion_control = Some(name.clone()),
+            _ => {}
+        }
+    }
+
+    /// What `ip route change` begins with for it.
+    pub(crate) fn change(&self) -> String {
+        let to = self.to.map_or_else(|| "default".to_owned(), |to| to.to_string());
+        let via = self.gateway.map(|hop| format!(" via {hop}")).unwrap_or_default();
+        // A destination mostly has no route of its own yet.
+        let verb = if self.to.is_some() { "replace" } else { "change" };
+        format!("ip route {verb} {to}{via} dev {}", self.interface.name)
+    }
+}
+
+impl Interface {
+    fn read(index: u32) -> io::Result<Interface> {
+        let mut question = LinkMessage::default();
+        question.header.index = index;
+        let answers = ask(NETLINK_ROUTE, RouteNetlinkMessage::GetLink(question))?;
+        let [RouteNetlinkMessage::NewLink(link)] = &answers[..] else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        let mut interface = Interface::default();
+        for attribute in &link.attributes {
+            match attribute {
+                LinkAttribute::IfName(name) => interface.name = name.clone(),
+                LinkAttribute::Mtu(mtu) => interface.mtu = Some(*mtu),
+                LinkAttribute::TxQueueLen(packets) => interface.queue_length = Some(*packets),
+                _ => {}
+            }
+        }
+        interface.qdiscs = qdiscs(index).ok();
+        interface.offloads = Offloads::read(&interface.name).ok();
+        Ok(interface)
+    }
+}
+
+/// Queueing disciplines of an interface; that of several queues is named only if nothing is below it.
+fn qdiscs(index: u32) -> io::Result<BTreeSet<String>> {
+    let question = TcMessage::with_index(index.cast_signed());
+    let answers = list(NETLINK_ROUTE, RouteNetlinkMessage::GetQueueDiscipline(question))?;
+    let mut kinds = BTreeSet::new();
+    for answer in &answers {
+        let RouteNetlinkMessage::NewQueueDiscipline(qdisc) = answer else { continue };
+        if qdisc.header.index == index.cast_signed() {
+            kinds.extend(qdisc.attributes.iter().filter_map(|attribute| match attribute {
+                TcAttribute::Kind(kind) => Some(kind.clone()),
+                _ => None,
+            }));
+        }
+    }
+    // What arrives is not in question.
+    kinds.retain(|kind| kind != "ingress" && kind != "clsact");
+    if kinds.len() > 1 {
+        kinds.retain(|kind| kind != "mq" && kind != "mqprio");
+    }
+    Ok(kinds)
+}

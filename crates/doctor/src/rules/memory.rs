@@ -1,0 +1,77 @@
+//! Memory: of all connections together, and what waits unsent in one.
+
+use super::{Case, round_up, set};
+use crate::units::{size, time};
+use crate::{Finding, Limit, Verdict};
+
+/// The kernel's default: unsent data is not limited.
+const UNLIMITED: i64 = u32::MAX as i64;
+/// More unsent data than this is not needed to keep a path full, bytes (RFC 9293 does not say; the
+/// value that latency-sensitive servers use).
+const ENOUGH_UNSENT: u64 = 131_072;
+
+pub(super) fn findings(case: &Case) -> Vec<Finding> {
+    vec![unsent(case), all_connections(case)]
+}
+
+/// What one who writes without end puts before an answer on the same connection.
+fn unsent(case: &Case) -> Finding {
+    const NAME: &str = "unsent-data";
+    const SYSCTL: &str = "net.ipv4.tcp_notsent_lowat";
+    let sysctls = &case.host.sysctls;
+    let (limit, buffer) = match (sysctls.number(SYSCTL), sysctls.three("net.ipv4.tcp_wmem")) {
+        (Ok(limit), Ok([_, _, buffer])) => (limit, buffer as f64),
+        (Err(why), _) | (_, Err(why)) => return Finding::unknown(NAME, why),
+    };
+    let unlimited = limit >= UNLIMITED;
+    // As much as the buffer holds besides what is under way.
+    let room = (buffer - case.path.bandwidth_delay()).max(0.0);
+    let most = if unlimited { room } else { room.min(limit as f64) };
+    let wait = most * 8.0 / case.path.rate.value;
+    let effect = format!(
+        "bulk on a connection may put {} unsent before an answer on it: {}",
+        size(most),
+        time(wait),
+    );
+    let measured = match unlimited {
+        true => format!("{SYSCTL}: no limit"),
+        false => format!("{SYSCTL} = {}", size(limit as f64)),
+    };
+    let verdict = if wait > case.path.rtt.value { Verdict::Note } else { Verdict::Fine };
+    Finding::new(NAME, verdict, measured, effect)
+        .limit(Limit::Latency(wait))
+        .by("unsent / rate (tcp(7), TCP_NOTSENT_LOWAT)")
+        .change(set(SYSCTL, ENOUGH_UNSENT))
+}
+
+/// How many connections may fill such paths before the kernel begins to save memory.
+fn all_connections(case: &Case) -> Finding {
+    const NAME: &str = "memory";
+    const SYSCTL: &str = "net.ipv4.tcp_mem";
+    let [low, pressure, high] = match case.host.sysctls.three(SYSCTL) {
+        Ok(pages) => pages,
+        Err(why) => return Finding::unknown(NAME, why),
+    };
+    let page = page_size();
+    let room = pressure as f64 * page;
+    let each = case.path.bandwidth_delay().max(case.segment());
+    let connections = (room / each).floor();
+    let verdict = if connections < 1.0 { Verdict::Limits } else { Verdict::Fine };
+    let effect = format!(
+        "{connections} connections may have a path's content of {} in memory before windows shrink",
+        size(each),
+    );
+    let wanted = (round_up(2.0 * each) as f64 / page).ceil() as u64;
+    Finding::new(NAME, verdict, format!("{SYSCTL}: pressure from {}", size(room)), effect)
+        .by("tcp(7), tcp_mem")
+        .change(set(
+            SYSCTL,
+            format!("{} {} {}", low.max(wanted), pressure.max(wanted), high.max(2 * wanted)),
+        ))
+}
+
+/// Bytes.
+fn page_size() -> f64 {
+    let found = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE);
+    found.ok().flatten().map_or(4096.0, |bytes| bytes as f64)
+}
