@@ -5,7 +5,7 @@ KIRIKAE := target/release/kirikae
 DEMO := scenarios/long-clean.toml scenarios/long-isolated-1.toml \
 	scenarios/long-bursts.toml scenarios/shallow.toml
 
-.PHONY: demo test conformance carry bench fuzz build format lint deny deb deb-test
+.PHONY: demo test conformance carry bench fuzz build format lint deny web web-check deb deb-test
 
 DEB := target/debian/kirikae.deb
 
@@ -40,11 +40,26 @@ carry:
 	scripts/install-missing build guest
 	$(GUEST) carry
 
-lint:
+lint: web-check
 	scripts/install-missing build test
 	cargo fmt --all --check
 	clang-format --dry-run --Werror $$(git ls-files '*.c' '*.h')
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+# The page that the agent serves, from web/; what comes out is committed, so that only who changes it
+# needs Node.js (18 or later).
+web: web/node_modules
+	cd web && npm run --silent build
+
+# That what is committed is what the sources give.
+web-check:
+	@if command -v npm >/dev/null; then $(MAKE) --silent --no-print-directory web/node_modules && \
+		cd web && npm run --silent check && npm run --silent test; \
+	else echo "web/ is not checked: there is no npm here"; fi
+
+web/node_modules: web/package-lock.json
+	cd web && npm ci --silent
+	touch $@
 
 # Licences, duplicate versions and sources of what we depend on.
 deny:

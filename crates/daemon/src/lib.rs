@@ -4,11 +4,13 @@ pub mod client;
 mod metrics;
 mod page;
 mod policy_file;
+mod selection;
 mod server;
 mod service;
 pub mod status;
 mod switch_log;
 
+pub use page::page_routes;
 pub use policy_file::{Host, PolicyFile, Readers, SeenBy};
 pub use server::{ServeError, let_read, serve_commands, serve_page, socket};
 pub use service::Service;

@@ -1,14 +1,12 @@
-//! The web page.
+//! The web page. Its sources are in web/; what `make web` makes of them is in page/.
 
 use axum::Router;
 use axum::http::header;
 use axum::routing::get;
 
-use crate::service::Handle;
-
 /// The page and what it consists of. Everything comes from here, nothing from elsewhere, and nothing
 /// that is not in its own files is run.
-pub(crate) fn routes() -> Router<Handle> {
+pub fn page_routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     const CSP: &str = "default-src 'self'; base-uri 'none'; frame-ancestors 'none'";
     let file = |kind: &'static str, text: &'static str| {
         get(move || async move {
@@ -16,9 +14,14 @@ pub(crate) fn routes() -> Router<Handle> {
                 (header::CONTENT_TYPE, kind),
                 (header::CONTENT_SECURITY_POLICY, CSP),
                 (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+                // An agent of another version brings another page.
+                (header::CACHE_CONTROL, "no-cache"),
             ];
             (headers, text)
         })
     };
-    Router::new().route("/", file("text/html; charset=utf-8", include_str!("page.html")))
+    Router::new()
+        .route("/", file("text/html; charset=utf-8", include_str!("page/page.html")))
+        .route("/page.css", file("text/css; charset=utf-8", include_str!("page/page.css")))
+        .route("/page.js", file("text/javascript; charset=utf-8", include_str!("page/page.js")))
 }

@@ -13,7 +13,7 @@ use std::thread;
 use axum::Router;
 use axum::extract::connect_info::Connected;
 use axum::extract::{ConnectInfo, Query, Request as HttpRequest, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Json, Response};
 use axum::routing::{get, post};
@@ -24,8 +24,9 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::oneshot;
 
 use crate::metrics;
-use crate::page;
+use crate::page::page_routes;
 use crate::policy_file::Readers;
+use crate::selection::Selection;
 use crate::service::{Answer, Handle, Request, Service};
 use crate::status::{Switches, monotonic_ns};
 
@@ -96,7 +97,7 @@ pub fn serve_page(service: &Service, address: SocketAddr) -> Result<(), ServeErr
     failed(listener.set_nonblocking(true), doing)?;
     let local = failed(listener.local_addr(), doing)?;
     let routes = status_routes()
-        .merge(page::routes())
+        .merge(page_routes())
         .with_state(service.handle())
         .layer(middleware::from_fn(move |request, next| same_origin(local, request, next)));
     run(async move { axum::serve(TcpListener::from_std(listener)?, routes).await });
@@ -150,9 +151,9 @@ async fn status(State(handle): State<Handle>) -> Response {
         .map_or_else(|refusal| refusal, |it| Json(it).into_response())
 }
 
-async fn connections(State(handle): State<Handle>) -> Response {
+async fn connections(State(handle): State<Handle>, Query(selection): Query<Selection>) -> Response {
     let answer = ask(&handle, Request::Connections).await;
-    answer.map_or_else(|refusal| refusal, |it| Json(it).into_response())
+    answer.map_or_else(|refusal| refusal, |all| Json(selection.of(all)).into_response())
 }
 
 #[derive(Deserialize)]
@@ -201,7 +202,12 @@ fn is_ours(local: SocketAddr, headers: &HeaderMap) -> bool {
     // An address cannot be made to lead elsewhere.
     let is_own_name = address.is_ok() || (name == "localhost" && local.ip().is_loopback());
     let is_own_page = text(header::ORIGIN).is_none_or(|origin| origin == format!("http://{host}"));
-    is_own_name && is_own_page
+    // What a page takes in as a script or an image tells of no origin, but browsers tell of this.
+    // Links may lead here from anywhere.
+    let is_own_part = text(HeaderName::from_static("sec-fetch-site"))
+        .is_none_or(|site| matches!(site, "same-origin" | "none"))
+        || text(HeaderName::from_static("sec-fetch-mode")) == Some("navigate");
+    is_own_name && is_own_page && is_own_part
 }
 
 #[cfg(test)]
@@ -217,6 +223,14 @@ mod tests {
         is_ours("127.0.0.1:8425".parse().unwrap(), &headers)
     }
 
+    fn fetched(site: &str, mode: &str) -> bool {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, "127.0.0.1:8425".parse().unwrap());
+        headers.insert("sec-fetch-site", site.parse().unwrap());
+        headers.insert("sec-fetch-mode", mode.parse().unwrap());
+        is_ours("127.0.0.1:8425".parse().unwrap(), &headers)
+    }
+
     #[test]
     fn pages_of_other_origins_are_refused() {
         assert!(asked("127.0.0.1:8425", None));
@@ -226,5 +240,10 @@ mod tests {
         assert!(!asked("127.0.0.1:8425", Some("null")));
         assert!(!asked("rebound.example.com:8425", None));
         assert!(!is_ours("127.0.0.1:8425".parse().unwrap(), &HeaderMap::new()));
+        assert!(fetched("same-origin", "cors"));
+        assert!(fetched("none", "navigate"));
+        assert!(fetched("cross-site", "navigate"));
+        assert!(!fetched("cross-site", "no-cors"));
+        assert!(!fetched("same-site", "no-cors"));
     }
 }

@@ -118,8 +118,9 @@ impl Service {
     }
 
     fn connections(&self) -> Answer<Connections> {
+        let now_ns = monotonic_ns();
         let connections = self.agent.connections().map_err(|error| error.to_string())?;
-        Ok(Connections { now_ns: monotonic_ns(), connections })
+        Ok(Connections { now_ns, matching: connections.len(), connections, also: None })
     }
 
     fn status(&self) -> Answer<Status> {

@@ -77,13 +77,19 @@ pub struct Bursts {
     pub p95_s: f64,
 }
 
-/// GET /connections
+/// GET /connections?match=WORDS&sort=KEY&limit=NUMBER&also=NAMESPACE/LOCAL/REMOTE, each where it is
+/// wanted
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Connections {
-    /// CLOCK_MONOTONIC in nanoseconds, when they were looked at.
+    /// CLOCK_MONOTONIC in nanoseconds, just before they were looked at.
     pub now_ns: u64,
-    /// In the order of namespace and ends.
+    /// How many match the words; all of them, where there are none.
+    pub matching: usize,
+    /// Of those as many as were asked for; in the order of namespace and ends, if none was named.
     pub connections: Vec<Connection>,
+    /// The one that was asked for besides, if there is such a one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub also: Option<Connection>,
 }
 
 /// GET /switches?after=NUMBER

@@ -1,0 +1,200 @@
+//! Which connections are told of, where somebody does not want all of them.
+
+use std::cmp::Reverse;
+use std::net::SocketAddr;
+
+use kirikae_agent::Connection;
+use serde::{Deserialize, Deserializer, de};
+
+use crate::status::Connections;
+
+/// The query of GET /connections. Without any, it is all of them in the order of their ends.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Selection {
+    /// Words that each have to be part of what a connection is called: its ends, its scope, its
+    /// algorithm or what becomes of it.
+    #[serde(rename = "match")]
+    matching: String,
+    sort: Sort,
+    /// How many at most, the first ones.
+    limit: Option<usize>,
+    /// One that is told of besides, NAMESPACE/LOCAL/REMOTE, whether it is among these or not.
+    also: Option<Ends>,
+}
+
+/// By what; of numbers the largest first, and of equal ones by their ends.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Sort {
+    #[default]
+    Ends,
+    LatestSwitch,
+    Algorithm,
+    Scope,
+    Rtt,
+    Loss,
+    Cwnd,
+    Latency,
+    Sent,
+}
+
+#[derive(Debug, PartialEq)]
+struct Ends {
+    namespace: u32,
+    local: SocketAddr,
+    remote: SocketAddr,
+}
+
+impl<'de> Deserialize<'de> for Ends {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Ends, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let mut parts = text.split('/');
+        let mut ends = || {
+            Some(Ends {
+                namespace: parts.next()?.parse().ok()?,
+                local: parts.next()?.parse().ok()?,
+                remote: parts.next()?.parse().ok()?,
+            })
+        };
+        ends().ok_or_else(|| de::Error::custom("also: allowed is NAMESPACE/LOCAL/REMOTE"))
+    }
+}
+
+impl Selection {
+    /// What is told of `all`, which are in the order of their ends.
+    pub fn of(&self, Connections { now_ns, mut connections, .. }: Connections) -> Connections {
+        let also = self.also.as_ref().and_then(|wanted| {
+            let is_wanted = |it: &&Connection| {
+                (it.namespace, it.local, it.remote)
+                    == (wanted.namespace, wanted.local, wanted.remote)
+            };
+            connections.iter().find(is_wanted).cloned()
+        });
+        let words: Vec<String> =
+            self.matching.split_whitespace().map(str::to_ascii_lowercase).collect();
+        if !words.is_empty() {
+            connections.retain(|connection| is_called(connection, &words));
+        }
+        let matching = connections.len();
+        self.sort.apply(&mut connections);
+        connections.truncate(self.limit.unwrap_or(usize::MAX));
+        Connections { now_ns, matching, connections, also }
+    }
+}
+
+fn is_called(connection: &Connection, words: &[String]) -> bool {
+    let name = format!(
+        "{} {} {} {} {}",
+        connection.local,
+        connection.remote,
+        connection.scope.as_deref().unwrap_or_default(),
+        connection.algorithm,
+        connection.treatment.name()
+    );
+    let name = name.to_ascii_lowercase();
+    words.iter().all(|word| name.contains(word))
+}
+
+impl Sort {
+    fn apply(self, connections: &mut [Connection]) {
+        let mut largest = |value: fn(&Connection) -> f64| {
+            connections.sort_by(|a, b| value(b).total_cmp(&value(a)));
+        };
+        match self {
+            Sort::Ends => {}
+            Sort::LatestSwitch => {
+                connections.sort_by_key(|it| Reverse(it.latest_switch.map(|latest| latest.at_ns)));
+            }
+            Sort::Algorithm => connections.sort_by(|a, b| a.algorithm.cmp(&b.algorithm)),
+            Sort::Scope => connections.sort_by(|a, b| a.scope.cmp(&b.scope)),
+            Sort::Rtt => largest(|it| it.srtt_s),
+            Sort::Loss => largest(|it| it.isolated_loss + it.burst_loss),
+            Sort::Cwnd => connections.sort_by_key(|it| Reverse(it.cwnd)),
+            Sort::Latency => largest(|it| it.burst_latency_s.unwrap_or(0.0)),
+            Sort::Sent => connections.sort_by_key(|it| Reverse(it.bytes_sent)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::extract::Query;
+    use kirikae_agent::Treatment;
+
+    use super::*;
+
+    fn connection(port: u16, cwnd: u32) -> Connection {
+        Connection {
+            local: "192.0.2.1:443".parse().unwrap(),
+            remote: SocketAddr::new("2001:db8::2".parse().unwrap(), port),
+            namespace: 7,
+            scope: Some("Web".into()),
+            treatment: if port == 3 { Treatment::HeldBack } else { Treatment::Switched },
+            algorithm: "kk_cubic".into(),
+            original: "cubic".into(),
+            chosen: "kk_cubic".into(),
+            switches: 0,
+            latest_switch: None,
+            rtt_s: 0.0,
+            srtt_s: 0.0,
+            cwnd,
+            ssthresh: 0,
+            mss: 1448,
+            pacing_rate_bit_s: None,
+            isolated_loss: 0.0,
+            burst_loss: 0.0,
+            rate_bit_s: None,
+            burst_bytes: None,
+            burst_latency_s: None,
+            predicted_s: None,
+            predicted_original_s: None,
+            bytes_sent: 0,
+            bytes_retransmitted: 0,
+        }
+    }
+
+    /// Remote ports told, how many match, and whether one is told besides.
+    fn told(query: &str) -> (Vec<u16>, usize, Option<u16>) {
+        let uri = format!("/connections?{query}").parse().unwrap();
+        let Query(selection) = Query::<Selection>::try_from_uri(&uri).unwrap();
+        let connections = vec![connection(1, 10), connection(2, 30), connection(3, 30)];
+        let all = Connections { now_ns: 1, matching: 3, connections, also: None };
+        let told = selection.of(all);
+        let ports = told.connections.iter().map(|it| it.remote.port()).collect();
+        (ports, told.matching, told.also.map(|it| it.remote.port()))
+    }
+
+    #[test]
+    fn without_a_query_all_are_told_of() {
+        assert_eq!(told(""), (vec![1, 2, 3], 3, None));
+    }
+
+    #[test]
+    fn the_first_by_a_number_are_the_largest() {
+        assert_eq!(told("sort=cwnd&limit=2"), (vec![2, 3], 3, None));
+        assert_eq!(told("sort=cwnd&limit=0"), (vec![], 3, None));
+    }
+
+    #[test]
+    fn every_word_has_to_be_in_the_name() {
+        assert_eq!(told("match=held+web"), (vec![3], 1, None));
+        assert_eq!(told("match=held+ssh"), (vec![], 0, None));
+        assert_eq!(told("match=%5D%3A2"), (vec![2], 1, None));
+    }
+
+    #[test]
+    fn one_is_told_of_besides() {
+        let also = "also=7/192.0.2.1:443/%5B2001:db8::2%5D:2";
+        assert_eq!(told(&format!("match=held&{also}")), (vec![3], 1, Some(2)));
+        assert_eq!(told("also=8/192.0.2.1:443/%5B2001:db8::2%5D:2").2, None);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused() {
+        for query in ["sort=colour", "limit=-1", "also=7/192.0.2.1:443", "colour=red"] {
+            let uri = format!("/connections?{query}").parse().unwrap();
+            assert!(Query::<Selection>::try_from_uri(&uri).is_err(), "{query}");
+        }
+    }
+}
