@@ -19,7 +19,7 @@ fn packets_pass_until_it_is_asked_to_end() {
     }
     let mut child = kirikae()
         .arg("emulate")
-        .arg(format!("{SCENARIOS}/no-bottleneck.toml"))
+        .arg(format!("{SCENARIOS}/long-clean.toml"))
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();

@@ -10,6 +10,8 @@ use kirikae_lab::fit::losses::{Asked, Model, Report, Side, element};
 use kirikae_lab::scenario::Scenario;
 use kirikae_lab::sim::{self, Files, Options};
 use kirikae_path::{Ecn, Element, GilbertElliott, GilbertElliottSpec, Outcome, Packet, Time};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg32;
 
 const TRUTH: GilbertElliottSpec = GilbertElliottSpec { p: 0.002, r: 0.25, k: 1.0, h: 0.0 };
 
@@ -243,4 +245,28 @@ fn independent_losses_are_no_bursts() {
     assert!(element(&report.fit).contains("element = \"loss\"\nprobability = 0.0"));
     let rate = report.fit.loss_rate;
     assert!(rate.low < 0.01 && 0.01 < rate.high, "{rate:?}");
+}
+
+/// What the fuzzer looks for longer (fuzz/fuzz_targets/capture.rs).
+#[test]
+fn a_changed_capture_is_fitted_or_refused() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/capture");
+    let mut random = Pcg32::seed_from_u64(1);
+    for entry in fs::read_dir(corpus).unwrap() {
+        let whole = fs::read(entry.unwrap().path()).unwrap();
+        let read = |bytes: &[u8]| Report::read(Path::new("changed"), bytes, &Asked::default());
+        assert!(read(&whole).is_ok());
+        for _ in 0..500 {
+            let mut bytes = whole.clone();
+            for _ in 0..random.random_range(1..8) {
+                let place = random.random_range(0..bytes.len());
+                bytes[place] = random.random();
+            }
+            bytes.truncate(random.random_range(0..=2 * whole.len()));
+            if let Ok(report) = read(&bytes) {
+                assert!(report.fit.lost <= report.fit.packets);
+                element(&report.fit);
+            }
+        }
+    }
 }

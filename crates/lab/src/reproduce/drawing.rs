@@ -370,7 +370,7 @@ mod tests {
     #[test]
     fn dashes_go_on_round_corners() {
         let line = vec![(0, 0), (15, 0), (15, 20)];
-        assert_eq!(dashed(line.clone(), SOLID), [line.clone()]);
+        assert_eq!(dashed(line.clone(), SOLID), std::slice::from_ref(&line));
         let dashes = dashed(line, &[10.0, 2.0]);
         assert_eq!(
             dashes,

@@ -6,7 +6,7 @@ use kirikae_table::{Kind, printed};
 
 use super::{
     Axis, Bound, Cell, Column, Criterion, Figure, Findings, Form, Material, Panel, Row, Scale,
-    Series, Study, Table, simulate, swept,
+    Series, Study, Table, idle_keep_off, simulate, swept,
 };
 use crate::controls::Controls;
 use crate::error::Error;
@@ -63,8 +63,6 @@ impl Curve {
 
 fn compare(material: &Material) -> Result<Findings, Error> {
     // Idle keep, pacing included, is not of that time; Kirikae's own is of today.
-    let without = Algorithm::all().map(|it| it.with("idle_keep", 0).unwrap_or(it)).collect();
-    let then = Controls { algorithms: without, ..Controls::default() };
     let of_then = |file: &str| file == OLD_LATENCY || file == OLD_RESPONSE;
     let run = |old: bool, controls: Controls| -> Result<Outcome, Error> {
         let own = material.scenarios.iter().filter(|scenario| {
@@ -73,7 +71,7 @@ fn compare(material: &Material) -> Result<Findings, Error> {
         });
         simulate(&own.cloned().collect::<Vec<_>>(), controls)
     };
-    let (old, new) = (run(true, then)?, run(false, Controls::default())?);
+    let (old, new) = (run(true, idle_keep_off())?, run(false, Controls::default())?);
     let [old_latency, latency] = [(&old, OLD_LATENCY), (&new, LATENCY)].map(|(outcome, file)| {
         curves(outcome, file, |comparison| {
             let rtt_ms = comparison.scenario.timed()?.0.base_rtt().as_secs_f64() * 1e3;
