@@ -17,6 +17,8 @@ const timeline = new Timeline(history, log);
 const list = new List(askAgain, choose);
 
 let chosen: string | null = null;
+/** Whether the reader chose it; else it is the first of the list, until that is gone. */
+let isReadersChoice = false;
 /** What the kernel's clock is behind the time of day, seconds. */
 let epoch_s = 0;
 let up_s = 0;
@@ -44,7 +46,10 @@ async function turn(): Promise<void> {
     history.record(connections.now_ns / 1e9, all, chosen);
     latest = connections;
     const first = connections.connections[0];
-    if (chosen === null && first) chosen = keyOf(first);
+    if (first && !isReadersChoice && !besides) {
+        timeline.forget();
+        chosen = keyOf(first);
+    }
     showStatus(status);
     log.show(epoch_s);
     showConnections(connections);
@@ -60,6 +65,7 @@ function showConnections(connections: Connections): void {
 function choose(key: string): void {
     if (key !== chosen) timeline.forget();
     chosen = key;
+    isReadersChoice = true;
     if (latest) showConnections(latest);
     part("chosen").scrollIntoView({ block: "nearest" });
 }

@@ -6,7 +6,7 @@ import { bytes, clock, percent, plain, rate, span } from "./words";
 
 /** As many as the agent remembers. */
 const REMEMBERED = 10_000;
-const LATEST = 20;
+const LATEST = 10;
 
 /** The switches that are known, the oldest first. */
 export class Log {
@@ -34,14 +34,14 @@ export class Log {
         const latest = this.known.slice(-LATEST).reverse();
         fill(part("log"), [latest, Math.round(epoch_s)], () =>
             latest.map((it) =>
-                make("li", {}, ...told(it, epoch_s), make("small", {}, `${it.local} to ${it.remote}`)),
+                make("li", {}, make("small", {}, `${it.local} to ${it.remote}`), ...told(it, epoch_s)),
             ),
         );
         part("no-log").hidden = latest.length > 0;
     }
 }
 
-/** When, from what to what and why, and what was measured and predicted. */
+/** When, from what to what and why, and what was measured. */
 export function told(it: Switch, epoch_s: number): Content[] {
     const measured = [
         `RTT ${span(it.rtt_s)}`,
@@ -50,12 +50,17 @@ export function told(it: Switch, epoch_s: number): Content[] {
         `isolated loss ${percent(it.isolated_loss)}`,
         `burst loss ${percent(it.burst_loss)}`,
     ].filter(Boolean);
-    const predicted = it.predicted_s.map(([name, latency]) => `${name} ${span(latency)}`);
     return [
         make("time", {}, clock(it.at_ns / 1e9 + epoch_s)),
         ` ${it.from} → `,
         make("b", {}, it.to),
         `, ${plain(it.reason)}${it.observed ? " (observed only)" : ""}`,
-        make("small", {}, `${measured.join(", ")}; predicted: ${predicted.join(", ")}`),
+        make("small", {}, measured.join(", ")),
     ];
+}
+
+/** What each candidate was expected to take. */
+export function predicted(it: Switch): Content {
+    const each = it.predicted_s.map(([name, latency]) => `${name} ${span(latency)}`);
+    return make("small", {}, `predicted: ${each.join(", ")}`);
 }

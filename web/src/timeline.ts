@@ -7,7 +7,7 @@ import { scopeOf } from "./connections";
 import { fill, make, part, say } from "./dom";
 import { swatch } from "./hatching";
 import type { History } from "./history";
-import { type Log, told } from "./switches";
+import { type Log, predicted, told } from "./switches";
 import { bytes, percent, rate, span } from "./words";
 
 export class Timeline {
@@ -63,7 +63,9 @@ export class Timeline {
             numbers.map((number) => make("li", {}, swatch(number), names.all[number] ?? "")),
         );
         fill(part("switches"), [switches, Math.round(epoch_s)], () =>
-            switches.map((it, index) => make("li", { value: String(index + 1) }, ...told(it, epoch_s))).reverse(),
+            switches
+                .map((it, index) => make("li", { value: String(index + 1) }, ...told(it, epoch_s), predicted(it)))
+                .reverse(),
         );
         part("no-switches").hidden = switches.length > 0;
     }

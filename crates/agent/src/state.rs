@@ -1,5 +1,5 @@
 //! What the agent leaves in the file system while it runs: a lock, and pins that let the kernel
-//! go on switching when the agent dies. All of it is below [`DIRECTORY`], so that whatever is
+//! go on switching when the agent dies. All of it is in directories of our own, so that whatever is
 //! found there is ours.
 
 use std::fs::{self, DirBuilder, File};
@@ -11,13 +11,18 @@ use kirikae_algorithms::Algorithm;
 use libbpf_rs::{Link, MapHandle};
 use nix::fcntl::{Flock, FlockArg};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 
 use crate::error::{Doing, Error};
 
 /// Whatever is below it is ours.
 pub const DIRECTORY: &str = "/run/kirikae";
-/// A BPF file system of our own: the host's /sys/fs/bpf may not be mounted, and this one can be
-/// taken away whole.
+/// Where a host has a BPF file system, if it has one: with systemd always.
+const HOST_BPF: &str = "/sys/fs/bpf";
+/// Ours there. A service that sees a file system of its own (ProtectSystem=) takes what it mounts with
+/// it when it dies; these pins it does not.
+const PINS_ON_HOST: &str = "/sys/fs/bpf/kirikae";
+/// A BPF file system of our own where the host has none.
 const PINS: &str = "/run/kirikae/bpf";
 const SWITCHER: &str = "switcher";
 const CONNECTIONS: &str = "connections";
@@ -62,33 +67,28 @@ impl State {
 
     /// Whether an agent died here, or is running.
     pub fn exists() -> bool {
-        Path::new(DIRECTORY).exists()
+        [DIRECTORY, PINS_ON_HOST].iter().any(|directory| Path::new(directory).exists())
     }
 
-    /// Mounts the pins' file system; what a dead agent left must have been undone before.
+    /// Makes the pins' directory, on a file system mounted for it where there is none; what a dead
+    /// agent left must have been undone before.
     pub fn mount_pins(&self) -> Result<(), Error> {
+        let pins = pins();
+        let doing = || format!("making {pins}");
+        DirBuilder::new().mode(0o700).create(pins).doing(doing)?;
+        if pins == PINS_ON_HOST {
+            return Ok(());
+        }
         let doing = || format!("mounting a BPF file system on {PINS}");
-        DirBuilder::new().mode(0o700).create(PINS).doing(doing)?;
         mount(Some("kirikae"), PINS, Some("bpf"), MsFlags::empty(), Some("mode=0700")).doing(doing)
     }
 
-    /// Opens what a dead agent left pinned. (The kernel puts files of its own there, too.)
+    /// Opens what a dead agent left pinned, wherever that was. (The kernel puts files of its own
+    /// there, too.)
     pub fn pinned(&self) -> Result<Pinned, Error> {
         let mut pinned = Pinned { switcher: None, connections: None, algorithms: Vec::new() };
-        let entries = match fs::read_dir(PINS) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(pinned),
-            entries => entries.doing(|| format!("listing {PINS}"))?,
-        };
-        for entry in entries {
-            let path = entry.doing(|| format!("listing {PINS}"))?.path();
-            let doing = || format!("opening {}", path.display());
-            if path.ends_with(CONNECTIONS) {
-                pinned.connections = Some(MapHandle::from_pinned_path(&path).doing(doing)?);
-            } else if path.ends_with(SWITCHER) {
-                pinned.switcher = Some(Link::open(&path).doing(doing)?);
-            } else if Algorithm::all().any(|algorithm| path.ends_with(algorithm.name())) {
-                pinned.algorithms.push(Link::open(&path).doing(doing)?);
-            }
+        for directory in [PINS_ON_HOST, PINS] {
+            pinned.open(directory)?;
         }
         Ok(pinned)
     }
@@ -109,7 +109,36 @@ impl State {
     pub fn remove(self) -> Result<(), Error> {
         // Nothing is mounted where starting failed; what stays mounted cannot be removed below.
         let _ = umount2(PINS, MntFlags::MNT_DETACH);
-        fs::remove_dir_all(DIRECTORY).doing(|| format!("removing {DIRECTORY}"))
+        for directory in [PINS_ON_HOST, DIRECTORY] {
+            match fs::remove_dir_all(directory) {
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                removed => removed.doing(|| format!("removing {directory}"))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Pinned {
+    /// Adds what is pinned in a directory, which need not be there.
+    fn open(&mut self, directory: &str) -> Result<(), Error> {
+        let listing = || format!("listing {directory}");
+        let entries = match fs::read_dir(directory) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            entries => entries.doing(listing)?,
+        };
+        for entry in entries {
+            let path = entry.doing(listing)?.path();
+            let doing = || format!("opening {}", path.display());
+            if path.ends_with(CONNECTIONS) {
+                self.connections = Some(MapHandle::from_pinned_path(&path).doing(doing)?);
+            } else if path.ends_with(SWITCHER) {
+                self.switcher = Some(Link::open(&path).doing(doing)?);
+            } else if Algorithm::all().any(|algorithm| path.ends_with(algorithm.name())) {
+                self.algorithms.push(Link::open(&path).doing(doing)?);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -122,6 +151,14 @@ fn is_at(file: &File, path: &str) -> bool {
     }
 }
 
+/// Where an agent that starts now pins.
+fn pins() -> &'static str {
+    match statfs(HOST_BPF) {
+        Ok(host) if host.filesystem_type() == BPF_FS_MAGIC => PINS_ON_HOST,
+        _ => PINS,
+    }
+}
+
 fn pin(name: &str) -> PathBuf {
-    Path::new(PINS).join(name)
+    Path::new(pins()).join(name)
 }

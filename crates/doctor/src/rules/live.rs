@@ -94,10 +94,9 @@ fn waits(case: &Case, it: &Connection, Busy { time_s, peer_window, send_buffer }
     let verdict = if often { Verdict::Limits } else { Verdict::Fine };
     let finding = Finding::new("waited-for", verdict, measured, effect)
         .by("tcp_info: busy_time, rwnd_limited, sndbuf_limited");
-    let enough = super::round_up(2.0 * case.path.bandwidth_delay());
     match peer_window > send_buffer {
         true => finding
             .change("on the peer: a larger net.ipv4.tcp_rmem, and a program that reads sooner"),
-        false => finding.change(format!("sysctl -w net.ipv4.tcp_wmem=\"4096 16384 {enough}\"")),
+        false => finding.change(super::window::larger_send_buffer(case).unwrap_or_default()),
     }
 }

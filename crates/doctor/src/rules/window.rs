@@ -47,16 +47,23 @@ fn verdict(case: &Case, carried: f64) -> (Verdict, String) {
     }
 }
 
-fn send_buffer(case: &Case) -> Finding {
-    const NAME: &str = "send-buffer";
-    const SYSCTL: &str = "net.ipv4.tcp_wmem";
-    let [least, first, most] = match case.host.sysctls.three(SYSCTL) {
-        Ok(three) => three,
-        Err(why) => return Finding::unknown(NAME, why),
-    };
-    let measured = format!("{SYSCTL}: up to {}", size(most as f64));
+const WMEM: &str = "net.ipv4.tcp_wmem";
+
+/// What to write for a send buffer that fills the path; none where it is not known now.
+pub(super) fn larger_send_buffer(case: &Case) -> Option<String> {
+    let [least, first, most] = case.host.sysctls.three(WMEM).ok()?;
     // What is sent again stays in it for another round trip.
     let enough = round_up(2.0 * case.path.bandwidth_delay());
+    Some(set(WMEM, format!("{least} {first} {}", enough.max(most))))
+}
+
+fn send_buffer(case: &Case) -> Finding {
+    const NAME: &str = "send-buffer";
+    let most = match case.host.sysctls.three(WMEM) {
+        Ok([_, _, most]) => most,
+        Err(why) => return Finding::unknown(NAME, why),
+    };
+    let measured = format!("{WMEM}: up to {}", size(most as f64));
     let bound = case.by_window(most as f64);
     let expected = bound * IN_USE * DATA;
     let (verdict, than) = verdict(case, expected);
@@ -70,7 +77,7 @@ fn send_buffer(case: &Case) -> Finding {
     Finding { expected: Some(expected), ..finding }
         .limit(Limit::Throughput(bound))
         .by(BY_WINDOW)
-        .change(set(SYSCTL, format!("{least} {first} {}", enough.max(most))))
+        .change(larger_send_buffer(case).unwrap_or_default())
 }
 
 /// Which share of a receive buffer's memory is offered as window, and how that is known.
