@@ -1,6 +1,7 @@
 //! An agent killed again and again under load: `sudo cargo bench -p kirikae --bench kills -- 100`.
 //!
-//! 200 connections over an emulated path of 100 ms answer requests, three a second each. The agent is
+//! 200 connections over an emulated path of 100 ms answer requests, three a second each; after 20 each is
+//! closed and another opened, so that every agent meets some that it may switch. The agent is
 //! killed (SIGKILL) at random moments; then by turns the next one starts, which cleans up first, or
 //! `kirikae undo` does. Every byte of every answer is checked, and how long each took: a connection has
 //! stalled where an answer took 2 RTT longer than the one RTT that it takes. The same is counted before
@@ -26,6 +27,8 @@ const CONNECTIONS: usize = 200;
 const RTT: Duration = Duration::from_millis(100);
 /// What fits an initial window, so that an answer takes one round trip.
 const ANSWER: usize = 6_000;
+/// Over one connection.
+const REQUESTS: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(200);
 /// Without an agent.
 const CONTROL: Duration = Duration::from_secs(30);
@@ -51,14 +54,25 @@ fn main() {
     let stop = AtomicBool::new(false);
     let took = Mutex::new(Vec::new());
     thread::scope(|scope| {
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let stream = stream.expect("a connection");
+                thread::spawn(move || answer(stream));
+            }
+        });
         let mut clients = Vec::new();
         for number in 0..CONNECTIONS {
-            let client = path.receiver().run_in(|| TcpStream::connect(server));
-            let client = client.expect("a namespace").expect("a listener");
-            let (answering, _) = listener.accept().expect("a connection");
-            scope.spawn(move || answer(answering, number));
+            let connect = || {
+                let client = path.receiver().run_in(|| TcpStream::connect(server));
+                client.expect("a namespace").expect("a listener")
+            };
             let (stop, took) = (&stop, &took);
-            clients.push(scope.spawn(move || ask(client, number, stop, took)));
+            clients.push(scope.spawn(move || {
+                thread::sleep(PAUSE * number as u32 / CONNECTIONS as u32);
+                while !stop.load(Ordering::Relaxed) {
+                    ask(connect(), number as u32, stop, took);
+                }
+            }));
         }
 
         thread::sleep(CONTROL);
@@ -115,33 +129,35 @@ fn start_agent(cgroup: &OwnCgroup) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary runs")
 }
 
-fn byte(connection: usize, request: u32, place: usize) -> u8 {
-    (connection * 7 + request as usize * 13 + place * 31) as u8
+fn byte([connection, request]: [u32; 2], place: usize) -> u8 {
+    (connection * 7 + request * 13 + place as u32 * 31) as u8
 }
 
-fn answer(mut stream: TcpStream, connection: usize) {
-    let mut request = [0; 4];
+fn answer(mut stream: TcpStream) {
+    let mut request = [0; 8];
     while stream.read_exact(&mut request).is_ok() {
-        let number = u32::from_be_bytes(request);
-        let bytes: Vec<u8> = (0..ANSWER).map(|place| byte(connection, number, place)).collect();
+        let [connection, number] = [0, 4]
+            .map(|at| u32::from_be_bytes(request[at..at + 4].try_into().expect("four bytes")));
+        let bytes: Vec<u8> = (0..ANSWER).map(|place| byte([connection, number], place)).collect();
         if stream.write_all(&bytes).is_err() {
             return;
         }
     }
 }
 
-fn ask(mut stream: TcpStream, connection: usize, stop: &AtomicBool, took: &Mutex<Vec<Duration>>) {
+fn ask(mut stream: TcpStream, connection: u32, stop: &AtomicBool, took: &Mutex<Vec<Duration>>) {
     let mut bytes = vec![0; ANSWER];
-    let mut number = 0u32;
-    thread::sleep(PAUSE * (connection % 97) as u32 / 97);
-    while !stop.load(Ordering::Relaxed) {
+    for number in 0..REQUESTS {
+        if stop.load(Ordering::Relaxed) {
+            return;
+        }
         let begin = Instant::now();
-        stream.write_all(&number.to_be_bytes()).expect("an open connection");
+        let request = [connection.to_be_bytes(), number.to_be_bytes()].concat();
+        stream.write_all(&request).expect("an open connection");
         stream.read_exact(&mut bytes).expect("an open connection");
         took.lock().expect("no panic").push(begin.elapsed());
-        let is_right = bytes.iter().enumerate().all(|(n, &it)| it == byte(connection, number, n));
-        assert!(is_right, "connection {connection}, answer {number}: changed on its way");
-        number += 1;
+        let is_right = |(place, found): (usize, &u8)| *found == byte([connection, number], place);
+        assert!(bytes.iter().enumerate().all(is_right), "connection {connection}: changed");
         thread::sleep(PAUSE);
     }
 }

@@ -19,8 +19,10 @@ use std::time::{Duration, Instant};
 
 use common::{OwnCgroup, RunningAgent, algorithm, cubic_to, kib, privileged};
 use libbpf_rs::libbpf_sys::{BPF_STATS_RUN_TIME, bpf_enable_stats};
-use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
+/// What the program is told that is its own other end.
+const ASK: &str = "ask";
 const CONNECTIONS: usize = 10_000;
 const ANSWER: usize = 4096;
 const PERIOD: Duration = Duration::from_secs(5);
@@ -29,10 +31,14 @@ const ROUNDS: usize = 20;
 const BULK: Duration = Duration::from_millis(1500);
 
 fn main() {
+    let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).expect("there is a limit");
+    setrlimit(Resource::RLIMIT_NOFILE, most, most).expect("up to there it is allowed");
+    if let Some(address) = std::env::args().skip_while(|it| it != ASK).nth(1) {
+        return ask(address.parse().expect("an address"));
+    }
     if !privileged() {
         return;
     }
-    setrlimit(Resource::RLIMIT_NOFILE, 200_000, 200_000).expect("root may");
     let cgroup = OwnCgroup::enter();
     idle(&cgroup);
     bulk(&cgroup);
@@ -41,22 +47,21 @@ fn main() {
 fn idle(cgroup: &OwnCgroup) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("it is bound");
-    let mut pairs: Vec<(TcpStream, TcpStream)> = (0..CONNECTIONS)
-        .map(|_| {
-            let asking = TcpStream::connect(address).expect("a listener");
-            (asking, listener.accept().expect("a connection").0)
-        })
-        .collect();
-    round(&mut pairs);
+    // A process of its own has descriptors of its own.
+    let own = std::env::current_exe().expect("this program");
+    let mut asking = Command::new(own).args([ASK, &address.to_string()]).spawn().expect("it runs");
+    let accepted = || listener.accept().expect("a connection").0;
+    let mut answering: Vec<TcpStream> = (0..CONNECTIONS).map(|_| accepted()).collect();
+    round(&mut answering);
     let slab_before = kib("/proc/meminfo", "SUnreclaim:");
     let agent = RunningAgent::start(cgroup, "");
     // Each is chosen for, and has found its place.
     let statistics = count_run_time();
-    round(&mut pairs);
+    round(&mut answering);
     let slab = kib("/proc/meminfo", "SUnreclaim:");
     let (cpu, begin, cost) = (cpu_time(&agent), Instant::now(), agent.status().cost);
     while begin.elapsed() < WATCHED {
-        round(&mut pairs);
+        round(&mut answering);
     }
     let wall = begin.elapsed().as_secs_f64();
     let share = (cpu_time(&agent) - cpu) / wall;
@@ -73,20 +78,28 @@ fn idle(cgroup: &OwnCgroup) {
     );
     println!("switcher: {ns:.0} ns a run, {runs} runs, with the reading of the clock");
     agent.stop();
+    drop(answering);
+    asking.wait().expect("our child");
 }
 
 /// A burst on each, spread over the period.
-fn round(pairs: &mut [(TcpStream, TcpStream)]) {
+fn round(connections: &mut [TcpStream]) {
     let begin = Instant::now();
-    let count = pairs.len() as u32;
-    for (number, (asking, answering)) in pairs.iter_mut().enumerate() {
+    let count = connections.len() as u32;
+    for (number, connection) in connections.iter_mut().enumerate() {
         let due = PERIOD * number as u32 / count;
         if let Some(wait) = due.checked_sub(begin.elapsed()) {
             thread::sleep(wait);
         }
-        answering.write_all(&[1; ANSWER]).expect("a connection");
-        asking.read_exact(&mut [0; ANSWER]).expect("a connection");
+        connection.write_all(&[1; ANSWER]).expect("a connection");
     }
+}
+
+/// The other process: reads what is written, in the same order, until there is no more.
+fn ask(address: SocketAddr) {
+    let connect = |_| TcpStream::connect(address).expect("a listener");
+    let mut connections: Vec<TcpStream> = (0..CONNECTIONS).map(connect).collect();
+    while connections.iter_mut().all(|it| it.read_exact(&mut [0; ANSWER]).is_ok()) {}
 }
 
 fn bulk(cgroup: &OwnCgroup) {
