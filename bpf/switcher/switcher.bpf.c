@@ -75,7 +75,8 @@ static __attribute__((noinline)) int round_trip(struct bpf_sock_ops *ctx, struct
 	measure(c, tp, scope, table, &c->decision.measured, &corners);
 	if (is_over)
 		learn(c, table, &corners, &period);
-	if (is_due && !is_held_back(c, scope)) {
+	if (is_due && !is_held_back(c, scope) &&
+	    c->decision.measured.rtt_us >= scope->least_rtt_us) {
 		predict(table, &corners, &c->belief, &c->decision.prediction);
 		choose_and_switch(ctx, tp, c, scope, table);
 	}

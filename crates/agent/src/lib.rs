@@ -28,7 +28,9 @@ pub use host::{algorithm_requirements, cgroup_root, kernel_release, requirements
 pub use kernel_algorithms::KernelAlgorithms;
 pub use listing::{Connection, LatestSwitch, Treatment};
 pub use namespaces::Namespaces;
-pub use policy::{Hysteresis, Matching, Objective, Period, Policy, RULES, SCOPES, Scope};
+pub use policy::{
+    Hysteresis, LEAST_RTT, Matching, Objective, Period, Policy, RULES, SCOPES, Scope,
+};
 pub use restore::Restored;
 pub use state::DIRECTORY;
 pub use support::{Feature, State as FeatureState, Support, support};

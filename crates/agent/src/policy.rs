@@ -21,6 +21,9 @@ pub const SCOPES: usize = 16;
 /// Most rules: of each scope, cgroups times port ranges times prefixes.
 pub const RULES: usize = 256;
 
+/// A tenth of where the latency table begins.
+pub const LEAST_RTT: Duration = Duration::from_millis(1);
+
 const OBSERVED: u32 = 1;
 const OVERRULES: u32 = 2;
 const KERNEL_TIMEOUTS: u32 = 4;
@@ -58,6 +61,9 @@ pub struct Scope {
     pub observed: bool,
     /// Share of connections (0 to 1) that are left as they are and measured, for comparison.
     pub holdback: f64,
+    /// Round trips below it are local: a connection that has them keeps the algorithm that it has. No
+    /// latency is to be gained there, and throughput to be lost.
+    pub least_rtt: Duration,
     /// How much better another algorithm has to be.
     pub hysteresis: Hysteresis,
 }
@@ -191,6 +197,7 @@ impl Scope {
             respect_application: true,
             observed: false,
             holdback: 0.0,
+            least_rtt: LEAST_RTT,
             hysteresis: Hysteresis::default(),
         }
     }
@@ -206,6 +213,7 @@ impl Scope {
         say(!self.respect_application, "overrules applications".into());
         say(!self.idle_keep, "no idle keep".into());
         say(self.timeouts == Timeouts::Kernel, "the kernel's timeouts".into());
+        say(self.least_rtt != LEAST_RTT, format!("from a round trip of {:?} on", self.least_rtt));
         if let Period::Fixed(period) = self.period {
             say(true, format!("period {period:?}"));
         }
@@ -238,6 +246,7 @@ impl Scope {
             period_us: self.period.fixed_us(),
             holdback: self.held_back_below(),
             table,
+            least_rtt_us: u32::try_from(self.least_rtt.as_micros()).unwrap_or(u32::MAX),
             margin: (hysteresis.margin * 256.0).round() as u32,
             agreeing: hysteresis.agreeing,
             dwell: hysteresis.dwell,
@@ -327,6 +336,7 @@ struct KernelScope {
     period_us: u32,
     holdback: u32,
     table: u32,
+    least_rtt_us: u32,
     margin: u32,
     agreeing: u32,
     dwell: u32,

@@ -26,7 +26,7 @@ fn assert_as_before(before: &BTreeSet<String>, what: &str) {
 /// An agent on a cgroup; returns when it switches.
 fn start_agent(cgroup: &Path) -> (Child, impl Iterator<Item = io::Result<String>>) {
     let mut child = kirikae()
-        .args(["run", "--cgroup"])
+        .args(["run", "--least-rtt", "0s", "--cgroup"])
         .arg(cgroup)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

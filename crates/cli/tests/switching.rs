@@ -135,7 +135,7 @@ fn config(cgroup: &Path, pinning: Pinning) -> Config {
     Config {
         cgroup: cgroup.to_owned(),
         algorithms: candidates(&table).unwrap(),
-        policy: Policy::one(Scope::new(table)),
+        policy: Policy::one(Scope { least_rtt: Duration::ZERO, ..Scope::new(table) }),
         adopt: None,
         pinning,
     }

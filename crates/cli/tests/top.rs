@@ -110,7 +110,7 @@ fn connections_are_shown_until_a_key_or_a_signal() {
     assert_eq!(terminal.end(), Some(1));
 
     let cgroup = OwnCgroup::enter();
-    let agent = RunningAgent::start(&cgroup, "name = 'tested'\n");
+    let agent = RunningAgent::start(&cgroup, "name = 'tested'\nleast-rtt = '0 s'\n");
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let _near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let end = listener.local_addr().unwrap().to_string();

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 use kirikae_agent::{
-    Hysteresis, Matching, Namespaces, Objective, Period, Policy, RULES, SCOPES, Scope,
+    Hysteresis, LEAST_RTT, Matching, Namespaces, Objective, Period, Policy, RULES, SCOPES, Scope,
 };
 use kirikae_algorithms::Timeouts;
 use kirikae_settings::Refusal;
@@ -216,6 +216,7 @@ fn scope(
         "idle-keep",
         "timeouts",
         "period",
+        "least-rtt",
         "hysteresis",
         "respect-application",
         "holdback",
@@ -251,6 +252,7 @@ fn scope(
         holdback: section.optional("holdback").map_or(Ok(0.0), |field| {
             field.number(0.0..=1.0, "a share of the connections, from 0 to 1")
         })?,
+        least_rtt: section.optional("least-rtt").map_or(Ok(LEAST_RTT), |it| least_rtt(&it))?,
         hysteresis: section
             .optional("hysteresis")
             .map_or(Ok(Hysteresis::default()), |field| hysteresis(&field))?,
@@ -336,6 +338,15 @@ fn period(field: &Field) -> Result<Period, Refusal> {
         }
         _ => Err(field.refuse(PERIOD)),
     }
+}
+
+fn least_rtt(field: &Field) -> Result<Duration, Refusal> {
+    const ALLOWED: &str =
+        r#"a time from "0 s" to "60 min" in ns, us, ms, s or min, such as "1 ms""#;
+    if field.text(ALLOWED)? == "0 s" {
+        return Ok(Duration::ZERO);
+    }
+    field.quantity().map_err(|_| field.refuse(ALLOWED))
 }
 
 fn hysteresis(field: &Field) -> Result<Hysteresis, Refusal> {

@@ -26,7 +26,7 @@ const PROBE: &str = include_str!("page/probe.js");
 const CSP: &str = "default-src 'self'; base-uri 'none'";
 
 /// Nanoseconds of the kernel's clock at the first look.
-const BEGIN_NS: u64 = 1_000_000_000_000;
+const BEGIN_NS: u64 = 10_000_000_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// How often connections were looked at; STOPPED once the agent is to fail.

@@ -79,7 +79,11 @@ pub fn inside() -> anyhow::Result<()> {
     }
     let agent = Agent::start(&Config {
         cgroup: "/sys/fs/cgroup".into(),
-        policy: Policy::one(Scope::new(KernelTable::new(kirikae_table::usual()).into())),
+        // Over loopback.
+        policy: Policy::one(Scope {
+            least_rtt: Duration::ZERO,
+            ..Scope::new(KernelTable::new(kirikae_table::usual()).into())
+        }),
         algorithms: Algorithm::all().collect(),
         adopt: None,
         pinning: Pinning::Unpinned,

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use kirikae_agent::{Config, Matching, Namespaces, Period, Pinning, Policy, Scope, Switch};
+use kirikae_agent::{
+    Config, LEAST_RTT, Matching, Namespaces, Period, Pinning, Policy, Scope, Switch,
+};
 use kirikae_algorithms::{Algorithm, Timeouts};
 use kirikae_daemon::{Host, PolicyFile, SeenBy, Service};
 use nix::time::{ClockId, clock_gettime};
@@ -36,7 +38,7 @@ const POLL: Duration = Duration::from_millis(50);
 pub struct Arguments {
     /// The policy file [default: /etc/kirikae/kirikae.toml, where it is there and none of the options
     /// below that it has an entry for is given]
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["cgroup", "period", "kernel_timeouts", "table", "policy"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cgroup", "period", "least_rtt", "kernel_timeouts", "table", "policy"])]
     config: Option<PathBuf>,
     /// Make choices and tell of them, and change nothing
     #[arg(long)]
@@ -48,6 +50,10 @@ pub struct Arguments {
     /// [default: round-trip]
     #[arg(long, value_name = "PERIOD", value_parser = period)]
     period: Option<Period>,
+    /// Leave connections with a shorter round trip on the algorithm that they have, such as `2ms`
+    /// [default: 1ms]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    least_rtt: Option<Duration>,
     /// Leave the retransmission timer of the connections as the kernel has it. Otherwise it goes off
     /// sooner, and backs off to at most a second for the first seven timeouts in a row
     #[arg(long)]
@@ -113,6 +119,7 @@ impl Arguments {
                         ..Matching::default()
                     },
                     period: self.period.unwrap_or_default(),
+                    least_rtt: self.least_rtt.unwrap_or(LEAST_RTT),
                     timeouts: if self.kernel_timeouts {
                         Timeouts::Kernel
                     } else {
@@ -144,6 +151,7 @@ impl Arguments {
     fn policy_file(&self) -> Option<&Path> {
         let has_options = self.cgroup.is_some()
             || self.period.is_some()
+            || self.least_rtt.is_some()
             || self.kernel_timeouts
             || self.choice.is_given();
         let usual = Path::new(POLICY_FILE);
