@@ -3,7 +3,8 @@
 //! 10,000 connections over loopback, both ends on this host and the answering one switched, each with a
 //! burst of 4 KiB every five seconds: processor time and memory of the agent, the kernel's memory for
 //! each connection, the switcher's time for each round trip by the kernel's own statistics (bpf_stats).
-//! Then bulk over a veth pair, stock and switched by turns: goodput of one over the other.
+//! Then, or with `-- bulk` alone, bulk over a veth pair, stock and switched by turns: goodput of one
+//! over the other.
 #![allow(unsafe_code)]
 
 #[path = "../tests/common/mod.rs"]
@@ -14,6 +15,8 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -28,7 +31,10 @@ const ANSWER: usize = 4096;
 const PERIOD: Duration = Duration::from_secs(5);
 const WATCHED: Duration = Duration::from_secs(30);
 const ROUNDS: usize = 20;
-const BULK: Duration = Duration::from_millis(1500);
+/// Turns of each connection in a round, and how long one writes: what the machine does besides changes
+/// more slowly. Shorter than the timeout after which idle windows are cut.
+const TURNS: usize = 10;
+const TURN: Duration = Duration::from_millis(100);
 
 fn main() {
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).expect("there is a limit");
@@ -40,7 +46,9 @@ fn main() {
         return;
     }
     let cgroup = OwnCgroup::enter();
-    idle(&cgroup);
+    if !std::env::args().any(|it| it == "bulk") {
+        idle(&cgroup);
+    }
     bulk(&cgroup);
 }
 
@@ -108,14 +116,14 @@ fn bulk(cgroup: &OwnCgroup) {
     let agent = RunningAgent::start(cgroup, "local-port = 5001");
     let mut ratios = Vec::new();
     for number in 0..ROUNDS {
-        let mut goodput = [0.0; 2];
-        // Each is first as often as the other.
-        for turn in 0..2 {
-            let arm = (turn + number) % 2;
-            goodput[arm] = pair.transfer(5000 + arm as u16);
+        let mut transfers = [5000, 5001].map(|port| pair.transfer(port));
+        for turn in 0..2 * TURNS {
+            // Each is first as often as the other.
+            transfers[(turn + number) % 2].take_turn();
         }
-        ratios.push((goodput[1] / goodput[0]).ln());
-        eprintln!("{} of {ROUNDS}: {:.2} and {:.2} Gbit/s", number + 1, goodput[0], goodput[1]);
+        let [stock, switched] = transfers.map(Transfer::finish);
+        ratios.push((switched / stock).ln());
+        eprintln!("{} of {ROUNDS}: {stock:.2} and {switched:.2} Gbit/s", number + 1);
     }
     agent.stop();
     let n = ratios.len() as f64;
@@ -157,32 +165,60 @@ impl Pair {
         Pair { names }
     }
 
-    /// Goodput in Gbit/s of one connection from this local port.
-    fn transfer(&self, port: u16) -> f64 {
+    /// One connection from this local port.
+    fn transfer(&self, port: u16) -> Transfer {
         let [a, b] = &self.names;
         // Who sends listens, so that its local port is known.
         let address = SocketAddr::from((Ipv4Addr::new(192, 0, 2, 1), port));
         let listener = inside(a, || TcpListener::bind(address)).expect("a free port");
         let mut reader = inside(b, || TcpStream::connect(address)).expect("a listener");
-        let mut sender = listener.accept().expect("a connection").0;
+        let sender = listener.accept().expect("a connection").0;
+        let received = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&received);
         let reading = thread::spawn(move || {
-            let (mut buffer, mut bytes) = (vec![0; 1 << 18], 0u64);
+            let mut buffer = vec![0; 1 << 18];
             loop {
                 match reader.read(&mut buffer).expect("a connection") {
-                    0 => return bytes,
-                    read => bytes += read as u64,
-                }
+                    0 => return,
+                    read => counted.fetch_add(read as u64, Ordering::Relaxed),
+                };
             }
         });
+        Transfer { port, sender, received, reading, written: 0, time: Duration::ZERO }
+    }
+}
+
+/// Bulk on one connection, with pauses.
+struct Transfer {
+    port: u16,
+    sender: TcpStream,
+    received: Arc<AtomicU64>,
+    reading: thread::JoinHandle<()>,
+    written: u64,
+    time: Duration,
+}
+
+impl Transfer {
+    /// Writes for a while and waits until all of it has arrived.
+    fn take_turn(&mut self) {
         let (buffer, begin) = (vec![1; 1 << 18], Instant::now());
-        while begin.elapsed() < BULK {
-            sender.write_all(&buffer).expect("a connection");
+        while begin.elapsed() < TURN {
+            self.sender.write_all(&buffer).expect("a connection");
+            self.written += buffer.len() as u64;
         }
-        let used = algorithm(&sender);
-        assert!(port == 5001 || used == "cubic", "{used} on port {port}");
-        sender.shutdown(std::net::Shutdown::Write).expect("a connection");
-        let bytes = reading.join().expect("no panic");
-        bytes as f64 * 8.0 / 1e9 / begin.elapsed().as_secs_f64()
+        while self.received.load(Ordering::Relaxed) < self.written {
+            thread::sleep(Duration::from_micros(50));
+        }
+        self.time += begin.elapsed();
+    }
+
+    /// Goodput in Gbit/s.
+    fn finish(self) -> f64 {
+        let used = algorithm(&self.sender);
+        assert!(self.port == 5001 || used == "cubic", "{used} on port {}", self.port);
+        self.sender.shutdown(std::net::Shutdown::Write).expect("a connection");
+        self.reading.join().expect("no panic");
+        self.written as f64 * 8.0 / 1e9 / self.time.as_secs_f64()
     }
 }
 
