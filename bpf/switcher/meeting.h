@@ -12,6 +12,7 @@
 #include "decision.h"
 #include "give_back.h"
 #include "in_force.h"
+#include "mark.h"
 #include "whereabouts.h"
 
 /* Number of the scope that it is in, or NO_SCOPE. A function, for the sake of the stack. */
@@ -133,7 +134,8 @@ static __always_inline bool is_wanted(struct tcp_sock *tp, const struct policy *
 	place.scope = scope_of_socket(tp, policy);
 	scope = scope_in_force(policy, &place);
 	/* A program that has chosen its algorithm itself is left alone. */
-	return scope && (scope->flags & SCOPE_OVERRULES || !set_by_program(tcp_to_sock(tp)));
+	return scope && (scope->flags & SCOPE_OVERRULES || !set_by_program(tcp_to_sock(tp)) ||
+			 is_marked(tp));
 }
 
 /* The connection is remembered from now on. Returns the callbacks wanted; 0: it is not to be
@@ -154,8 +156,13 @@ static __always_inline u32 meet(void *sock, struct tcp_sock *tp, const struct po
 			return 0;
 		}
 		c->place.lot = bpf_get_prandom_u32();
-		if (set_by_program(tcp_to_sock(tp)))
+		c->callbacks = callbacks_of(tp);
+		if (is_marked(tp)) {
+			c->callbacks &= ~MARK;
+			c->flags |= CONNECTION_SWITCHED;
+		} else if (set_by_program(tcp_to_sock(tp))) {
 			c->flags |= CONNECTION_OVERRULED;
+		}
 	}
 	measuring_begin(c, tp);
 	return follow(sock, tp, c, policy);

@@ -41,6 +41,7 @@ fn the_policy_holds() {
             observing::changes_nothing(&cgroup);
             holdback::leaves_a_share_as_it_is(&cgroup);
             adoption::takes_in_open_connections(&cgroup);
+            adoption::takes_in_what_was_put_back(&cgroup);
             reload::connections_follow(&cgroup);
         });
     });
