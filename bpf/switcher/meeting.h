@@ -128,7 +128,7 @@ static __attribute__((noinline)) u32 follow(void *sock, struct tcp_sock *tp, str
 /* Whether there is a scope for a connection that was not met yet. */
 static __always_inline bool is_wanted(struct tcp_sock *tp, const struct policy *policy)
 {
-	struct place place = {};
+	struct place place = {.generation = policy->generation};
 	const struct scope *scope;
 
 	place.scope = scope_of_socket(tp, policy);

@@ -13,7 +13,7 @@ use crate::cost::{self, Cost};
 use crate::error::{Doing, Error};
 use crate::event::Switch;
 use crate::host;
-use crate::listing::{Connection, Listing};
+use crate::listing::{Connection, Generations, Listing};
 use crate::namespaces::Namespaces;
 use crate::policy::Policy;
 use crate::restore::{Restored, restore};
@@ -51,6 +51,8 @@ pub struct Agent {
     attached: Attached,
     listing: Listing,
     policy: Policy,
+    /// It, and those before it that connections may not have left yet.
+    generations: Generations,
     adopt: Option<Namespaces>,
     state: Option<State>,
 }
@@ -91,7 +93,7 @@ impl Agent {
             namespaces.find()?;
         }
         self.attached.register(algorithms, self.state.as_ref())?;
-        self.switcher.put_in_force(policy)?;
+        self.generations.insert(self.switcher.put_in_force(policy)?, policy.clone());
         let latencies = self.switcher.map("burst_latencies")?;
         for (number, (before, now)) in self.policy.scopes.iter().zip(&policy.scopes).enumerate() {
             if before.name != now.name {
@@ -100,7 +102,11 @@ impl Agent {
         }
         self.policy = policy.clone();
         self.adopt = adopt;
-        self.adopt()
+        self.adopt()?;
+        let mut wanted = self.listing.generations()?;
+        wanted.insert(self.switcher.generation());
+        self.generations.retain(|generation, _| wanted.contains(generation));
+        Ok(())
     }
 
     fn adopt(&self) -> Result<(), Error> {
@@ -120,7 +126,7 @@ impl Agent {
 
     /// Every connection that is remembered, as it is now.
     pub fn connections(&self) -> Result<Vec<Connection>, Error> {
-        self.listing.read(&self.policy)
+        self.listing.read(&self.generations)
     }
 
     /// How long bursts took, of each scope and burst size.
@@ -157,7 +163,8 @@ fn install(config: &Config, state: Option<&State>) -> Result<Agent, Error> {
     let attached = Attached::attach(&switcher, config, state)?;
     let listing = Listing::load(&switcher.map(CONNECTIONS)?)?;
     let (policy, adopt) = (config.policy.clone(), config.adopt.clone());
-    let agent = Agent { switcher, attached, listing, policy, adopt, state: None };
+    let generations = Generations::from([(switcher.generation(), policy.clone())]);
+    let agent = Agent { switcher, attached, listing, policy, generations, adopt, state: None };
     agent.adopt()?;
     Ok(agent)
 }

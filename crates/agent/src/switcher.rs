@@ -66,8 +66,9 @@ impl Switcher {
         Ok(switcher)
     }
 
-    /// All or nothing: the policy before stays in force until the new one is there as a whole.
-    pub fn put_in_force(&mut self, policy: &Policy) -> Result<(), Error> {
+    /// All or nothing: the policy before stays in force until the new one is there as a whole. Returns
+    /// its generation.
+    pub fn put_in_force(&mut self, policy: &Policy) -> Result<u32, Error> {
         let doing = || "putting the policy in force".to_owned();
         let generation = self.generation.wrapping_add(1);
         let place = generation % GENERATIONS;
@@ -85,7 +86,12 @@ impl Switcher {
         update("policies", place, kernel_policy.as_bytes())?;
         update("generation_in_force", 0, &generation.to_ne_bytes())?;
         self.generation = generation;
-        Ok(())
+        Ok(generation)
+    }
+
+    /// Of the policy in force.
+    pub fn generation(&self) -> u32 {
+        self.generation
     }
 
     /// Takes in the connections that are open in some network namespaces, and brings those that are

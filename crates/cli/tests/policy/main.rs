@@ -43,6 +43,7 @@ fn the_policy_holds() {
             adoption::takes_in_open_connections(&cgroup);
             adoption::takes_in_what_was_put_back(&cgroup);
             reload::connections_follow(&cgroup);
+            reload::in_recovery_no_other_scope_counts(&cgroup);
         });
     });
 }
