@@ -92,8 +92,16 @@ impl Agent {
         if let Some(namespaces) = &adopt {
             namespaces.find()?;
         }
-        self.attached.register(algorithms, self.state.as_ref())?;
-        self.generations.insert(self.switcher.put_in_force(policy)?, policy.clone());
+        let before = self.attached.algorithms.len();
+        let registered = self.attached.register(algorithms, self.state.as_ref());
+        let generation = match registered.and_then(|()| self.switcher.put_in_force(policy)) {
+            Ok(generation) => generation,
+            Err(error) => {
+                self.attached.unregister_from(before);
+                return Err(error);
+            }
+        };
+        self.generations.insert(generation, policy.clone());
         let latencies = self.switcher.map("burst_latencies")?;
         for (number, (before, now)) in self.policy.scopes.iter().zip(&policy.scopes).enumerate() {
             if before.name != now.name {
@@ -236,6 +244,15 @@ impl Attached {
             self.registered.push(name);
         }
         Ok(())
+    }
+
+    /// Those that were registered last, so that connections cannot have them yet.
+    fn unregister_from(&mut self, first: usize) {
+        self.registered.truncate(first);
+        for link in self.algorithms.drain(first..) {
+            // What stays pinned goes with its directory when the agent stops.
+            let _ = release(link);
+        }
     }
 
     /// No new switches, then the connections, then the algorithms: no connection is ever left on
