@@ -74,6 +74,20 @@ struct sock_common {
 	struct in6_addr skc_v6_rcv_saddr;
 } KERNEL_STRUCT;
 
+struct ns_common {
+	u32 inum;
+} KERNEL_STRUCT;
+
+struct net {
+	struct ns_common ns;
+} KERNEL_STRUCT;
+
+struct sock_common___net {
+	struct {
+		struct net *net;
+	} skc_net;
+} KERNEL_STRUCT;
+
 struct kernfs_node {
 	u64 id;
 } KERNEL_STRUCT;
