@@ -87,6 +87,14 @@ static __always_inline bool is_to_be_released(const struct connection *c, const 
 	return c->flags & CONNECTION_OVERRULED && !(scope->flags & SCOPE_OVERRULES);
 }
 
+/* Whether the connection is already where it belongs, and only rules are others since. */
+static __always_inline bool stays(const struct connection *c, const struct place *place,
+				  const struct policy *policy)
+{
+	return (s32)(c->place.generation - policy->scopes_since) >= 0 &&
+	       c->place.scope == place->scope;
+}
+
 /*
  * The connection takes its place in the policy in force. Not in the midst of recovery: then it is
  * asked again with one of the next ACKs. Returns the callbacks wanted; a function for the sake of
@@ -102,6 +110,10 @@ static __attribute__((noinline)) u32 follow(void *sock, struct tcp_sock *tp, str
 	place.scope = scope_of_socket(tp, policy);
 	place.generation = policy->generation;
 	scope = scope_in_force(policy, &place);
+	if (stays(c, &place, policy)) {
+		c->place.generation = place.generation;
+		return callbacks_wanted(c, policy);
+	}
 	if (is_to_be_released(c, scope, &place)) {
 		if (!released(sock, tp, c))
 			return callbacks_wanted(c, policy);
@@ -164,6 +176,8 @@ static __always_inline u32 meet(void *sock, struct tcp_sock *tp, const struct po
 			c->flags |= CONNECTION_OVERRULED;
 		}
 	}
+	/* It has no place yet. */
+	c->place.generation = policy->scopes_since - 1;
 	measuring_begin(c, tp);
 	return follow(sock, tp, c, policy);
 }

@@ -110,6 +110,20 @@ impl Agent {
         }
         self.policy = policy.clone();
         self.adopt = adopt;
+        self.lead()
+    }
+
+    /// Takes in cgroups of the policy that have been made anew since it was put in force, or that were
+    /// not there then, with their connections. Returns whether there were any. Cheap where there are
+    /// none: each is looked for.
+    pub fn renew(&mut self) -> Result<bool, Error> {
+        let Some(generation) = self.switcher.renew(&self.policy)? else { return Ok(false) };
+        self.generations.insert(generation, self.policy.clone());
+        self.lead().map(|()| true)
+    }
+
+    /// Connections follow where they are adopted; policies that none is under any more are forgotten.
+    fn lead(&mut self) -> Result<(), Error> {
         self.adopt()?;
         let mut wanted = self.listing.generations()?;
         wanted.insert(self.switcher.generation());

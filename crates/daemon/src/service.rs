@@ -104,6 +104,14 @@ impl Service {
         Ok(())
     }
 
+    /// Takes in cgroups of the policy that have been made anew; see [`Agent::renew`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn renew(&mut self) -> Result<bool, kirikae_agent::Error> {
+        self.agent.renew()
+    }
+
     /// Switches that nobody was told of.
     pub fn events_lost(&self) -> u64 {
         self.agent.events_lost()

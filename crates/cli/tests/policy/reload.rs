@@ -61,12 +61,12 @@ pub fn connections_follow(cgroup: &OwnCgroup) {
     }
 
     // A policy that cannot be put in force changes nothing.
-    let nowhere = vec![cgroup.path.join("not-there")];
-    let missing = Matching { cgroups: nowhere, ..Matching::default() };
-    let scopes = vec![nothing(), Scope { matching: missing, ..all() }];
+    let ports = (1..=257).map(|port| port..=port).collect();
+    let too_much = Matching { local_ports: ports, ..Matching::default() };
+    let scopes = vec![nothing(), Scope { matching: too_much, ..all() }];
     let another = [Algorithm::named("kk_highspeed").unwrap()];
     let refused = agent.reload(&Policy { scopes }, &another, adopt()).unwrap_err().to_string();
-    assert!(refused.contains("not-there"), "{refused}");
+    assert!(refused.contains("258 rules"), "{refused}");
     assert!(!is_registered("kk_highspeed"));
     assert_eq!(agent.policy().scopes.len(), 1);
     assert!(idle.is_switched() && has_our_timer(&idle.near));
