@@ -15,7 +15,7 @@ use kirikae_agent::{
 use kirikae_algorithms::Timeouts;
 use kirikae_settings::Refusal;
 use kirikae_settings::section::{Field, Section, Source};
-use kirikae_table::{KernelTable, LatencyTable, Policy as Friendliness};
+use kirikae_table::{Friendliness, KernelTable, LatencyTable};
 
 const FILE: &str = "a policy file in TOML, see packaging/kirikae.toml";
 const NAMESPACES: &str = r#""every", "none", or a list of files such as ["/run/netns/web"]"#;

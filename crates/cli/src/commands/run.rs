@@ -41,7 +41,7 @@ const LOOK: Duration = Duration::from_secs(1);
 pub struct Arguments {
     /// The policy file [default: /etc/kirikae/kirikae.toml, where it is there and none of the options
     /// below that it has an entry for is given]
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["cgroup", "period", "least_rtt", "kernel_timeouts", "table", "policy"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cgroup", "period", "least_rtt", "kernel_timeouts", "table", "friendliness"])]
     config: Option<PathBuf>,
     /// Make choices and tell of them, and change nothing
     #[arg(long)]
