@@ -116,8 +116,9 @@ static __always_inline bool period_is_over(struct connection *c, const struct tc
 /* Whether there is a choice to be made, and it may be made now. */
 static __always_inline bool choice_is_due(struct connection *c, const struct tcp_sock *tp)
 {
-	/* Never in Recovery or Loss, where a pending undo would be lost, nor on the way there. */
-	if (!(c->flags & CONNECTION_CHOICE_DUE) || ca_state(tcp_to_sock(tp)) != TCP_CA_Open)
+	/* Never while the window is being reduced, nor in Recovery or Loss, where a pending undo
+	 * would be lost. */
+	if (!(c->flags & CONNECTION_CHOICE_DUE) || ca_state(tcp_to_sock(tp)) > TCP_CA_Disorder)
 		return false;
 	/* Nor while bbr measures the RTT: its successor would go on with that window. */
 	if (is_bbr(c->current) && tp->snd_cwnd <= BBR_PROBE_RTT_CWND)
