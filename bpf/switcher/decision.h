@@ -11,7 +11,7 @@
 
 #include "../include/bursts.h"
 #include "choice.h"
-#include "names.h"
+#include "left_alone.h"
 
 /* Window with which the kernel's bbr empties the queue for 200 ms, segments. */
 #define BBR_PROBE_RTT_CWND 4
@@ -135,18 +135,6 @@ static __always_inline void learn(struct connection *c, const struct latency_tab
 
 	if (column < TABLE_ALGORITHMS && period->sent)
 		belief_update(&c->belief, table, corners, column, period);
-}
-
-/* Whether its program has set an algorithm itself since: it is left alone from now on. */
-static __always_inline bool is_left_alone(struct connection *c, const struct tcp_sock *tp,
-					  const char *in_use)
-{
-	/* A switch of ours sets the kernel's flag, too. */
-	bool is_set = !(c->flags & CONNECTION_SWITCHED) && set_by_program(tcp_to_sock(tp));
-
-	if (!same_name(in_use, c->current) || is_set)
-		c->flags |= CONNECTION_LEFT_ALONE;
-	return c->flags & CONNECTION_LEFT_ALONE;
 }
 
 /* The choice by what is predicted. Whether it is another algorithm than the one in use, to be set

@@ -3,7 +3,7 @@
 #ifndef KIRIKAE_GIVE_BACK_H
 #define KIRIKAE_GIVE_BACK_H
 
-#include "names.h"
+#include "left_alone.h"
 #include "timeout_options.h"
 
 enum given_back {
@@ -24,7 +24,7 @@ static __always_inline enum given_back give_back(void *sock, struct tcp_sock *tp
 	if (bpf_getsockopt(sock, SOL_TCP, TCP_CONGESTION, in_use, sizeof(in_use)))
 		return NOT_GIVEN_BACK;
 	/* Where another is in use, the program has taken it since, and keeps it. */
-	if (same_name(in_use, c->current) && !same_name(c->current, c->original)) {
+	if (!is_left_alone(c, tp, in_use) && !same_name(c->current, c->original)) {
 		if (ca_state(tcp_to_sock(tp)) >= TCP_CA_Recovery && !in_recovery_too)
 			return NOT_GIVEN_BACK;
 		/* The init and release of ours undo what bbr leaves behind. */

@@ -53,14 +53,17 @@ static __always_inline const struct policy *policy_in_force(void)
 	return bpf_map_lookup_elem(&policies, &place);
 }
 
-/* NULL for a connection of no scope (any more). */
+/* NULL for a connection of no scope (any more), or with a place in a policy before: its number
+ * there means nothing here. */
 static __always_inline const struct scope *scope_in_force(const struct policy *policy,
 							  const struct place *place)
 {
 	/* For the verifier, which does not follow the comparison to where it is used. */
 	u32 bounded = read_now(place->scope % POLICY_SCOPES);
 
-	return place->scope < POLICY_SCOPES ? &policy->scope[bounded] : NULL;
+	if (place->generation != policy->generation || place->scope >= POLICY_SCOPES)
+		return NULL;
+	return &policy->scope[bounded];
 }
 
 static __always_inline const struct latency_table *latency_table(const struct scope *scope)

@@ -33,7 +33,9 @@ enum {
 enum {
 	BPF_SOCK_OPS_RTO_CB_FLAG = 1 << 0,
 	BPF_SOCK_OPS_RETRANS_CB_FLAG = 1 << 1,
+	BPF_SOCK_OPS_STATE_CB_FLAG = 1 << 2,
 	BPF_SOCK_OPS_RTT_CB_FLAG = 1 << 3,
+	BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG = 1 << 5,
 	BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG = 1 << 6,
 };
 
@@ -70,6 +72,20 @@ struct sock_common {
 	volatile unsigned char skc_state;
 	struct in6_addr skc_v6_daddr;
 	struct in6_addr skc_v6_rcv_saddr;
+} KERNEL_STRUCT;
+
+struct ns_common {
+	u32 inum;
+} KERNEL_STRUCT;
+
+struct net {
+	struct ns_common ns;
+} KERNEL_STRUCT;
+
+struct sock_common___net {
+	struct {
+		struct net *net;
+	} skc_net;
 } KERNEL_STRUCT;
 
 struct kernfs_node {

@@ -14,28 +14,13 @@ struct inet_connection_sock___algorithm {
 	const struct tcp_congestion_ops___name *icsk_ca_ops;
 } KERNEL_STRUCT;
 
-struct ns_common {
-	u32 inum;
-} KERNEL_STRUCT;
-
-struct net {
-	struct ns_common ns;
-} KERNEL_STRUCT;
-
-struct sock_common___net {
-	struct {
-		struct net *net;
-	} skc_net;
-} KERNEL_STRUCT;
-
 static __always_inline void list_socket(struct listed *l, const struct tcp_sock *tp)
 {
 	const struct inet_connection_sock___algorithm *icsk = (const void *)tp;
-	const struct sock_common___net *net = (const void *)tp;
 	const struct sock_common *skc = (const void *)tp;
 
 	ends_of(tp, &l->ends);
-	l->namespace = BPF_CORE_READ(net, skc_net.net, ns.inum);
+	l->namespace = namespace_of(tp);
 	l->state = skc->skc_state;
 	l->srtt_us = tp->srtt_us >> 3;
 	l->cwnd = tp->snd_cwnd;

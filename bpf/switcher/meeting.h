@@ -12,6 +12,7 @@
 #include "decision.h"
 #include "give_back.h"
 #include "in_force.h"
+#include "mark.h"
 #include "whereabouts.h"
 
 /* Number of the scope that it is in, or NO_SCOPE. A function, for the sake of the stack. */
@@ -86,6 +87,14 @@ static __always_inline bool is_to_be_released(const struct connection *c, const 
 	return c->flags & CONNECTION_OVERRULED && !(scope->flags & SCOPE_OVERRULES);
 }
 
+/* Whether the connection is already where it belongs, and only rules are others since. */
+static __always_inline bool stays(const struct connection *c, const struct place *place,
+				  const struct policy *policy)
+{
+	return (s32)(c->place.generation - policy->scopes_since) >= 0 &&
+	       c->place.scope == place->scope;
+}
+
 /*
  * The connection takes its place in the policy in force. Not in the midst of recovery: then it is
  * asked again with one of the next ACKs. Returns the callbacks wanted; a function for the sake of
@@ -101,6 +110,10 @@ static __attribute__((noinline)) u32 follow(void *sock, struct tcp_sock *tp, str
 	place.scope = scope_of_socket(tp, policy);
 	place.generation = policy->generation;
 	scope = scope_in_force(policy, &place);
+	if (stays(c, &place, policy)) {
+		c->place.generation = place.generation;
+		return callbacks_wanted(c, policy);
+	}
 	if (is_to_be_released(c, scope, &place)) {
 		if (!released(sock, tp, c))
 			return callbacks_wanted(c, policy);
@@ -127,13 +140,14 @@ static __attribute__((noinline)) u32 follow(void *sock, struct tcp_sock *tp, str
 /* Whether there is a scope for a connection that was not met yet. */
 static __always_inline bool is_wanted(struct tcp_sock *tp, const struct policy *policy)
 {
-	struct place place = {};
+	struct place place = {.generation = policy->generation};
 	const struct scope *scope;
 
 	place.scope = scope_of_socket(tp, policy);
 	scope = scope_in_force(policy, &place);
 	/* A program that has chosen its algorithm itself is left alone. */
-	return scope && (scope->flags & SCOPE_OVERRULES || !set_by_program(tcp_to_sock(tp)));
+	return scope && (scope->flags & SCOPE_OVERRULES || !set_by_program(tcp_to_sock(tp)) ||
+			 is_marked(tp));
 }
 
 /* The connection is remembered from now on. Returns the callbacks wanted; 0: it is not to be
@@ -154,9 +168,16 @@ static __always_inline u32 meet(void *sock, struct tcp_sock *tp, const struct po
 			return 0;
 		}
 		c->place.lot = bpf_get_prandom_u32();
-		if (set_by_program(tcp_to_sock(tp)))
+		c->callbacks = callbacks_of(tp);
+		if (is_marked(tp)) {
+			c->callbacks &= ~MARK;
+			c->flags |= CONNECTION_SWITCHED;
+		} else if (set_by_program(tcp_to_sock(tp))) {
 			c->flags |= CONNECTION_OVERRULED;
+		}
 	}
+	/* It has no place yet. */
+	c->place.generation = policy->scopes_since - 1;
 	measuring_begin(c, tp);
 	return follow(sock, tp, c, policy);
 }

@@ -33,8 +33,9 @@ struct rule {
 };
 
 struct policy {
-	u32 generation; /* counts up with each policy */
-	u32 rules;	/* in use */
+	u32 generation;	  /* counts up with each policy */
+	u32 scopes_since; /* the one from which on its scopes have meant the same */
+	u32 rules;	  /* in use */
 	struct scope scope[POLICY_SCOPES];
 	struct rule rule[POLICY_RULES];
 };

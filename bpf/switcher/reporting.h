@@ -64,6 +64,7 @@ static __always_inline void report(const struct tcp_sock *tp, struct connection 
 	}
 	__builtin_memset(&event->ends, 0, sizeof(event->ends));
 	ends_of(tp, &event->ends);
+	event->namespace = namespace_of(tp);
 	event->at_ns = c->latest_switch.at_ns;
 	event->reason = reason;
 	event->is_observed = !!(scope->flags & SCOPE_OBSERVED);

@@ -8,6 +8,7 @@
  */
 #include "../include/connection.h"
 #include "give_back.h"
+#include "mark.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";
 
@@ -35,6 +36,7 @@ int restore(struct bpf_iter__tcp *ctx)
 		return 0;
 	if (given_back == GIVEN_BACK)
 		BPF_SEQ_PRINTF(ctx->meta->seq, "%s to %s\n", c->current, c->original);
+	leave_callbacks(tp, c);
 	bpf_sk_storage_delete(&connections, tp);
 	return 0;
 }

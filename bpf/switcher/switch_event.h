@@ -17,6 +17,7 @@ struct switch_event {
 	u32 table;	 /* its columns, by their places: which of the tables ... */
 	u32 algorithms;	 /* ... and how many are in use */
 	struct ends ends;
+	u32 namespace; /* inode of its network namespace */
 	char from[TCP_CA_NAME_MAX];
 	char to[TCP_CA_NAME_MAX];
 	struct measured measured;

@@ -104,15 +104,17 @@ static __always_inline void keep_time(struct bpf_sock_ops *ctx, struct tcp_sock 
 		timeouts_renew(ctx, &c->timeouts, tp);
 }
 
+/* Without a scope a connection keeps what it has until it has followed: no choice is made, and a
+ * timer that was changed is still kept. */
 static __always_inline int happened(struct bpf_sock_ops *ctx, struct tcp_sock *tp,
 				    struct connection *c, const struct scope *scope)
 {
-	if (has_timeouts(c, scope))
+	if (scope ? has_timeouts(c, scope) : timeouts_are_changed(&c->timeouts))
 		keep_time(ctx, tp, c);
 	if (c->flags & CONNECTION_LEFT_ALONE)
 		return 1;
 	if (ctx->op == BPF_SOCK_OPS_RTT_CB)
-		return round_trip(ctx, tp, c, scope);
+		return scope ? round_trip(ctx, tp, c, scope) : 1;
 	if (ctx->op == BPF_SOCK_OPS_RETRANS_CB)
 		retransmitted(ctx, tp, c);
 	else if (ctx->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB && ctx->skb_len)
@@ -130,7 +132,6 @@ int switcher(struct bpf_sock_ops *ctx)
 {
 	const struct policy *policy = policy_in_force();
 	struct bpf_sock *sk = ctx->sk;
-	const struct scope *scope;
 	struct connection *c;
 	struct tcp_sock *tp;
 
@@ -149,8 +150,7 @@ int switcher(struct bpf_sock_ops *ctx)
 		return 1;
 	if (c->place.generation != policy->generation)
 		call_back(ctx, follow(ctx, tp, c, policy));
-	scope = scope_in_force(policy, &c->place);
-	return scope ? happened(ctx, tp, c, scope) : 1;
+	return happened(ctx, tp, c, scope_in_force(policy, &c->place));
 }
 
 /*

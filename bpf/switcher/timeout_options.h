@@ -92,6 +92,11 @@ static __always_inline void timed_out(void *sock, struct timeouts *t, const stru
 		t->kernel_max_ms = found_ms;
 }
 
+static __always_inline bool timeouts_are_changed(const struct timeouts *t)
+{
+	return t->kernel_min_us || t->kernel_max_ms;
+}
+
 /* Everything as it was before; what a program has set itself since stays. */
 static __always_inline void timeouts_restore(void *sock, struct timeouts *t)
 {

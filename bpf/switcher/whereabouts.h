@@ -30,6 +30,14 @@ static __always_inline void ends_of(const struct tcp_sock *tp, struct ends *ends
 	ends->remote_port = __builtin_bswap16(skc->skc_dport);
 }
 
+/* Inode of its network namespace. */
+static __always_inline u32 namespace_of(const struct tcp_sock *tp)
+{
+	const struct sock_common___net *sk = (const void *)tp;
+
+	return BPF_CORE_READ(sk, skc_net.net, ns.inum);
+}
+
 /* The cgroup that the socket was made in, or its listener, and those above it. */
 static __always_inline void cgroups_of(const struct tcp_sock *tp, struct whereabouts *w)
 {

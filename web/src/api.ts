@@ -74,6 +74,7 @@ export interface Switch {
     at_ns: number;
     local: string;
     remote: string;
+    namespace: number;
     from: string;
     to: string;
     reason: string;
@@ -87,7 +88,7 @@ export interface Switch {
 }
 
 /** What a connection is known by; also what the agent is asked for it by. */
-export function keyOf(connection: Connection): string {
+export function keyOf(connection: Pick<Connection, "namespace" | "local" | "remote">): string {
     return `${connection.namespace}/${connection.local}/${connection.remote}`;
 }
 

@@ -1,6 +1,6 @@
 /** The log of switches, and how one of them is told. */
 
-import { type Switch, type Switches, ask } from "./api";
+import { type Switch, type Switches, ask, keyOf } from "./api";
 import { type Content, fill, make, part } from "./dom";
 import { bytes, clock, percent, plain, rate, span } from "./words";
 
@@ -24,9 +24,9 @@ export class Log {
         this.known = [];
     }
 
-    /** Those of a connection. The agent's log does not tell its namespace. */
-    of(local: string, remote: string): Switch[] {
-        return this.known.filter((it) => it.local === local && it.remote === remote);
+    /** Those of a connection. */
+    of(connection: string): Switch[] {
+        return this.known.filter((it) => keyOf(it) === connection);
     }
 
     /** Shows the latest ones. `epoch_s`: what the kernel's clock is behind the time of day. */

@@ -38,7 +38,7 @@ export class Timeline {
         const shift = (at_s: number) => at_s + epoch_s;
         const algorithms = this.history.series(key, "algorithm");
         const first_s = algorithms.times[0] ?? now_ns / 1e9;
-        const switches = this.log.of(local, remote);
+        const switches = this.log.of(key);
         const used = bands(algorithms, switches, (name) => names.number(name)).map((band) => ({
             ...band,
             from_s: shift(band.from_s),

@@ -13,7 +13,7 @@ use crate::cost::{self, Cost};
 use crate::error::{Doing, Error};
 use crate::event::Switch;
 use crate::host;
-use crate::listing::{Connection, Listing};
+use crate::listing::{Connection, Generations, Listing};
 use crate::namespaces::Namespaces;
 use crate::policy::Policy;
 use crate::restore::{Restored, restore};
@@ -51,6 +51,8 @@ pub struct Agent {
     attached: Attached,
     listing: Listing,
     policy: Policy,
+    /// It, and those before it that connections may not have left yet.
+    generations: Generations,
     adopt: Option<Namespaces>,
     state: Option<State>,
 }
@@ -90,8 +92,16 @@ impl Agent {
         if let Some(namespaces) = &adopt {
             namespaces.find()?;
         }
-        self.attached.register(algorithms, self.state.as_ref())?;
-        self.switcher.put_in_force(policy)?;
+        let before = self.attached.algorithms.len();
+        let registered = self.attached.register(algorithms, self.state.as_ref());
+        let generation = match registered.and_then(|()| self.switcher.put_in_force(policy)) {
+            Ok(generation) => generation,
+            Err(error) => {
+                self.attached.unregister_from(before);
+                return Err(error);
+            }
+        };
+        self.generations.insert(generation, policy.clone());
         let latencies = self.switcher.map("burst_latencies")?;
         for (number, (before, now)) in self.policy.scopes.iter().zip(&policy.scopes).enumerate() {
             if before.name != now.name {
@@ -100,7 +110,25 @@ impl Agent {
         }
         self.policy = policy.clone();
         self.adopt = adopt;
-        self.adopt()
+        self.lead()
+    }
+
+    /// Takes in cgroups of the policy that have been made anew since it was put in force, or that were
+    /// not there then, with their connections. Returns whether there were any. Cheap where there are
+    /// none: each is looked for.
+    pub fn renew(&mut self) -> Result<bool, Error> {
+        let Some(generation) = self.switcher.renew(&self.policy)? else { return Ok(false) };
+        self.generations.insert(generation, self.policy.clone());
+        self.lead().map(|()| true)
+    }
+
+    /// Connections follow where they are adopted; policies that none is under any more are forgotten.
+    fn lead(&mut self) -> Result<(), Error> {
+        self.adopt()?;
+        let mut wanted = self.listing.generations()?;
+        wanted.insert(self.switcher.generation());
+        self.generations.retain(|generation, _| wanted.contains(generation));
+        Ok(())
     }
 
     fn adopt(&self) -> Result<(), Error> {
@@ -120,7 +148,7 @@ impl Agent {
 
     /// Every connection that is remembered, as it is now.
     pub fn connections(&self) -> Result<Vec<Connection>, Error> {
-        self.listing.read(&self.policy)
+        self.listing.read(&self.generations)
     }
 
     /// How long bursts took, of each scope and burst size.
@@ -157,7 +185,8 @@ fn install(config: &Config, state: Option<&State>) -> Result<Agent, Error> {
     let attached = Attached::attach(&switcher, config, state)?;
     let listing = Listing::load(&switcher.map(CONNECTIONS)?)?;
     let (policy, adopt) = (config.policy.clone(), config.adopt.clone());
-    let agent = Agent { switcher, attached, listing, policy, adopt, state: None };
+    let generations = Generations::from([(switcher.generation(), policy.clone())]);
+    let agent = Agent { switcher, attached, listing, policy, generations, adopt, state: None };
     agent.adopt()?;
     Ok(agent)
 }
@@ -229,6 +258,15 @@ impl Attached {
             self.registered.push(name);
         }
         Ok(())
+    }
+
+    /// Those that were registered last, so that connections cannot have them yet.
+    fn unregister_from(&mut self, first: usize) {
+        self.registered.truncate(first);
+        for link in self.algorithms.drain(first..) {
+            // What stays pinned goes with its directory when the agent stops.
+            let _ = release(link);
+        }
     }
 
     /// No new switches, then the connections, then the algorithms: no connection is ever left on

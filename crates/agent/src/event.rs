@@ -24,6 +24,7 @@ struct SwitchEvent {
     remote_address: [u8; 16],
     local_port: u16,
     remote_port: u16,
+    namespace: u32,
     from: [u8; NAME_BYTES],
     to: [u8; NAME_BYTES],
     rtt_us: u32,
@@ -44,6 +45,8 @@ pub struct Switch {
     pub local: SocketAddr,
     /// Remote end.
     pub remote: SocketAddr,
+    /// Inode of its network namespace; 0 in a simulation.
+    pub namespace: u32,
     /// In-kernel name of the algorithm left.
     pub from: String,
     /// In-kernel name of the algorithm taken up.
@@ -91,7 +94,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// `connection from -> to: reason: rtt, rate, burst, both loss rates; predicted latencies`
+/// `connection netns, where there is one, from -> to: reason: rtt, rate, burst, both loss rates; predicted latencies`
 impl fmt::Display for Switch {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let predicted = self
@@ -102,10 +105,14 @@ impl fmt::Display for Switch {
             .join(", ");
         write!(
             f,
-            "{} > {}  {} -> {}  {}{}: rtt {:.1} ms{}{}, isolated loss {}, burst loss {}; \
+            "{} > {}  {}{} -> {}  {}{}: rtt {:.1} ms{}{}, isolated loss {}, burst loss {}; \
              predicted {predicted}",
             self.local,
             self.remote,
+            match self.namespace {
+                0 => String::new(),
+                namespace => format!("netns {namespace}  "),
+            },
             self.from,
             self.to,
             if self.observed { "observed, " } else { "" },
@@ -140,6 +147,7 @@ pub fn decode(bytes: &[u8], names: &HashMap<u32, Vec<String>>) -> Option<Switch>
         at_ns: event.at_ns,
         local: socket_address(event.local_address, event.local_port),
         remote: socket_address(event.remote_address, event.remote_port),
+        namespace: event.namespace,
         from: name(&event.from),
         to: name(&event.to),
         reason: Reason::from_number(event.reason)?,

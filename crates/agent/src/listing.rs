@@ -1,6 +1,7 @@
 //! The connections that the switcher remembers, as they are now: `struct listed` of
 //! `bpf/switcher/listed.h`.
 
+use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
@@ -68,7 +69,8 @@ pub struct Connection {
     pub remote: SocketAddr,
     /// Inode of its network namespace.
     pub namespace: u32,
-    /// Name of its scope; none where the policy does not name it any more.
+    /// Name of its scope, in the policy before where it has not followed yet; none where the policy
+    /// does not name it any more.
     pub scope: Option<String>,
     /// What becomes of it.
     pub treatment: Treatment,
@@ -152,6 +154,9 @@ impl Treatment {
     }
 }
 
+/// Policies by the generation in which they were in force.
+pub(crate) type Generations = HashMap<u32, Policy>;
+
 /// The loaded iterator.
 pub(crate) struct Listing {
     link: Link,
@@ -175,21 +180,34 @@ impl Listing {
     }
 
     /// Every connection but those that are closed; in the order of their ends.
-    pub fn read(&self, policy: &Policy) -> Result<Vec<Connection>, Error> {
-        let bytes = read(&self.link).doing(|| "listing connections".to_owned())?;
-        let mut connections: Vec<Connection> = bytes
-            .chunks_exact(size_of::<Listed>())
-            .filter_map(|bytes| Listed::ref_from_bytes(bytes).ok())
+    pub fn read(&self, policies: &Generations) -> Result<Vec<Connection>, Error> {
+        let bytes = self.bytes()?;
+        let mut connections: Vec<Connection> = all_in(&bytes)
             .filter(|listed| listed.state != TCP_CLOSE)
-            .map(|listed| connection(listed, policy))
+            .map(|listed| connection(listed, policies))
             .collect();
         connections.sort_by_key(|it| (it.namespace, it.local, it.remote));
         Ok(connections)
     }
+
+    /// The policies under which there are connections.
+    pub fn generations(&self) -> Result<HashSet<u32>, Error> {
+        Ok(all_in(&self.bytes()?).map(|listed| listed.generation).collect())
+    }
+
+    fn bytes(&self) -> Result<Vec<u8>, Error> {
+        read(&self.link).doing(|| "listing connections".to_owned())
+    }
 }
 
-fn connection(listed: &Listed, policy: &Policy) -> Connection {
-    let scope = policy.scopes.get(listed.scope as usize);
+fn all_in(bytes: &[u8]) -> impl Iterator<Item = &Listed> {
+    bytes.chunks_exact(size_of::<Listed>()).filter_map(|bytes| Listed::ref_from_bytes(bytes).ok())
+}
+
+/// By the policy under which it is: that may be one before, until it has followed.
+fn connection(listed: &Listed, policies: &Generations) -> Connection {
+    let policy = policies.get(&listed.generation);
+    let scope = policy.and_then(|policy| policy.scopes.get(listed.scope as usize));
     let known = |us: u32| (us > 0).then(|| f64::from(us) / 1e6);
     let (chosen, original) = (name(&listed.chosen), name(&listed.original));
     let predicted = |algorithm: &str| {

@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use std::{fmt, fs};
@@ -14,7 +14,7 @@ use kirikae_algorithms::Timeouts;
 use kirikae_table::KernelTable;
 use zerocopy::{FromZeros, Immutable, IntoBytes};
 
-use crate::error::{Doing, Error};
+use crate::error::Error;
 
 /// Most scopes of a policy.
 pub const SCOPES: usize = 16;
@@ -145,21 +145,31 @@ impl Policy {
         tables
     }
 
+    /// The cgroups that are not there. Their connections are taken in when they are.
+    pub fn missing_cgroups(&self) -> impl Iterator<Item = &Path> {
+        let all = self.scopes.iter().flat_map(|scope| &scope.matching.cgroups);
+        all.map(PathBuf::as_path).filter(|directory| cgroup_id(directory) == MISSING)
+    }
+
+    /// The rules with the cgroups that there are now.
+    pub(crate) fn rules(&self) -> Vec<KernelRule> {
+        let numbered = self.scopes.iter().zip(0..);
+        numbered.flat_map(|(scope, number)| scope.matching.rules(number)).collect()
+    }
+
     /// The kernel's form; the table numbered n among [`tables`](Policy::tables) lies at
     /// `first_table` + n.
     ///
     /// # Errors
-    /// No scope, more than there is room for, or a cgroup that is not there.
+    /// No scope, or more than there is room for.
     pub(crate) fn kernel_policy(
         &self,
         generation: u32,
+        scopes_since: u32,
         first_table: u32,
+        rules: &[KernelRule],
     ) -> Result<Box<KernelPolicy>, Error> {
         let mut kernel = KernelPolicy::new_box_zeroed().expect("a few kilobytes of memory");
-        let mut rules = Vec::new();
-        for (number, scope) in self.scopes.iter().enumerate() {
-            rules.extend(scope.matching.rules(number as u32)?);
-        }
         if self.scopes.is_empty() || self.scopes.len() > SCOPES || rules.len() > RULES {
             return Err(Error::Failed {
                 doing: "reading the policy".into(),
@@ -176,9 +186,10 @@ impl Policy {
             let table = tables.iter().position(|table| **table == scope.table);
             *kernel = scope.kernel_scope(first_table + table.expect("tables has all") as u32);
         }
-        kernel.rule[..rules.len()].copy_from_slice(&rules);
+        kernel.rule[..rules.len()].copy_from_slice(rules);
         kernel.rules = rules.len() as u32;
         kernel.generation = generation;
+        kernel.scopes_since = scopes_since;
         Ok(kernel)
     }
 }
@@ -285,11 +296,11 @@ impl Matching {
     }
 
     /// One for each combination.
-    fn rules(&self, scope: u32) -> Result<Vec<KernelRule>, Error> {
+    fn rules(&self, scope: u32) -> Vec<KernelRule> {
         let any_cgroup = [0];
         let any_port = [0..=u16::MAX];
         let any_remote = [("::".parse().expect("an address"), 0)];
-        let cgroups = self.cgroups.iter().map(cgroup_id).collect::<Result<Vec<_>, _>>()?;
+        let cgroups: Vec<u64> = self.cgroups.iter().map(|it| cgroup_id(it)).collect();
         let remotes: Vec<_> = self.remotes.iter().map(mapped).collect();
         let mut rules = Vec::new();
         for &cgroup in or(&cgroups, &any_cgroup) {
@@ -306,7 +317,14 @@ impl Matching {
                 }
             }
         }
-        Ok(rules)
+        rules
+    }
+}
+
+impl KernelRule {
+    /// Whether it is this one for a cgroup that was made anew.
+    pub(crate) fn has_another_cgroup_than(&self, before: &KernelRule) -> bool {
+        self.cgroup != MISSING && self.cgroup != before.cgroup
     }
 }
 
@@ -322,10 +340,12 @@ fn mapped(prefix: &IpNet) -> (std::net::Ipv6Addr, u32) {
     }
 }
 
-/// The kernel's number of a cgroup is the inode of its directory.
-fn cgroup_id(directory: &PathBuf) -> Result<u64, Error> {
-    let doing = || format!("looking for the cgroup {}", directory.display());
-    Ok(fs::metadata(directory).doing(doing)?.ino())
+/// No cgroup has it, and no connection is in it.
+const MISSING: u64 = u64::MAX;
+
+/// The kernel's number of a cgroup is the inode of its directory. One that is made anew has another.
+fn cgroup_id(directory: &Path) -> u64 {
+    fs::metadata(directory).map_or(MISSING, |found| found.ino())
 }
 
 /// `struct scope`; the fields are described there.
@@ -345,7 +365,7 @@ struct KernelScope {
 /// `struct rule`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, FromZeros, IntoBytes, Immutable)]
-struct KernelRule {
+pub(crate) struct KernelRule {
     cgroup: u64,
     remote: [u8; 16],
     mask: [u8; 16],
@@ -359,8 +379,10 @@ struct KernelRule {
 #[derive(Clone, Debug, FromZeros, IntoBytes, Immutable)]
 pub(crate) struct KernelPolicy {
     generation: u32,
+    scopes_since: u32,
     rules: u32,
     scope: [KernelScope; SCOPES],
+    _padding: u32,
     rule: [KernelRule; RULES],
 }
 
@@ -372,6 +394,14 @@ mod tests {
         Scope { matching, ..Scope::new(KernelTable::new(kirikae_table::shipped()).into()) }
     }
 
+    fn kernel(
+        policy: &Policy,
+        generation: u32,
+        first_table: u32,
+    ) -> Result<Box<KernelPolicy>, Error> {
+        policy.kernel_policy(generation, generation, first_table, &policy.rules())
+    }
+
     #[test]
     fn a_scope_has_a_rule_for_each_combination() {
         let matching = Matching {
@@ -379,7 +409,7 @@ mod tests {
             local_ports: vec![22..=22, 5900..=5999],
             remotes: vec!["10.0.0.0/8".parse().unwrap(), "2001:db8::/32".parse().unwrap()],
         };
-        let policy = Policy::one(scope(matching)).kernel_policy(7, 16).unwrap();
+        let policy = kernel(&Policy::one(scope(matching)), 7, 16).unwrap();
         assert_eq!((policy.generation, policy.rules), (7, 4));
         let rule = policy.rule[0];
         assert_eq!((rule.first_port, rule.last_port), (22, 22));
@@ -393,7 +423,7 @@ mod tests {
 
     #[test]
     fn anything_matches_an_empty_list() {
-        let policy = Policy::one(scope(Matching::default())).kernel_policy(1, 0).unwrap();
+        let policy = kernel(&Policy::one(scope(Matching::default())), 1, 0).unwrap();
         let rule = policy.rule[0];
         assert_eq!(
             (rule.cgroup, rule.mask, rule.first_port, rule.last_port),
@@ -405,7 +435,7 @@ mod tests {
     fn more_rules_than_there_is_room_for_are_refused() {
         let ports = (1..=257).map(|port| port..=port).collect();
         let matching = Matching { local_ports: ports, ..Matching::default() };
-        let refused = Policy::one(scope(matching)).kernel_policy(1, 0).unwrap_err().to_string();
+        let refused = kernel(&Policy::one(scope(matching)), 1, 0).unwrap_err().to_string();
         assert!(refused.contains("257 rules") && refused.contains("at most 256"), "{refused}");
     }
 
@@ -417,7 +447,7 @@ mod tests {
         b.table = KernelTable::new(kirikae_table::usual()).into();
         let policy = Policy { scopes: vec![a.clone(), b, a] };
         assert_eq!(policy.tables().len(), 2);
-        let kernel = policy.kernel_policy(1, 16).unwrap();
+        let kernel = kernel(&policy, 1, 16).unwrap();
         assert_eq!([0, 1, 2].map(|n: usize| kernel.scope[n].table), [16, 17, 16]);
     }
 }

@@ -19,7 +19,7 @@ use crate::error::{Doing, Error};
 use crate::event::{Switch, decode};
 use crate::iterator::read_lines;
 use crate::namespaces::Namespaces;
-use crate::policy::{Policy, SCOPES};
+use crate::policy::{KernelRule, Policy, SCOPES};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/switcher.bpf.o"));
 
@@ -30,6 +30,10 @@ const GENERATIONS: u32 = 2;
 pub(crate) struct Switcher {
     object: Object,
     generation: u32,
+    /// The generation from which on the scopes have meant the same.
+    scopes_since: u32,
+    /// As they were written.
+    rules: Vec<KernelRule>,
     names: Arc<Mutex<Names>>,
     events: RingBuffer<'static>,
     received: mpsc::Receiver<Switch>,
@@ -61,18 +65,41 @@ impl Switcher {
             })
             .doing(doing)?;
         let events = builder.build().doing(doing)?;
-        let mut switcher = Switcher { object, generation: 0, names, events, received };
+        let (generation, scopes_since, rules) = (0, 0, Vec::new());
+        let mut switcher =
+            Switcher { object, generation, scopes_since, rules, names, events, received };
         switcher.put_in_force(policy)?;
         Ok(switcher)
     }
 
-    /// All or nothing: the policy before stays in force until the new one is there as a whole.
-    pub fn put_in_force(&mut self, policy: &Policy) -> Result<(), Error> {
+    /// All or nothing: the policy before stays in force until the new one is there as a whole. Returns
+    /// its generation.
+    pub fn put_in_force(&mut self, policy: &Policy) -> Result<u32, Error> {
+        self.write(policy, policy.rules(), self.generation.wrapping_add(1))
+    }
+
+    /// The policy in force once more, where cgroups that it names have been made anew; connections that
+    /// stay in their scopes keep what is known of them. None: there is nothing to do.
+    pub fn renew(&mut self, policy: &Policy) -> Result<Option<u32>, Error> {
+        let rules = policy.rules();
+        let mut both = rules.iter().zip(&self.rules);
+        if !both.any(|(now, before)| now.has_another_cgroup_than(before)) {
+            return Ok(None);
+        }
+        self.write(policy, rules, self.scopes_since).map(Some)
+    }
+
+    fn write(
+        &mut self,
+        policy: &Policy,
+        rules: Vec<KernelRule>,
+        scopes_since: u32,
+    ) -> Result<u32, Error> {
         let doing = || "putting the policy in force".to_owned();
         let generation = self.generation.wrapping_add(1);
         let place = generation % GENERATIONS;
         let first_table = place * SCOPES as u32;
-        let kernel_policy = policy.kernel_policy(generation, first_table)?;
+        let kernel_policy = policy.kernel_policy(generation, scopes_since, first_table, &rules)?;
         let update = |map: &str, key: u32, value: &[u8]| {
             find(&self.object, map).update(&key.to_ne_bytes(), value, MapFlags::ANY).doing(doing)
         };
@@ -84,8 +111,13 @@ impl Switcher {
         }
         update("policies", place, kernel_policy.as_bytes())?;
         update("generation_in_force", 0, &generation.to_ne_bytes())?;
-        self.generation = generation;
-        Ok(())
+        (self.generation, self.scopes_since, self.rules) = (generation, scopes_since, rules);
+        Ok(generation)
+    }
+
+    /// Of the policy in force.
+    pub fn generation(&self) -> u32 {
+        self.generation
     }
 
     /// Takes in the connections that are open in some network namespaces, and brings those that are

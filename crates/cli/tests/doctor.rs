@@ -36,6 +36,15 @@ fn finding<'a>(report: &'a Value, name: &str) -> &'a Value {
 }
 
 #[test]
+fn without_a_terminal_the_table_is_a_hundred_columns_wide() {
+    let output = kirikae().args(["doctor", "--rtt", "200ms"]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let table: Vec<&str> = text.lines().skip(1).take_while(|line| !line.is_empty()).collect();
+    assert!(table.len() > 20, "{text}");
+    assert!(table.iter().all(|line| line.chars().count() <= 100), "{text}");
+}
+
+#[test]
 fn a_small_send_buffer_is_found_and_its_cure_helps() {
     if !privileged() {
         return;

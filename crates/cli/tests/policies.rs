@@ -9,7 +9,7 @@ use std::process::Output;
 use common::kirikae;
 use kirikae_algorithms::Algorithm;
 use kirikae_table::friendliness::{Measure, measured};
-use kirikae_table::{LatencyTable, Policy, shipped};
+use kirikae_table::{Friendliness, LatencyTable, shipped};
 use serde_json::Value;
 
 /// The candidates that are left, by name in alphabetical order.
@@ -49,13 +49,13 @@ fn write_table(file: &Path, algorithms: &[&str]) {
 
 #[test]
 fn a_policy_leaves_the_candidates_that_it_allows() {
-    for policy in [Policy::Friendly, Policy::Fast] {
+    for policy in [Friendliness::Friendly, Friendliness::Fast] {
         let names = shipped().algorithms.iter().filter(|name| policy.allows(name));
         let mut expected: Vec<String> = names.cloned().collect();
         expected.sort();
         assert_eq!(left(&["--policy", policy.name()]), expected);
     }
-    assert_eq!(left(&[]), left(&["--policy", Policy::default().name()]));
+    assert_eq!(left(&[]), left(&["--policy", Friendliness::default().name()]));
 }
 
 /// A burst is short, and bulk is not.
@@ -69,8 +69,8 @@ fn balanced_restricts_bulk_alone() {
     };
     assert_eq!(left(&["--policy", "balanced"]), left(&["--policy", "fast"]));
     assert_eq!(first("balanced", "65536"), first("fast", "65536"));
-    assert!(!Policy::Balanced.allows(&first("fast", "2097152")));
-    assert!(Policy::Balanced.allows(&first("balanced", "2097152")));
+    assert!(!Friendliness::Balanced.allows(&first("fast", "2097152")));
+    assert!(Friendliness::Balanced.allows(&first("balanced", "2097152")));
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_policy_that_leaves_nothing_is_refused() {
     {
         let message = refused(&kirikae().args(command).args(choice).output().unwrap());
         let begin = format!(
-            "kirikae: {}: policy friendly: found only kk_scalable; allowed: ",
+            "kirikae: {}: friendliness friendly: found only kk_scalable; allowed: ",
             file.display()
         );
         assert!(message.starts_with(&begin) && message.lines().count() == 1, "{message}");
@@ -128,7 +128,7 @@ fn every_algorithm_was_measured() {
 #[test]
 fn the_page_says_what_each_policy_allows() {
     let page = include_str!("../../../docs/friendliness.md");
-    for policy in Policy::ALL {
+    for policy in Friendliness::ALL {
         let names: Vec<&str> =
             Algorithm::all().map(|it| it.name()).filter(|name| policy.allows(name)).collect();
         let line = format!("| `{policy}` | {} |", names.join(", "));

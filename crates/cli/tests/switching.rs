@@ -9,6 +9,7 @@ mod common;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -249,6 +250,9 @@ fn connections_are_switched_and_put_back() {
     let latest = reported.iter().rfind(|switch| switch.local == local).unwrap();
     assert_eq!(latest.to, switched.algorithm());
     assert_eq!(first.remote, switched.near.peer_addr().unwrap());
+    let namespace = fs::metadata("/proc/thread-self/ns/net").unwrap().ino();
+    assert_eq!(u64::from(first.namespace), namespace);
+    assert!(first.to_string().contains(&format!("netns {namespace}")), "{first}");
     assert_eq!(first.predicted_s.len(), kirikae_table::shipped().algorithms.len());
     assert!(first.predicted_s.is_sorted_by_key(|(_, latency)| *latency), "smallest first: {first}");
     assert!(first.isolated_loss == 0.0 && first.burst_loss == 0.0, "{first}");

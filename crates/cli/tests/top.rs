@@ -130,6 +130,8 @@ fn connections_are_shown_until_a_key_or_a_signal() {
     kill(Pid::from_raw(terminal.command.id() as i32), Signal::SIGTERM).unwrap();
     assert_eq!(terminal.end(), Some(0));
 
+    ends_with_its_terminal(&end);
+
     // It waits for an agent that has gone.
     let mut terminal = Terminal::with_top();
     terminal.wait_for(&end);
@@ -137,4 +139,35 @@ fn connections_are_shown_until_a_key_or_a_signal() {
     terminal.wait_for("no agent is running here");
     terminal.press("\x03");
     assert_eq!(terminal.end(), Some(0));
+}
+
+/// One that goes away without a signal: nobody has it as controlling terminal.
+fn ends_with_its_terminal(shown: &str) {
+    let size = Winsize { ws_row: ROWS.get(), ws_col: COLUMNS.get(), ws_xpixel: 0, ws_ypixel: 0 };
+    let pty = openpty(&size, None).unwrap();
+    let inside = || pty.slave.try_clone().unwrap();
+    // A copy that no child inherits.
+    let mut output = File::from(pty.master.try_clone().unwrap());
+    drop(pty.master);
+    let mut command = kirikae();
+    command.arg("top").env("TERM", "xterm");
+    let mut top = command.stdin(inside()).stdout(inside()).stderr(inside()).spawn().unwrap();
+    // Its own copies of the slave are in it.
+    drop((command, pty.slave));
+    let mut screen = vt100::Parser::new(ROWS, COLUMNS, 0);
+    let mut bytes = [0; 4096];
+    while !screen.screen().contents().contains(shown) {
+        let read = output.read(&mut bytes).unwrap();
+        screen.process(&bytes[..read]);
+    }
+    drop(output);
+    let deadline = Instant::now() + PATIENCE;
+    while top.try_wait().unwrap().is_none() {
+        if Instant::now() > deadline {
+            top.kill().unwrap();
+            top.wait().unwrap();
+            panic!("it lives on without its terminal");
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
 }

@@ -71,6 +71,7 @@ impl Histogram {
 impl Numbers {
     fn of(Measured { status, connections, bursts }: &Measured) -> Numbers {
         let mut kinds: Vec<([(&str, String); 2], usize)> = Vec::new();
+        let connections = &connections.connections;
         for connection in connections {
             let labels = [
                 ("algorithm", connection.algorithm.clone()),

@@ -15,7 +15,7 @@ use kirikae_agent::{
 use kirikae_algorithms::Timeouts;
 use kirikae_settings::Refusal;
 use kirikae_settings::section::{Field, Section, Source};
-use kirikae_table::{KernelTable, LatencyTable, Policy as Friendliness};
+use kirikae_table::{Friendliness, KernelTable, LatencyTable};
 
 const FILE: &str = "a policy file in TOML, see packaging/kirikae.toml";
 const NAMESPACES: &str = r#""every", "none", or a list of files such as ["/run/netns/web"]"#;
@@ -23,7 +23,7 @@ const PERIOD: &str = r#""round-trip", or a time from "1 ms" to "60 s" such as "2
 const PORTS: &str = r#"a port or a range of them, such as 22 or "5900-5999""#;
 const PREFIX: &str = r#"an address or a prefix, such as "192.0.2.0/24" or "2001:db8::/32""#;
 const CGROUP: &str = "a cgroup v2 as seen from the root of its hierarchy, such as \
-                      \"system.slice/sshd.service\"; it has to be there";
+                      \"system.slice/sshd.service\"";
 const ADDRESS: &str = r#"an address with its port, such as "127.0.0.1:8425""#;
 const READERS: &str = r#""root", "everyone", or a group such as "group:adm""#;
 
@@ -299,8 +299,8 @@ fn cgroup(field: &Field, host: Host) -> Result<PathBuf, Refusal> {
     let inside = Path::new(written);
     let inside = inside.strip_prefix(host.cgroup_root).unwrap_or(inside);
     let directory = host.cgroup_root.join(inside.strip_prefix("/").unwrap_or(inside));
-    // Only version 2 has this file.
-    if directory.join("cgroup.controllers").exists() {
+    // Only version 2 has this file. What is not there yet may come.
+    if directory.join("cgroup.controllers").exists() || !directory.exists() {
         Ok(directory)
     } else {
         Err(field.refuse(CGROUP))

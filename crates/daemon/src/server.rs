@@ -8,6 +8,7 @@ use std::fs::{self, Permissions};
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 
 use axum::Router;
@@ -153,7 +154,8 @@ async fn status(State(handle): State<Handle>) -> Response {
 
 async fn connections(State(handle): State<Handle>, Query(selection): Query<Selection>) -> Response {
     let answer = ask(&handle, Request::Connections).await;
-    answer.map_or_else(|refusal| refusal, |all| Json(selection.of(all)).into_response())
+    let told = |all| Json(selection.of(Arc::unwrap_or_clone(all))).into_response();
+    answer.map_or_else(|refusal| refusal, told)
 }
 
 #[derive(Deserialize)]

@@ -5,18 +5,20 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use kirikae_agent::{
-    Agent, BURST_SIZES, BurstLatencies, Config, Connection, Restored, Scope, Switch,
-};
+use kirikae_agent::{Agent, BURST_SIZES, BurstLatencies, Config, Restored, Scope, Switch};
 use tokio::sync::oneshot;
 
 use crate::status::{Bursts, Connections, PolicyInForce, ScopeInForce, Status, monotonic_ns};
 use crate::switch_log::SwitchLog;
 
+/// For how long a listing of connections is told to others, too: whoever asks for the status asks for the
+/// connections next.
+const LISTED_FOR: Duration = Duration::from_millis(250);
+
 /// What the agent's thread is asked for. Nobody waits for an answer whose asker has gone.
 pub(crate) enum Request {
     Status(oneshot::Sender<Answer<Status>>),
-    Connections(oneshot::Sender<Answer<Connections>>),
+    Connections(oneshot::Sender<Answer<Arc<Connections>>>),
     Measured(oneshot::Sender<Answer<Measured>>),
     Reload(oneshot::Sender<Result<(), String>>),
 }
@@ -27,7 +29,7 @@ pub(crate) type Answer<T> = Result<T, String>;
 /// What the metrics are made of.
 pub(crate) struct Measured {
     pub status: Status,
-    pub connections: Vec<Connection>,
+    pub connections: Arc<Connections>,
     pub bursts: Vec<BurstLatencies>,
 }
 
@@ -47,6 +49,8 @@ pub struct Service {
     started: Instant,
     requests: mpsc::Receiver<Request>,
     handle: Handle,
+    /// The latest listing, and when it was made.
+    listed: Option<(Instant, Arc<Connections>)>,
 }
 
 impl Service {
@@ -59,7 +63,7 @@ impl Service {
         let (sender, requests) = mpsc::channel();
         let handle = Handle { requests: sender, log: Arc::default() };
         let started = Instant::now();
-        Ok(Service { agent, file, generation: 1, started, requests, handle })
+        Ok(Service { agent, file, generation: 1, started, requests, handle, listed: None })
     }
 
     pub(crate) fn handle(&self) -> Handle {
@@ -77,6 +81,7 @@ impl Service {
         on_switch: &mut dyn FnMut(&Switch),
         reload: &mut dyn FnMut(&mut Service) -> Result<(), String>,
     ) -> Result<(), kirikae_agent::Error> {
+        self.listed.take_if(|(at, _)| at.elapsed() >= LISTED_FOR);
         let log = Arc::clone(&self.handle.log);
         self.agent.poll(timeout, &mut |switch| {
             on_switch(&switch);
@@ -99,9 +104,22 @@ impl Service {
     /// # Errors
     /// As there.
     pub fn reload(&mut self, config: &Config) -> Result<(), kirikae_agent::Error> {
+        self.listed = None;
         self.agent.reload(&config.policy, &config.algorithms, config.adopt.clone())?;
         self.generation += 1;
         Ok(())
+    }
+
+    /// Takes in cgroups of the policy that have been made anew; see [`Agent::renew`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn renew(&mut self) -> Result<bool, kirikae_agent::Error> {
+        let is_renewed = self.agent.renew()?;
+        if is_renewed {
+            self.listed = None;
+        }
+        Ok(is_renewed)
     }
 
     /// Switches that nobody was told of.
@@ -117,28 +135,37 @@ impl Service {
         self.agent.stop()
     }
 
-    fn connections(&self) -> Answer<Connections> {
+    fn connections(&mut self) -> Answer<Arc<Connections>> {
+        if let Some((at, listed)) = &self.listed
+            && at.elapsed() < LISTED_FOR
+        {
+            return Ok(Arc::clone(listed));
+        }
         let now_ns = monotonic_ns();
         let connections = self.agent.connections().map_err(|error| error.to_string())?;
-        Ok(Connections { now_ns, matching: connections.len(), connections, also: None })
+        let matching = connections.len();
+        let listed = Arc::new(Connections { now_ns, matching, connections, also: None });
+        self.listed = Some((Instant::now(), Arc::clone(&listed)));
+        Ok(listed)
     }
 
-    fn status(&self) -> Answer<Status> {
+    fn status(&mut self) -> Answer<Status> {
         self.measured().map(|measured| measured.status)
     }
 
-    fn measured(&self) -> Answer<Measured> {
+    fn measured(&mut self) -> Answer<Measured> {
         let told = |error: kirikae_agent::Error| error.to_string();
-        let connections = self.agent.connections().map_err(told)?;
+        let connections = self.connections()?;
+        let each = &connections.connections;
         let bursts = self.agent.burst_latencies().map_err(told)?;
         let log = self.handle.log.lock().expect("no panic while it is held");
         let status = Status {
             version: env!("CARGO_PKG_VERSION").into(),
             up_s: self.started.elapsed().as_secs_f64(),
             policy: self.policy(),
-            connections: connections.len(),
-            by_algorithm: counted(connections.iter().map(|it| it.algorithm.clone())),
-            by_treatment: counted(connections.iter().map(|it| it.treatment.name().into())),
+            connections: each.len(),
+            by_algorithm: counted(each.iter().map(|it| it.algorithm.clone())),
+            by_treatment: counted(each.iter().map(|it| it.treatment.name().into())),
             switches: log.made.clone(),
             observed: log.observed,
             events_lost: self.agent.events_lost(),

@@ -130,6 +130,7 @@ async fn switches(Query(query): Query<BTreeMap<String, u64>>) -> Json<Switches> 
         at_ns: BEGIN_NS + 5 * SECOND_NS / 2,
         local: one.local,
         remote: one.remote,
+        namespace: one.namespace,
         from: "kk_cubic".into(),
         to: "kk_hybla".into(),
         reason: Reason::PredictedLatency,

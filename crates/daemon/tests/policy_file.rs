@@ -110,8 +110,8 @@ fn what_is_not_allowed_is_refused_with_line_and_key() {
             "kirikae.toml:2: scopes: unknown key; allowed: adopt, table, status, scope (did",
         ),
         (
-            "[[scope]]\ncgroup = 'a'",
-            "kirikae.toml:2: scope[0].cgroup: found 'a'; allowed: a cgroup v2",
+            "[[scope]]\ncgroup = 'system.slice'",
+            "kirikae.toml:2: scope[0].cgroup: found 'system.slice'; allowed: a cgroup v2",
         ),
         ("[[scope]]\nlocal-port = 0", "scope[0].local-port: found 0; allowed: a port or a range"),
         ("[[scope]]\nlocal-port = '9-8'", "scope[0].local-port: found '9-8'"),

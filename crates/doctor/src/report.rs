@@ -5,6 +5,9 @@ use comfy_table::{Cell, Color, ContentArrangement, LineStyle, Table, presets};
 use crate::units::{percent, rate, size, time};
 use crate::{Finding, Known, Report, Source, Verdict};
 
+/// Of the table, where there is no terminal to fit it into.
+const COLUMNS: u16 = 100;
+
 /// What was found, a line for each finding, and below it what to write.
 pub fn render(report: &Report, colour: bool) -> String {
     let path = &report.path;
@@ -26,6 +29,9 @@ pub fn render(report: &Report, colour: bool) -> String {
         table.enforce_styling();
     } else {
         table.force_no_tty();
+    }
+    if table.width().is_none() {
+        table.set_width(COLUMNS);
     }
     text += &format!("{table}\n");
 

@@ -3,8 +3,8 @@
 
 use std::sync::LazyLock;
 
+use crate::friendliness::Friendliness;
 use crate::latency_table::LatencyTable;
-use crate::policy::Policy;
 
 static SHIPPED: LazyLock<LatencyTable> = LazyLock::new(|| {
     LatencyTable::parse(include_str!("../../../tables/default.csv"))
@@ -12,7 +12,9 @@ static SHIPPED: LazyLock<LatencyTable> = LazyLock::new(|| {
 });
 
 static USUAL: LazyLock<LatencyTable> = LazyLock::new(|| {
-    Policy::default().apply(&SHIPPED).unwrap_or_else(|error| panic!("tables/default.csv: {error}"))
+    Friendliness::default()
+        .apply(&SHIPPED)
+        .unwrap_or_else(|error| panic!("tables/default.csv: {error}"))
 });
 
 /// The table that ships with Kirikae, with every candidate.

@@ -8,7 +8,8 @@ use kirikae_daemon::{Host, PolicyFile};
 /// Check a policy file
 ///
 /// Reads it with all that it names (latency table, cgroups), and changes nothing. Exit status 2 where
-/// something is wrong: file, line and key, what stands there, and what is allowed.
+/// something is wrong: file, line and key, what stands there, and what is allowed. Warns of cgroups that
+/// are not there.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The policy file
@@ -24,5 +25,6 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     for scope in &read.policy.scopes {
         super::status::print_scope(&scope.name, &scope.matching.to_string(), &scope.unusual());
     }
+    super::run::tell_missing_cgroups(&read.policy);
     Ok(ExitCode::SUCCESS)
 }

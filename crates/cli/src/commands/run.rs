@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use kirikae_agent::{
     Config, LEAST_RTT, Matching, Namespaces, Period, Pinning, Policy, Scope, Switch,
@@ -24,6 +24,9 @@ pub const POLICY_FILE: &str = "/etc/kirikae/kirikae.toml";
 /// How long somebody who asks the agent waits at most.
 const POLL: Duration = Duration::from_millis(50);
 
+/// How often cgroups of the policy are looked for that have been made anew.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// Switch the connections of this host, and say why, until Ctrl-C
 ///
 /// Loads the algorithms and the switcher into the kernel and prints one line for each switch of a
@@ -38,7 +41,7 @@ const POLL: Duration = Duration::from_millis(50);
 pub struct Arguments {
     /// The policy file [default: /etc/kirikae/kirikae.toml, where it is there and none of the options
     /// below that it has an entry for is given]
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["cgroup", "period", "least_rtt", "kernel_timeouts", "table", "policy"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cgroup", "period", "least_rtt", "kernel_timeouts", "table", "friendliness"])]
     config: Option<PathBuf>,
     /// Make choices and tell of them, and change nothing
     #[arg(long)]
@@ -169,6 +172,7 @@ impl Arguments {
             seen_by.page == before.page,
             "status.page can only be changed by a restart"
         );
+        tell_missing_cgroups(&config.policy);
         kirikae_daemon::let_read(&kirikae_daemon::socket(), &seen_by.readers)?;
         Ok(service.reload(&config)?)
     }
@@ -178,6 +182,7 @@ impl Arguments {
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let wanted = arguments.wanted()?;
     kirikae_agent::requirements()?;
+    tell_missing_cgroups(&wanted.config.policy);
     let stop = Arc::new(AtomicBool::new(false));
     let again = Arc::new(AtomicBool::new(false));
     // SIGHUP: a lost ssh session must not leave the kernel switching with nobody told.
@@ -191,6 +196,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let served = serve(&service, &wanted.seen_by);
     eprintln!("kirikae: {}; Ctrl-C ends it", begun(&wanted));
 
+    let mut looked_at = Instant::now();
     let mut printed = if served.is_ok() { notify::ready() } else { Ok(()) };
     let mut polled = Ok(());
     while served.is_ok() && printed.is_ok() && polled.is_ok() && !stop.load(Ordering::Relaxed) {
@@ -205,6 +211,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         if again.swap(false, Ordering::Relaxed) {
             // Whoever sent the signal gets no answer but what was printed.
             let _ = reload(&mut service);
+        }
+        if looked_at.elapsed() >= LOOK {
+            looked_at = Instant::now();
+            look(&mut service);
         }
         let mut on_switch = |switch: &Switch| {
             if printed.is_ok() {
@@ -223,6 +233,25 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     polled?;
     printed?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A service that is restarted is in a new cgroup of the same name.
+fn look(service: &mut Service) {
+    match service.renew() {
+        Ok(true) => eprintln!("kirikae: cgroups of the policy were made anew and are in force"),
+        Ok(false) => {}
+        Err(error) => eprintln!("kirikae: cgroups of the policy were made anew: {error}"),
+    }
+}
+
+/// Warns, once a policy is about to be used.
+pub fn tell_missing_cgroups(policy: &Policy) {
+    for cgroup in policy.missing_cgroups() {
+        eprintln!(
+            "kirikae: there is no cgroup {} yet; its connections are taken in when there is",
+            cgroup.display()
+        );
+    }
 }
 
 fn serve(service: &Service, seen_by: &SeenBy) -> Result<(), kirikae_daemon::ServeError> {

@@ -1,4 +1,4 @@
-//! `--table TABLE.csv` and `--policy POLICY`
+//! `--table TABLE.csv` and `--policy FRIENDLINESS`
 
 use std::borrow::Cow;
 use std::fs;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use kirikae_table::{KernelTable, LatencyTable, Policy};
+use kirikae_table::{Friendliness, KernelTable, LatencyTable};
 
 /// What the switcher chooses by, and what it may choose.
 #[derive(clap::Args)]
@@ -17,8 +17,8 @@ pub struct Choice {
     table: Option<Given>,
     /// Which of its candidates may be chosen, by how much they leave to competing cubic and reno
     /// (docs/friendliness.md) [default: balanced; all of a table given]
-    #[arg(long, value_name = "POLICY", value_parser = policy())]
-    policy: Option<Policy>,
+    #[arg(long = "policy", value_name = "FRIENDLINESS", value_parser = friendliness())]
+    friendliness: Option<Friendliness>,
 }
 
 /// A table, and the file that it is from.
@@ -35,9 +35,9 @@ fn read(file: &str) -> Result<Given, String> {
     Ok(Given { file: file.into(), table })
 }
 
-fn policy() -> impl TypedValueParser<Value = Policy> {
-    PossibleValuesParser::new(Policy::ALL.map(Policy::name)).map(|name| {
-        let named = Policy::ALL.into_iter().find(|policy| policy.name() == name);
+fn friendliness() -> impl TypedValueParser<Value = Friendliness> {
+    PossibleValuesParser::new(Friendliness::ALL.map(Friendliness::name)).map(|name| {
+        let named = Friendliness::ALL.into_iter().find(|it| it.name() == name);
         named.expect("one of the possible values")
     })
 }
@@ -45,19 +45,19 @@ fn policy() -> impl TypedValueParser<Value = Policy> {
 impl Choice {
     /// Whether anything was said.
     pub fn is_given(&self) -> bool {
-        self.table.is_some() || self.policy.is_some()
+        self.table.is_some() || self.friendliness.is_some()
     }
 
     /// The table with the candidates that may be chosen.
     pub fn table(&self) -> anyhow::Result<Cow<'_, LatencyTable>> {
-        match (&self.table, self.policy) {
+        match (&self.table, self.friendliness) {
             (Some(given), None) => Ok(Cow::Borrowed(&given.table)),
-            (Some(Given { file, table }), Some(policy)) => {
-                Ok(Cow::Owned(policy.apply(table).with_context(|| file.display().to_string())?))
-            }
-            (None, policy) => {
+            (Some(Given { file, table }), Some(friendliness)) => Ok(Cow::Owned(
+                friendliness.apply(table).with_context(|| file.display().to_string())?,
+            )),
+            (None, friendliness) => {
                 let shipped = kirikae_table::shipped();
-                Ok(Cow::Owned(policy.unwrap_or_default().apply(shipped)?))
+                Ok(Cow::Owned(friendliness.unwrap_or_default().apply(shipped)?))
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Connections that are open when the agent starts.
 
 use kirikae_agent::{Agent, Matching, Namespaces, Policy, Scope, Treatment};
+use socket2::SockRef;
 
 use crate::common::{self, OwnCgroup};
 use crate::namespace::{self, Named};
@@ -53,10 +54,8 @@ pub fn takes_in_open_connections(cgroup: &OwnCgroup) {
     assert!(namespaces[0] != namespaces[1] && namespaces[1] == namespaces[2], "{namespaces:?}");
     put_back(agent, &[&here, &there, &later]);
 
-    // Every one, and of these the connections of this cgroup. The kernel remembers those that were put
-    // back as set by a program, so they are left alone.
-    let mut here = Pair::open("127.0.0.1");
-    let mut there = other.within(|| Pair::open(namespace::IPV6));
+    // Every one, and of these the connections of this cgroup.
+    drop(later);
     let matching = Matching { cgroups: vec![cgroup.path.clone()], ..Matching::default() };
     let scope = Scope { matching, ..all() };
     let agent = start(cgroup, &[scope], Some(Namespaces::Every));
@@ -66,6 +65,58 @@ pub fn takes_in_open_connections(cgroup: &OwnCgroup) {
     assert_eq!(agent.connections().unwrap().len(), ends.len(), "no other connection of this host");
     put_back(agent, &[&here, &there]);
     assert_eq!(chosen.algorithm(), CHOSEN);
+}
+
+/// What one agent put back, the next takes in; what programs chose, none but one that overrules them.
+pub fn takes_in_what_was_put_back(cgroup: &OwnCgroup) {
+    let choose = |pair: &Pair, algorithm: &str| {
+        SockRef::from(&pair.near).set_tcp_congestion(algorithm.as_bytes()).unwrap();
+    };
+    let respecting = || start(cgroup, &[all()], Some(namespace::ours()));
+    let mut ours = Pair::open("127.0.0.1");
+    let mut before = Pair::open_with(CHOSEN);
+    let mut between = Pair::open("127.0.0.1");
+    let mut same = Pair::open("127.0.0.1");
+    let agent = respecting();
+    if !can_adopt(&agent, &ours) {
+        agent.stop().unwrap();
+        return;
+    }
+    choose(&same, ORIGINAL);
+    between.talk_until("it is switched", Pair::is_switched);
+    choose(&between, CHOSEN);
+    let theirs = |agent: &Agent, pairs: [&Pair; 3]| {
+        for pair in pairs {
+            assert_eq!(seen(agent, &pair.near), None, "{:?}", pair.near);
+            assert!(!pair.is_switched() && has_kernel_timer(&pair.near), "{:?}", pair.near);
+        }
+    };
+    ours.talk_until("it is switched", Pair::is_switched);
+    put_back(agent, &[&ours]);
+
+    let agent = respecting();
+    ours.talk_until("it is switched again", Pair::is_switched);
+    theirs(&agent, [&before, &between, &same]);
+    put_back(agent, &[&ours]);
+
+    // Nothing is changed of it this time.
+    let agent = start(cgroup, &[Scope { observed: true, ..all() }], Some(namespace::ours()));
+    (0..20).for_each(|_| ours.burst());
+    assert_eq!(seen(&agent, &ours.near).unwrap().treatment, Treatment::Observed);
+    agent.stop().unwrap();
+
+    let overruling = Scope { respect_application: false, ..all() };
+    let agent = start(cgroup, &[overruling], Some(namespace::ours()));
+    for pair in [&mut ours, &mut before, &mut between, &mut same] {
+        pair.talk_until("it is switched", Pair::is_switched);
+    }
+    put_back(agent, &[&ours, &same]);
+
+    let agent = respecting();
+    ours.talk_until("it is switched once more", Pair::is_switched);
+    theirs(&agent, [&before, &between, &same]);
+    assert_eq!([&before, &between].map(Pair::algorithm), [CHOSEN; 2]);
+    put_back(agent, &[&ours]);
 }
 
 fn put_back(agent: Agent, pairs: &[&Pair]) {

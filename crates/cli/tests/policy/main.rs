@@ -38,10 +38,13 @@ fn the_policy_holds() {
         scope.spawn(|| {
             namespace::enter_a_new_one();
             scopes::each_connection_is_in_the_first_that_it_matches(&cgroup);
+            scopes::cgroups_come_and_go(&cgroup);
             observing::changes_nothing(&cgroup);
             holdback::leaves_a_share_as_it_is(&cgroup);
             adoption::takes_in_open_connections(&cgroup);
+            adoption::takes_in_what_was_put_back(&cgroup);
             reload::connections_follow(&cgroup);
+            reload::in_recovery_no_other_scope_counts(&cgroup);
         });
     });
 }

@@ -1,11 +1,21 @@
 //! Another policy while connections are open.
 
-use kirikae_agent::{Agent, Matching, Namespaces, Policy, Scope, Treatment};
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
-use crate::common::OwnCgroup;
+use kirikae_agent::{Agent, Matching, Namespaces, Policy, Scope, Treatment};
+use kirikae_algorithms::{Algorithm, Timeouts};
+use socket2::{SockFilter, SockRef};
+
+use crate::common::{self, OwnCgroup};
 use crate::namespace;
 use crate::pair::{Pair, has_kernel_timer, has_our_timer, seen};
 use crate::{CHOSEN, ORIGINAL, all, start};
+
+/// Classic BPF, `ret #0`: the socket gets nothing.
+const DROP: SockFilter = SockFilter::new(6, 0, 0, 0);
 
 /// One that no connection here matches.
 fn nothing() -> Scope {
@@ -16,6 +26,11 @@ fn nothing() -> Scope {
 
 fn treatment(agent: &Agent, pair: &Pair) -> Treatment {
     seen(agent, &pair.near).unwrap().treatment
+}
+
+fn is_registered(algorithm: &str) -> bool {
+    let available = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+    fs::read_to_string(available).unwrap().split_whitespace().any(|it| it == algorithm)
 }
 
 fn is_as_it_was(pair: &Pair) -> bool {
@@ -46,11 +61,13 @@ pub fn connections_follow(cgroup: &OwnCgroup) {
     }
 
     // A policy that cannot be put in force changes nothing.
-    let nowhere = vec![cgroup.path.join("not-there")];
-    let missing = Matching { cgroups: nowhere, ..Matching::default() };
-    let scopes = vec![nothing(), Scope { matching: missing, ..all() }];
-    let refused = agent.reload(&Policy { scopes }, &[], adopt()).unwrap_err().to_string();
-    assert!(refused.contains("not-there"), "{refused}");
+    let ports = (1..=257).map(|port| port..=port).collect();
+    let too_much = Matching { local_ports: ports, ..Matching::default() };
+    let scopes = vec![nothing(), Scope { matching: too_much, ..all() }];
+    let another = [Algorithm::named("kk_highspeed").unwrap()];
+    let refused = agent.reload(&Policy { scopes }, &another, adopt()).unwrap_err().to_string();
+    assert!(refused.contains("258 rules"), "{refused}");
+    assert!(!is_registered("kk_highspeed"));
     assert_eq!(agent.policy().scopes.len(), 1);
     assert!(idle.is_switched() && has_our_timer(&idle.near));
     assert_eq!(seen(&agent, &idle.near).unwrap().scope.as_deref(), Some("all"));
@@ -67,6 +84,9 @@ pub fn connections_follow(cgroup: &OwnCgroup) {
     pair.talk_until("it is given back", is_as_it_was);
     assert_eq!(treatment(&agent, &pair), Treatment::OutOfScope);
     assert!(idle.is_switched(), "nobody has asked for it yet");
+    let connection = seen(&agent, &idle.near).unwrap();
+    assert_eq!(connection.treatment, Treatment::Switched);
+    assert_eq!(connection.scope.as_deref(), Some("all"), "it is still under the policy before");
     put(&mut agent, nothing(), adopt());
     assert!(is_as_it_was(&idle) && is_as_it_was(&new));
     for pair in [&pair, &idle, &new] {
@@ -108,4 +128,39 @@ pub fn connections_follow(cgroup: &OwnCgroup) {
     assert_eq!(agent.stop().unwrap().remaining, 0);
     assert!([&pair, &idle, &new].into_iter().all(is_as_it_was));
     assert!([&chosen, &newly_chosen].into_iter().all(|pair| pair.algorithm() == CHOSEN));
+}
+
+/// What follows a word of `ss`.
+fn number(pair: &Pair, before: &str) -> Option<f64> {
+    let text = common::ss(&pair.near);
+    text.split_whitespace().find_map(|word| word.strip_prefix(before))?.parse().ok()
+}
+
+/// In recovery a connection cannot follow yet; nothing of a scope that now has its scope's number is
+/// applied to it. The back-off that was bounded still comes to the end of the bound.
+pub fn in_recovery_no_other_scope_counts(cgroup: &OwnCgroup) {
+    let mut agent = start(cgroup, &[all()], None);
+    let mut pair = Pair::open("127.0.0.1");
+    pair.talk_until("it is switched", Pair::is_switched);
+    SockRef::from(&pair.far).attach_filter(&[DROP]).unwrap();
+    pair.near.write_all(b"lost").unwrap();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    let wait_until = |what: &str, is_so: &dyn Fn() -> bool| {
+        while !is_so() {
+            assert!(Instant::now() < deadline, "not {what}: {}", common::ss(&pair.near));
+            thread::sleep(Duration::from_millis(10));
+        }
+    };
+    wait_until("timed out", &|| number(&pair, "backoff:") >= Some(2.0));
+    let other = Scope { timeouts: Timeouts::Kernel, ..nothing() };
+    agent.reload(&Policy::one(other), &[], Some(namespace::ours())).unwrap();
+    assert!(pair.is_switched());
+    let connection = seen(&agent, &pair.near).unwrap();
+    assert_eq!(connection.scope.as_deref(), Some("all"));
+    // The bound came with Linux 6.15.
+    if Path::new("/proc/sys/net/ipv4/tcp_rto_max_ms").exists() {
+        wait_until("beyond the bound", &|| number(&pair, "rto:") > Some(1000.0));
+    }
+    assert_eq!(agent.stop().unwrap().remaining, 0);
+    assert!(is_as_it_was(&pair));
 }

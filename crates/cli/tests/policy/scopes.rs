@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use kirikae_agent::{Agent, Matching, Scope, Treatment};
 
 use crate::common::{self, OwnCgroup};
-use crate::namespace::IPV6;
+use crate::namespace::{self, IPV6};
 use crate::pair::{Pair, has_kernel_timer, has_our_timer, is_ours, seen, talk_until};
 use crate::{ORIGINAL, all, start};
 
@@ -80,6 +80,39 @@ pub fn each_connection_is_in_the_first_that_it_matches(cgroup: &OwnCgroup) {
                 assert!(has_kernel_timer(end), "{end:?}");
             }
         }
+    }
+    assert_eq!(agent.stop().unwrap().remaining, 0);
+}
+
+/// A cgroup that is not there yet, and one that is made anew, as with a service that is restarted.
+pub fn cgroups_come_and_go(cgroup: &OwnCgroup) {
+    let path = cgroup.path.join("service");
+    let by_cgroup = Matching { cgroups: vec![path], ..Matching::default() };
+    let scopes = [scope("service", by_cgroup), scope("others", Matching::default())];
+    let mut agent = start(cgroup, &scopes, Some(namespace::ours()));
+    let mut other = Pair::open("127.0.0.1");
+    other.talk_until("it is switched", Pair::is_switched);
+    assert!(!agent.renew().unwrap(), "there is nothing new");
+    for _ in 0..2 {
+        let service = cgroup.enter_below("service");
+        let mut early = Pair::open("127.0.0.1");
+        assert_eq!(scope_of(&agent, &early.near).as_deref(), Some("others"), "not noticed yet");
+        let before = seen(&agent, &other.near).unwrap();
+        assert!(agent.renew().unwrap());
+        assert!(!agent.renew().unwrap(), "it is noticed once");
+        early.burst();
+        let mut late = Pair::open("127.0.0.1");
+        for pair in [&mut early, &mut late] {
+            assert_eq!(scope_of(&agent, &pair.near).as_deref(), Some("service"));
+            pair.talk_until("it is switched", Pair::is_switched);
+        }
+        // The others keep what they have.
+        let after = seen(&agent, &other.near).unwrap();
+        assert_eq!(after.scope.as_deref(), Some("others"));
+        assert_eq!((after.switches, after.predicted_s), (before.switches, before.predicted_s));
+        assert!(other.is_switched());
+        drop(service);
+        assert!(!agent.renew().unwrap(), "one that has gone changes nothing");
     }
     assert_eq!(agent.stop().unwrap().remaining, 0);
 }

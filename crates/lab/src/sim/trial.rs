@@ -190,6 +190,7 @@ fn reported(at: Time, switch: &kirikae_algorithms::Switch) -> Switch {
         at_ns: at.as_nanos(),
         local: end(PORTS.0),
         remote: end(PORTS.1),
+        namespace: 0,
         from: switch.from.name().into(),
         to: switch.to.name().into(),
         reason,

@@ -12,6 +12,7 @@ mod text;
 mod view;
 
 use std::io::{self, IsTerminal};
+use std::os::fd::AsFd;
 use std::process::{self, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +20,8 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, poll};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -30,6 +33,9 @@ use view::View;
 
 /// How long a signal or an answer waits at most.
 const TURN: Duration = Duration::from_millis(50);
+
+/// How often, in milliseconds, it is looked whether the terminal is still there.
+const LOOK: u16 = 1000;
 
 /// Show the connections, live
 ///
@@ -60,28 +66,44 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     );
     let stop = Arc::new(AtomicBool::new(false));
     end_on_signals(Arc::clone(&stop))?;
+    end_with_terminal(Arc::clone(&stop));
     let view = View::new(asking::ask()?);
     // Also where it panics.
     let terminal = ratatui::try_init().context("preparing the terminal")?;
     let shown = show(terminal, view, Asker::new(arguments.interval), &stop);
-    ratatui::restore();
-    shown.context("using the terminal")?;
+    shown.and(ratatui::try_restore()).context("using the terminal")?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// A terminal that has gone may keep whoever asks it for keys from ever coming back: then the process
-/// ends all the same.
 fn end_on_signals(stop: Arc<AtomicBool>) -> io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT])?;
     thread::spawn(move || {
         if signals.forever().next().is_some() {
-            stop.store(true, Ordering::Relaxed);
-            thread::sleep(20 * TURN);
-            ratatui::restore();
-            process::exit(1);
+            end(&stop);
         }
     });
     Ok(())
+}
+
+/// Not every terminal that goes away sends a signal first.
+fn end_with_terminal(stop: Arc<AtomicBool>) {
+    thread::spawn(move || {
+        let stdout = io::stdout();
+        // Asked for nothing it tells only that the other end has gone, but wakes nobody for that.
+        let mut terminal = [PollFd::new(stdout.as_fd(), PollFlags::empty())];
+        while matches!(poll(&mut terminal, LOOK), Ok(0) | Err(Errno::EINTR)) {}
+        end(&stop);
+    });
+}
+
+/// A terminal that has gone may keep whoever asks it for keys from ever coming back: then the process
+/// ends all the same.
+fn end(stop: &AtomicBool) -> ! {
+    stop.store(true, Ordering::Relaxed);
+    thread::sleep(20 * TURN);
+    // Where it is gone there is nobody to be told.
+    let _ = ratatui::try_restore();
+    process::exit(1)
 }
 
 fn show(

@@ -1,16 +1,19 @@
 //! Which algorithms may be chosen: how much harm to other traffic is accepted.
 //!
-//! A policy is limits on what was measured ([`friendliness`](crate::friendliness)), not a list;
-//! docs/friendliness.md tells why the limits are what they are.
+//! A friendliness is limits on what was measured ([`Figure`]), not a list; docs/friendliness.md tells
+//! why the limits are what they are.
+
+mod figures;
 
 use std::fmt;
 
-use crate::friendliness::{Figure, Measure, measured};
+pub use figures::{Figure, Measure, measured, to_text};
+
 use crate::latency_table::LatencyTable;
 
 /// How much harm to competing stock cubic and reno is accepted for lower latency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Policy {
+pub enum Friendliness {
     /// Competitors keep half of their fair share or more on every path measured, and Reno's response
     /// takes over under heavy loss.
     Friendly,
@@ -32,29 +35,32 @@ struct Limits {
     heavy_loss: f64,
 }
 
-impl Policy {
+impl Friendliness {
     /// All of them, the most careful one first.
-    pub const ALL: [Policy; 3] = [Policy::Friendly, Policy::Balanced, Policy::Fast];
+    pub const ALL: [Friendliness; 3] =
+        [Friendliness::Friendly, Friendliness::Balanced, Friendliness::Fast];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
-            Policy::Friendly => "friendly",
-            Policy::Balanced => "balanced",
-            Policy::Fast => "fast",
+            Friendliness::Friendly => "friendly",
+            Friendliness::Balanced => "balanced",
+            Friendliness::Fast => "fast",
         }
     }
 
     fn limits(self) -> Option<Limits> {
         match self {
-            Policy::Friendly => Some(Limits { mean: 0.5, worst: 0.5, heavy_loss: 2.0 }),
-            Policy::Balanced => Some(Limits { mean: 0.5, worst: 0.25, heavy_loss: f64::INFINITY }),
-            Policy::Fast => None,
+            Friendliness::Friendly => Some(Limits { mean: 0.5, worst: 0.5, heavy_loss: 2.0 }),
+            Friendliness::Balanced => {
+                Some(Limits { mean: 0.5, worst: 0.25, heavy_loss: f64::INFINITY })
+            }
+            Friendliness::Fast => None,
         }
     }
 
-    /// Whether it lets an algorithm be chosen, by its in-kernel name; [`Policy::Balanced`]: for bulk.
-    /// What was not measured only [`Policy::Fast`] does.
+    /// Whether it lets an algorithm be chosen, by its in-kernel name; [`Friendliness::Balanced`]: for bulk.
+    /// What was not measured only [`Friendliness::Fast`] does.
     pub fn allows(self, algorithm: &str) -> bool {
         let Some(limits) = self.limits() else { return true };
         let mut figures =
@@ -71,12 +77,12 @@ impl Policy {
         let names = table.algorithms.iter().map(String::as_str);
         let allowed: Vec<&str> = names.filter(|name| self.allows(name)).collect();
         if allowed.is_empty() {
-            return Err(NoCandidate { policy: self, candidates: table.algorithms.clone() });
+            return Err(NoCandidate { friendliness: self, candidates: table.algorithms.clone() });
         }
         Ok(match self {
-            Policy::Friendly => table.restricted(&allowed),
-            Policy::Balanced => table.last_in_bulk(|name| !allowed.contains(&name)),
-            Policy::Fast => table.clone(),
+            Friendliness::Friendly => table.restricted(&allowed),
+            Friendliness::Balanced => table.last_in_bulk(|name| !allowed.contains(&name)),
+            Friendliness::Fast => table.clone(),
         })
     }
 }
@@ -93,16 +99,16 @@ impl Limits {
     }
 }
 
-impl fmt::Display for Policy {
+impl fmt::Display for Friendliness {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-/// A policy allows none of a table's candidates.
+/// A friendliness allows none of a table's candidates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoCandidate {
-    policy: Policy,
+    friendliness: Friendliness,
     candidates: Vec<String>,
 }
 
@@ -110,13 +116,13 @@ impl std::error::Error for NoCandidate {}
 
 impl fmt::Display for NoCandidate {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let NoCandidate { policy, candidates } = self;
+        let NoCandidate { friendliness, candidates } = self;
         let ours = measured().iter().filter(|figure| figure.measure == Measure::HeavyLoss);
         let ours = ours.map(|figure| figure.algorithm.as_str()).filter(|it| it.starts_with("kk_"));
-        let allowed: Vec<&str> = ours.filter(|name| policy.allows(name)).collect();
+        let allowed: Vec<&str> = ours.filter(|name| friendliness.allows(name)).collect();
         write!(
             f,
-            "policy {policy}: found only {}; allowed: {}",
+            "friendliness {friendliness}: found only {}; allowed: {}",
             candidates.join(", "),
             allowed.join(", ")
         )
@@ -127,20 +133,20 @@ impl fmt::Display for NoCandidate {
 mod tests {
     use super::*;
 
-    fn allowed(policy: Policy) -> Vec<&'static str> {
+    fn allowed(friendliness: Friendliness) -> Vec<&'static str> {
         let figures = measured().iter().filter(|figure| figure.measure == Measure::HeavyLoss);
-        figures.map(|figure| &*figure.algorithm).filter(|name| policy.allows(name)).collect()
+        figures.map(|figure| &*figure.algorithm).filter(|name| friendliness.allows(name)).collect()
     }
 
     #[test]
-    fn each_policy_allows_what_the_more_careful_one_does_and_more() {
-        let [friendly, balanced, fast] = Policy::ALL.map(allowed);
+    fn each_allows_what_the_more_careful_one_does_and_more() {
+        let [friendly, balanced, fast] = Friendliness::ALL.map(allowed);
         assert!(friendly.iter().all(|name| balanced.contains(name)));
         assert!(friendly.len() < balanced.len() && balanced.len() < fast.len());
     }
 
     #[test]
     fn what_was_not_measured_is_only_fast() {
-        assert_eq!(Policy::ALL.map(|policy| policy.allows("kk_new")), [false, false, true]);
+        assert_eq!(Friendliness::ALL.map(|it| it.allows("kk_new")), [false, false, true]);
     }
 }

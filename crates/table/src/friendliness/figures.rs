@@ -59,7 +59,7 @@ pub struct Figure {
 }
 
 static MEASURED: LazyLock<Vec<Figure>> = LazyLock::new(|| {
-    let text = include_str!("../../../tables/friendliness.csv");
+    let text = include_str!("../../../../tables/friendliness.csv");
     parse(text).unwrap_or_else(|error| panic!("tables/friendliness.csv: {error}"))
 });
 
@@ -92,6 +92,6 @@ mod tests {
 
     #[test]
     fn the_file_is_as_it_would_be_written() {
-        assert_eq!(to_text(measured()), include_str!("../../../tables/friendliness.csv"));
+        assert_eq!(to_text(measured()), include_str!("../../../../tables/friendliness.csv"));
     }
 }

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The mark of a connection that was put back, for the next agent.
+ *
+ * The kernel remembers that TCP_CONGESTION was set, and not by whom. So what was set by us alone
+ * keeps callbacks that nobody else asks for together: after a timeout, and when an option comes
+ * that the kernel does not know. Without a program that they call they cost nothing. Where another
+ * sock_ops program has asked for callbacks, there is no mark, and the connection is left alone.
+ */
+#ifndef KIRIKAE_MARK_H
+#define KIRIKAE_MARK_H
+
+#include "../include/connection.h"
+#include "timeout_options.h"
+
+#define MARK (BPF_SOCK_OPS_RTO_CB_FLAG | BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG)
+
+struct tcp_sock___callbacks {
+	u8 bpf_sock_ops_cb_flags;
+} KERNEL_STRUCT;
+
+static __always_inline u32 callbacks_of(const struct tcp_sock *tp)
+{
+	return ((const struct tcp_sock___callbacks *)tp)->bpf_sock_ops_cb_flags;
+}
+
+static __always_inline bool is_marked(const struct tcp_sock *tp)
+{
+	/* Whoever counts connections asks for changes of state. */
+	return (callbacks_of(tp) & ~BPF_SOCK_OPS_STATE_CB_FLAG) == MARK;
+}
+
+/* It was given back, and is to be forgotten: its callbacks are those that it had, and the mark. */
+static __always_inline void leave_callbacks(void *sock, const struct connection *c)
+{
+	u32 flags = CONNECTION_SWITCHED | CONNECTION_LEFT_ALONE | CONNECTION_OVERRULED;
+	u32 callbacks = c->callbacks;
+
+	if ((c->flags & flags) == CONNECTION_SWITCHED)
+		callbacks |= MARK;
+	set_tcp_option(sock, TCP_BPF_SOCK_OPS_CB_FLAGS, callbacks);
+}
+
+#endif
