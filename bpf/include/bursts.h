@@ -15,8 +15,9 @@
  * few are sent as fast as the path carries. */
 #define SIZE_SHIFT 2
 #define RATE_SHIFT 6
-/* The mean latency is that of so many bursts at most, about. */
+/* The mean latency is that of so many bursts at most, about, and known from so many on. */
 #define LATENCY_MEMORY 16
+#define LATENCY_KNOWN 14
 
 /* A burst of so many bytes took so long until all of it was ACKed. */
 static __always_inline void burst_over(struct bursts *b, u32 bytes, u64 us, u32 rtt_us)
@@ -94,7 +95,7 @@ static __always_inline void bursts_switched(struct bursts *b)
 /* The mean latency of bursts with the algorithm in use, microseconds; 0: of too few. */
 static __always_inline u32 burst_latency_us(const struct bursts *b)
 {
-	return b->counted < LATENCY_MEMORY ? 0 : b->latency_us;
+	return b->counted < LATENCY_KNOWN ? 0 : b->latency_us;
 }
 
 #endif

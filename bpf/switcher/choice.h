@@ -11,9 +11,9 @@
  *    for: 1/2^4 of what is expected of an algorithm is what it does on the others.
  * 4. An algorithm that was measured to take no longer than the best is expected to is kept,
  *    whatever was expected of it.
- * 5. Another algorithm has to promise a margin less, twice in a row, and not right after a switch;
- *    one that promises far less is taken at once, and one that promises as much and does better
- *    on other paths is tried (trial.h).
+ * 5. Another algorithm has to promise a margin less, twice in a row, and not right after a switch,
+ *    or as much, where it does better on other paths. If bursts are then measured to take longer,
+ * that was a trial (trial.h). One that promises far less is taken at once and for good.
  */
 #ifndef KIRIKAE_CHOICE_H
 #define KIRIKAE_CHOICE_H
@@ -128,7 +128,8 @@ static __always_inline u32 choose(const struct latency_table *t, const struct pr
 	is_better = gain >= OCTAVE + hysteresis->margin && (is_slow || !latency_us);
 	is_safer = exceeds(p->elsewhere.of[in_use % TABLE_ALGORITHMS],
 			   p->elsewhere.of[best % TABLE_ALGORITHMS]);
-	if (!is_better && !(is_slow && is_safer && may_try(&c->trial, &c->bursts))) {
+	if (!(is_better || (is_slow && is_safer)) ||
+	    (gain < FAR_BETTER && !may_try(&c->trial, &c->bursts))) {
 		patience->agreeing = 0;
 		return in_use;
 	}
@@ -136,7 +137,7 @@ static __always_inline u32 choose(const struct latency_table *t, const struct pr
 	if (gain < FAR_BETTER &&
 	    (patience->agreeing < hysteresis->agreeing || patience->choices < hysteresis->dwell))
 		return in_use;
-	trial_begin(&c->trial, in_use, is_better ? 0 : latency_us);
+	trial_begin(&c->trial, in_use, gain < FAR_BETTER ? latency_us : 0);
 	return best;
 }
 

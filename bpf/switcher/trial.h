@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A trial: where bursts take longer than the best algorithm's are expected to, and that one is no
- * better here but on other paths, it is tried. The table does not know what an algorithm still
- * remembers of a path that has changed. If bursts then take longer than before, the algorithm that
- * was left is taken again, and the next trial waits twice as long.
+ * A trial: an algorithm is left of which it is known what bursts take with it, for one that is
+ * expected to do better here, or as well and better on other paths. The table does not know what
+ * an algorithm still remembers of a path that has changed. If bursts then take longer than before,
+ * the algorithm that was left is taken again, and the next trial waits twice as long.
  */
 #ifndef KIRIKAE_TRIAL_H
 #define KIRIKAE_TRIAL_H
