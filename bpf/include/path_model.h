@@ -56,6 +56,12 @@ static __always_inline bool is_faster(const struct rate_sample *rs, u32 bw)
 	return (u64)rs->delivered * BW_ONE >= (bw + 1ULL) * (u64)rs->interval_us;
 }
 
+/* Whether it is less, where the sample's time is above 0; what is no sample is not. */
+static __always_inline bool is_slower(const struct rate_sample *rs, u32 bw)
+{
+	return (u64)rs->delivered * BW_ONE < (u64)bw * (u64)rs->interval_us;
+}
+
 /* Packet-timed round trips. */
 struct rounds {
 	u32 count;
@@ -219,19 +225,30 @@ static __always_inline void ack_interval_begin(struct ack_interval *interval, u6
 	interval->acked = 0;
 }
 
-/* "extra = (extra_acked_delivered - expected_delivered)", at most the window */
-static __always_inline u32 excess_acked(struct ack_interval *interval, const struct tcp_sock *tp,
-					u32 bw, u32 acked)
+/* "extra = (extra_acked_delivered - expected_delivered)" */
+static __always_inline u32 excess_in(struct ack_interval *interval, const struct tcp_sock *tp,
+				     u32 bw, u32 acked)
 {
-	u32 expected = delivers(bw, (u32)tp->delivered_mstamp - interval->start_us);
+	u32 now_us = tp->tcp_mstamp; /* which is delivered_mstamp where something is ACKed */
+	u32 expected = delivers(bw, now_us - interval->start_us);
 
 	/* "Reset interval if ACK rate is below expected rate" */
 	if (interval->acked <= expected) {
-		ack_interval_begin(interval, tp->delivered_mstamp);
-		expected = 0;
+		interval->start_us = read_now(now_us); /* one branch, not three */
+		interval->acked = acked;
+		return acked;
 	}
 	interval->acked += acked;
-	return min(interval->acked - expected, tp->snd_cwnd);
+	return interval->acked - expected;
+}
+
+/* The same, at most the window */
+static __always_inline u32 excess_acked(struct ack_interval *interval, const struct tcp_sock *tp,
+					u32 bw, u32 acked)
+{
+	u32 excess = excess_in(interval, tp, bw, acked);
+
+	return min(excess, tp->snd_cwnd);
 }
 
 /* "C.app_limited = (BW.delivered + packets_in_flight) ? : 1" */

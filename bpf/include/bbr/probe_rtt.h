@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* BBR version 1: the round-trip propagation time, and ProbeRTT to measure it. */
+#ifndef KIRIKAE_BBR_PROBE_RTT_H
+#define KIRIKAE_BBR_PROBE_RTT_H
+
+#include "probe_bw.h"
+
+/* "RTpropFilterLen" and "ProbeRTTInterval = 10 seconds" */
+#define RTPROP_MS 10000U
+/* "ProbeRTTDuration (200 ms)" */
+#define PROBE_RTT_MS 200U
+
+/* When RTprop is too old, milliseconds */
+static __always_inline u32 rtprop_due_ms(const struct bbr *b)
+{
+	return b->rtprop_stamp_ms + RTPROP_MS + 1;
+}
+
+static __always_inline bool is_rtprop_expired(const struct bbr *b, const struct tcp_sock *tp)
+{
+	return reached(time_ms(tp), rtprop_due_ms(b));
+}
+
+/* "BBRExitProbeRTT()", once "Now() > BBR.probe_rtt_done_stamp" */
+static __always_inline void check_probe_rtt_done(struct sock *sk, struct bbr *b)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!b->probe_rtt_timed || !reached(time_ms(tp), b->probe_rtt_done_ms + 1))
+		return;
+	b->rtprop_stamp_ms = time_ms(tp);
+	tp->snd_cwnd = max(tp->snd_cwnd, b->prior_cwnd);
+	if (b->filled_pipe)
+		enter_probe_bw(sk, b);
+	else
+		b->mode = STARTUP;
+}
+
+/* "BBRHandleProbeRTT()" */
+static __always_inline void handle_probe_rtt(struct sock *sk, struct bbr *b)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	mark_app_limited(tp); /* "Ignore low rate samples during ProbeRTT" */
+	if (!b->probe_rtt_timed && tcp_packets_in_flight(tp) <= MIN_PIPE_CWND) {
+		b->probe_rtt_done_ms = time_ms(tp) + PROBE_RTT_MS;
+		b->probe_rtt_timed = true;
+		b->probe_rtt_round_done = false;
+		round_begin(&b->rounds, tp);
+	} else if (b->probe_rtt_timed) {
+		if (b->round_start)
+			b->probe_rtt_round_done = true;
+		if (b->probe_rtt_round_done)
+			check_probe_rtt_done(sk, b);
+	}
+}
+
+/* "BBRUpdateRTprop()" and "BBRCheckProbeRTT()" */
+static __always_inline void update_rtprop(struct sock *sk, struct bbr *b,
+					  const struct rate_sample *rs)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	bool expired = is_rtprop_expired(b, tp);
+
+	if (rs->rtt_us >= 0 && (rs->rtt_us < b->rtprop_us || (expired && !rs->is_ack_delayed))) {
+		b->rtprop_us = rs->rtt_us;
+		b->rtprop_stamp_ms = time_ms(tp);
+	}
+	if (b->mode != PROBE_RTT && expired && !b->idle_restart) {
+		save_cwnd(b, tp);
+		b->mode = PROBE_RTT;
+		b->probe_rtt_timed = false;
+	}
+	if (b->mode == PROBE_RTT)
+		handle_probe_rtt(sk, b);
+	if (rs->delivered > 0)
+		b->idle_restart = false;
+}
+
+#endif
