@@ -456,15 +456,21 @@ fn a_prediction_is_between_the_points_and_the_conditions() {
     assert!(near(beyond[0].latency_s, 0.4), "the edge: {beyond:?}");
 }
 
-/// What a choice is made of in a connection: losses while bbr is in use are the channel's.
-#[test]
-fn a_connection_is_switched_by_what_it_lost() {
+/// A connection that a switcher with these has met.
+fn met_under_two_conditions() -> (Switcher, Socket) {
     let table = KernelTable::new(&two_conditions());
     let candidates = ["kk_hybla", "kk_bbr"].map(|name| Algorithm::named(name).unwrap());
     let switcher = Switcher::new(table.as_bytes(), 0, Timeouts::Adapted, &candidates).unwrap();
     let mut socket = Socket::new(stock("cubic"), MSS);
     socket.fields.tcp_mstamp = 1_000_000;
     switcher.met(&mut socket);
+    (switcher, socket)
+}
+
+/// What a choice is made of in a connection: losses while bbr is in use are the channel's.
+#[test]
+fn a_connection_is_switched_by_what_it_lost() {
+    let (switcher, mut socket) = met_under_two_conditions();
     let first = round_trip(&switcher, &mut socket, 10).unwrap();
     assert_eq!(first.to.name(), "kk_hybla", "between equals the first");
     for round in 0..20u32 {
@@ -496,12 +502,7 @@ fn choices_after(
 }
 
 fn hybla_where_bbr_is_expected_to_be_better() -> (Switcher, Socket) {
-    let table = KernelTable::new(&two_conditions());
-    let candidates = ["kk_hybla", "kk_bbr"].map(|name| Algorithm::named(name).unwrap());
-    let switcher = Switcher::new(table.as_bytes(), 0, Timeouts::Adapted, &candidates).unwrap();
-    let mut socket = Socket::new(stock("cubic"), MSS);
-    socket.fields.tcp_mstamp = 1_000_000;
-    switcher.met(&mut socket);
+    let (switcher, mut socket) = met_under_two_conditions();
     assert_eq!(round_trip(&switcher, &mut socket, 10).unwrap().to.name(), "kk_hybla");
     (switcher, socket)
 }
