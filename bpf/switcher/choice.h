@@ -12,8 +12,9 @@
  * 4. An algorithm that was measured to take no longer than the best is expected to is kept,
  *    whatever was expected of it.
  * 5. Another algorithm has to promise a margin less, twice in a row, and not right after a switch,
- *    or as much, where it does better on other paths. If bursts are then measured to take longer,
- * that was a trial (trial.h). One that promises far less is taken at once and for good.
+ *    or as much, where it does better on other paths. That is a trial (trial.h): where bursts turn
+ *    out to take longer with it, the one before is taken again, and kept for a while.
+ * 6. One that promises far less is taken at once, whatever trials came to.
  */
 #ifndef KIRIKAE_CHOICE_H
 #define KIRIKAE_CHOICE_H
