@@ -20,6 +20,10 @@
  *  8. No min_tso_segs: ARCHITECTURE.md says why. Below 1.2 Mbit/s trains have 2 segments, not 1.
  *  9. Times are in milliseconds, not in jiffies.
  * 10. ssthresh stays infinite after Startup; the one found is kept for the successor.
+ * 11. Of the samples of a round trip that are below the bandwidth the windowed maximum takes the
+ *     fastest, not each.
+ * 12. No sndbuf_expand: twice what Linux reckons a segment to take holds more than 3 windows, and
+ *     the callback would run for each ACK of a sender that waits for its buffer.
  *
  * Switched in mid-flight: a start, as the draft has it, but from the window and the RTTs found:
  * paced at 2.89 cwnd/srtt, and the window is not cut before the pipe is seen to be full. Where
@@ -34,8 +38,8 @@ static __always_inline void update_state(struct sock *sk, struct bbr *b,
 {
 	if (b->mode == PROBE_BW && is_next_phase(sk, b, rs))
 		advance_phase(b, tcp_sk(sk));
-	check_full_pipe(b, rs);
-	check_drain(sk, b);
+	if (!b->filled_pipe || b->mode == DRAIN)
+		check_startup(sk, b, rs);
 	update_rtprop(sk, b, rs);
 }
 
@@ -54,7 +58,7 @@ SELDOM void update_on_ack(struct sock *sk, const struct rate_sample *rs)
 
 CONG_CONTROL(bbr_cong_control, sk, rs)
 {
-	if (unlikely(!update_quietly(sk, rs)))
+	if (!update_quietly(sk, rs) && !update_going_on(sk, rs))
 		update_on_ack(sk, rs);
 }
 
@@ -146,7 +150,6 @@ ALGORITHM(bbr) = {
 	.undo_cwnd = (void *)bbr_undo_cwnd,
 	.set_state = (void *)bbr_set_state,
 	.cwnd_event = (void *)bbr_cwnd_event,
-	.sndbuf_expand = (void *)model_sndbuf_expand,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "kk_bbr",
 };

@@ -17,7 +17,9 @@
  *  8. Gains are in 1/256: 2.77 is 2.7695 and 0.90 is 0.8984.
  *  9. As the draft leaves it: no ECN.
  * 10. The ssthresh found is kept for the successor.
- * 11. Part of its state lies in socket storage. While there is no memory for it the window stays
+ * 11. Of the ACKs of a round trip that came in excess by no more than the most so far, the filter
+ *     of extra_acked takes the one with the most, not each.
+ * 12. Part of its state lies in socket storage. While there is no memory for it the window stays
  *     where it is, in recovery what leaves the path is replaced, and pacing is at 2 cwnd/srtt.
  *
  * Switched in mid-flight: a start, as the draft has it, but from the window and the RTTs found:
@@ -44,7 +46,7 @@ SELDOM void begin(struct sock *sk, struct bbr3_rest *r)
 	b->loss_round_delivered = tp->delivered;
 	flight_notes_begin(&r->notes, &b->flights, tp);
 	ack_interval_begin(&b->ack_interval, tp->tcp_mstamp);
-	reset_shortterm(sk, r);
+	reset_shortterm(r);
 	round_begin(&b->rounds, tp);
 	r->has_seen_rtt = pace_at_first(sk, STARTUP_GAIN);
 }
@@ -69,38 +71,6 @@ SELDOM void conserve(struct sock *sk, const struct rate_sample *rs)
 		tp->snd_cwnd = min(tp->snd_cwnd, conserved);
 	tp->snd_cwnd = max(tp->snd_cwnd, MIN_PIPE_CWND);
 	pace_at_first(sk, 2 * GAIN_ONE);
-}
-
-/* "UpdateLatestDeliverySignals()" */
-static __always_inline void update_latest(struct sock *sk, struct bbr3_rest *r,
-					  const struct rate_sample *rs)
-{
-	struct bbr3 *b = bbr3_of(sk);
-
-	r->loss_round_start = false;
-	r->rate = has_rate(rs) ? delivery_rate(rs) : 0;
-	r->delivered = has_rate(rs) ? rs->delivered : 0;
-	b->bw_latest = max(b->bw_latest, r->rate);
-	b->inflight_latest = max(b->inflight_latest, r->delivered);
-	if (has_rate(rs) && reached(rs->prior_delivered, b->loss_round_delivered)) {
-		b->loss_round_delivered = tcp_sk(sk)->delivered;
-		r->loss_round_start = true;
-	}
-}
-
-/* "UpdateMaxBw()" */
-static __always_inline void update_max_bw(struct sock *sk, struct bbr3_rest *r,
-					  const struct rate_sample *rs)
-{
-	struct bbr3 *b = bbr3_of(sk);
-
-	r->round_start = false;
-	if (!has_rate(rs))
-		return;
-	r->round_start = round_update(&b->rounds, tcp_sk(sk), rs);
-	/* "(RS.delivery_rate >= BBR.max_bw || !RS.is_app_limited)" */
-	if (r->rate >= max_bw(sk, r) || !rs->is_app_limited)
-		b->latest_max = max(b->latest_max, r->rate);
 }
 
 /* The rest of "UpdateModelAndState()": what follows from the samples, and the round trip */
@@ -135,6 +105,7 @@ static __always_inline void update_model(struct sock *sk, struct bbr3_rest *r,
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct bbr3 *b = bbr3_of(sk);
 
+	keep_noted(b);
 	flight_keep(&r->notes, &b->flights, b->lost);
 	if (flight_note_is_due(&b->flights, tp, rs))
 		flight_note(&r->notes, &b->flights, tp, rs);
@@ -146,9 +117,7 @@ static __always_inline void update_model(struct sock *sk, struct bbr3_rest *r,
 	update_max_bw(sk, r, rs);
 	if (r->loss_round_start)
 		adapt_lower_bounds(sk, r);
-	if (rs->acked_sacked && has_rate(rs))
-		max_filter_update(&b->extra_acked, extra_acked_rounds(b), b->rounds.count,
-				  excess_acked(&b->ack_interval, tp, b->bw, rs->acked_sacked));
+	update_extra_acked(sk, rs);
 	update_state(sk, r, rs);
 }
 
@@ -167,16 +136,14 @@ SELDOM void update_on_ack(struct sock *sk, const struct rate_sample *rs)
 	set_pacing_rate(sk, r, pacing_gain(b));
 	update_ca_state(sk, r);
 	update_max_inflight(sk, r);
-	set_cwnd(sk, rs->acked_sacked);
+	grow_cwnd(sk, rs->acked_sacked);
 	bound_cwnd(sk, r);
 	settle(sk, r);
 }
 
 CONG_CONTROL(bbr3_cong_control, sk, rs)
 {
-	if (likely(is_quiet(sk, rs)))
-		update_quietly(sk, rs);
-	else
+	if (!update_quietly(sk, rs) && !update_nearly_quietly(sk, rs))
 		update_on_ack(sk, rs);
 }
 
@@ -228,7 +195,7 @@ CALLBACK(u32, bbr3_undo_cwnd, struct sock *sk)
 	r->is_loss_in_round = false;
 	reset_full_bw(r, 0);
 	r->bw_shortterm = max(r->bw_shortterm, r->undo_bw_shortterm);
-	b->inflight_shortterm = max(b->inflight_shortterm, r->undo_inflight_shortterm);
+	r->inflight_shortterm = max(r->inflight_shortterm, r->undo_inflight_shortterm);
 	r->inflight_longterm = max(r->inflight_longterm, r->undo_inflight_longterm);
 	if (r->undo_state == STARTUP && b->state != STARTUP) {
 		b->full_bw_reached = false;
@@ -242,9 +209,10 @@ CALLBACK(u32, bbr3_undo_cwnd, struct sock *sk)
 	return max(tp->snd_cwnd, r->prior_cwnd);
 }
 
-/* "OnEnterRTO()"; the kernel sets the window to what is in flight and 1. */
+/* "OnEnterRTO()" among others; there the kernel sets the window to what is in flight and 1. */
 CALLBACK(void, bbr3_set_state, struct sock *sk, u8 new_state)
 {
+	stay_alert(sk);
 	if (new_state == TCP_CA_Loss && rest_of(sk))
 		bbr3_of(sk)->prior_ca_state = TCP_CA_Loss;
 }
@@ -281,7 +249,6 @@ ALGORITHM(bbr3) = {
 	.undo_cwnd = (void *)bbr3_undo_cwnd,
 	.set_state = (void *)bbr3_set_state,
 	.cwnd_event = (void *)bbr3_cwnd_event,
-	.sndbuf_expand = (void *)model_sndbuf_expand,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "kk_bbr3",
 };

@@ -96,27 +96,27 @@ static __always_inline u32 delivered_before(const struct tcp_sock *tp, const str
 	return tp->delivered - rs->acked_sacked;
 }
 
-/* For each ACK: whether it is time for a note. */
-static __always_inline bool flight_note_is_due(const struct flight_marks *marks,
-					       const struct tcp_sock *tp,
-					       const struct rate_sample *rs)
+/* For each ACK: all ones where it is time for a note. */
+static __always_inline u32 flight_note_is_due(const struct flight_marks *marks,
+					      const struct tcp_sock *tp,
+					      const struct rate_sample *rs)
 {
-	return delivered_before(tp, rs) - marks->latest_delivered >=
-	       tp->snd_cwnd / FLIGHTS_PER_WINDOW;
+	return ~ones_if_less(delivered_before(tp, rs) - marks->latest_delivered,
+			     tp->snd_cwnd / FLIGHTS_PER_WINDOW);
 }
 
 /*
  * Notes what was in flight before this ACK: segments sent since the ACK before it had that around
  * them. Where only the latest note will be asked for, keeping it can wait: the next one takes its
- * place.
+ * place. For all ones in `ones`; for 0 nothing changes.
  */
 static __always_inline void flight_note_latest(struct flight_marks *marks,
 					       const struct tcp_sock *tp,
-					       const struct rate_sample *rs)
+					       const struct rate_sample *rs, u32 ones)
 {
-	marks->latest_delivered = delivered_before(tp, rs);
-	marks->latest_in_flight = rs->prior_in_flight;
-	marks->is_kept = false;
+	marks->latest_delivered = either(ones, delivered_before(tp, rs), marks->latest_delivered);
+	marks->latest_in_flight = either(ones, rs->prior_in_flight, marks->latest_in_flight);
+	marks->is_kept &= ~ones;
 }
 
 /* Keeps the latest note, with what had been lost at its time, if that is yet to be done. */
@@ -140,7 +140,7 @@ static __always_inline void flight_note(struct flight_notes *notes, struct fligh
 {
 	if (!has_rate(rs))
 		flight_sent(notes, marks); /* while its note is there */
-	flight_note_latest(marks, tp, rs);
+	flight_note_latest(marks, tp, rs, ~0U);
 	flight_keep(notes, marks, tp->lost - rs->losses);
 }
 

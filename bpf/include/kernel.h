@@ -195,7 +195,6 @@ struct tcp_congestion_ops {
 	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event event);
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	u32 (*undo_cwnd)(struct sock *sk);
-	u32 (*sndbuf_expand)(struct sock *sk);
 	void (*init)(struct sock *sk);
 	void (*release)(struct sock *sk);
 	char name[TCP_CA_NAME_MAX];
@@ -205,16 +204,20 @@ struct tcp_congestion_ops {
 #ifdef __bpf__
 extern int LINUX_KERNEL_VERSION __kconfig;
 
+/* Came with Linux 6.10. */
+enum sk_rst_reason { SK_RST_REASON_OF_ANY_KIND };
+
 /*
  * cong_control has the rate sample as its second argument before Linux 6.10, as its fourth from
- * then on. The version is a constant for the verifier, which drops the other branch unseen; the
- * compiler must not make one load of the two.
+ * then on. Which one is written into the program when it is loaded, where the version would have
+ * to be read for each ACK. The verifier drops the other branch unseen; the compiler must not make
+ * one load of the two.
  */
 static __always_inline const struct rate_sample *rate_sample_argument(unsigned long long *ctx)
 {
 	const struct rate_sample *rs;
 
-	if (LINUX_KERNEL_VERSION >= (6 << 16 | 10 << 8))
+	if (bpf_core_type_exists(enum sk_rst_reason))
 		asm volatile("%0 = *(u64 *)(%1 + 24)" : "=r"(rs) : "r"(ctx));
 	else
 		asm volatile("%0 = *(u64 *)(%1 + 8)" : "=r"(rs) : "r"(ctx));
@@ -334,6 +337,25 @@ static __always_inline u32 read_now(u32 value)
 {
 	asm volatile("" : "+r"(value));
 	return value;
+}
+
+/*
+ * All ones where a < b, else 0; both below 2^63. For a choice that goes either way as often: the
+ * processor has forgotten a branch by the next ACK, and one that it guesses wrong costs as much as
+ * 20 instructions.
+ */
+static __always_inline u64 ones_if_less(u64 a, u64 b)
+{
+	u64 difference = a - b;
+
+	asm volatile("" : "+r"(difference)); /* lest the compiler make it a branch again */
+	return (s64)difference >> 63;
+}
+
+/* `a` for all ones, `b` for 0 */
+static __always_inline u32 either(u32 ones, u32 a, u32 b)
+{
+	return b ^ ((a ^ b) & ones);
 }
 
 /* Samples are application-limited until `delivered`. Not to be had before Linux 6.4. */

@@ -62,6 +62,36 @@ static __always_inline bool is_slower(const struct rate_sample *rs, u32 bw)
 	return (u64)rs->delivered * BW_ONE < (u64)bw * (u64)rs->interval_us;
 }
 
+/* The fastest of some samples, not divided yet */
+struct fastest {
+	u32 delivered;
+	u32 interval_us;
+};
+
+/* Before the first of them */
+static __always_inline void fastest_begin(struct fastest *fastest)
+{
+	fastest->delivered = 0;
+	fastest->interval_us = 1;
+}
+
+/* Notes a sample that has a rate, unless all ones are in `but`. */
+static __always_inline void fastest_note(struct fastest *fastest, const struct rate_sample *rs,
+					 u32 but)
+{
+	u32 kept = but | ones_if_less((u64)rs->delivered * fastest->interval_us,
+				      (u64)fastest->delivered * rs->interval_us);
+
+	fastest->delivered = either(kept, fastest->delivered, rs->delivered);
+	fastest->interval_us = either(kept, fastest->interval_us, rs->interval_us);
+}
+
+/* Its rate; 0 without any */
+static __always_inline u32 fastest_rate(const struct fastest *fastest)
+{
+	return fastest->delivered * BW_ONE / max(fastest->interval_us, 1U);
+}
+
 /* Packet-timed round trips. */
 struct rounds {
 	u32 count;
@@ -87,81 +117,89 @@ static __always_inline bool round_update(struct rounds *rounds, const struct tcp
 /*
  * The maximum over a window of rounds, after Kathleen Nichols: the largest value of the window and
  * the largest ones after it, renewed at the quarters of the window, so that the next is at hand
- * when the largest gets too old.
+ * when the largest gets too old. Of the rounds only the lower 16 bits are kept.
  */
-struct max_sample {
-	u32 value;
-	u32 round;
-};
-
 struct max_filter {
-	struct max_sample first; /* values descend, rounds ascend */
-	struct max_sample second;
-	struct max_sample third;
+	u32 first; /* values descend, rounds ascend */
+	u32 second;
+	u32 third;
+	u16 first_round;
+	u16 second_round;
+	u16 third_round;
 };
 
-static __always_inline void max_filter_shift(struct max_filter *f, struct max_sample sample)
+/* Rounds since the largest value */
+static __always_inline u16 max_filter_age(const struct max_filter *f, u32 round)
+{
+	return round - f->first_round;
+}
+
+static __always_inline void max_filter_set_third(struct max_filter *f, u32 round, u32 value)
+{
+	f->third = value;
+	f->third_round = round;
+}
+
+static __always_inline void max_filter_set_second(struct max_filter *f, u32 round, u32 value)
+{
+	f->second = value;
+	f->second_round = round;
+	max_filter_set_third(f, round, value);
+}
+
+static __always_inline void max_filter_set(struct max_filter *f, u32 round, u32 value)
+{
+	f->first = value;
+	f->first_round = round;
+	max_filter_set_second(f, round, value);
+}
+
+/* The second becomes the first, the third the second. */
+static __always_inline void max_filter_shift(struct max_filter *f, u32 round, u32 value)
 {
 	f->first = f->second;
+	f->first_round = f->second_round;
 	f->second = f->third;
-	f->third = sample;
+	f->second_round = f->third_round;
+	max_filter_set_third(f, round, value);
 }
 
 SELDOM void max_filter_renew(struct max_filter *f, u32 window, u32 round, u32 value)
 {
-	struct max_sample sample = {.value = value, .round = round};
-	u32 age;
-
-	if (value >= f->first.value || round - f->third.round > window) {
-		f->first = f->second = f->third = sample;
+	if (value >= f->first || (u16)(round - f->third_round) > window) {
+		max_filter_set(f, round, value);
 		return;
 	}
-	if (value >= f->second.value)
-		f->second = f->third = sample;
-	else if (value >= f->third.value)
-		f->third = sample;
+	if (value >= f->second)
+		max_filter_set_second(f, round, value);
+	else if (value >= f->third)
+		max_filter_set_third(f, round, value);
 
-	age = round - f->first.round;
-	if (age > window) {
-		max_filter_shift(f, sample);
-		if (round - f->first.round > window)
-			max_filter_shift(f, sample);
-	} else if (f->second.round == f->first.round && age > window / 4) {
-		f->second = f->third = sample;
-	} else if (f->third.round == f->second.round && age > window / 2) {
-		f->third = sample;
+	if (max_filter_age(f, round) > window) {
+		max_filter_shift(f, round, value);
+		if (max_filter_age(f, round) > window)
+			max_filter_shift(f, round, value);
+	} else if (f->second_round == f->first_round && max_filter_age(f, round) > window / 4) {
+		max_filter_set_second(f, round, value);
+	} else if (f->third_round == f->second_round && max_filter_age(f, round) > window / 2) {
+		max_filter_set_third(f, round, value);
 	}
-}
-
-/* Whether the three that are no larger than `third` are all of this round. */
-static __always_inline bool max_filter_has_in(const struct max_filter *f, u32 round)
-{
-	return f->third.round == round &&
-	       (f->second.round == round || f->second.value > f->third.value) &&
-	       (f->first.round == round || f->first.value > f->third.value);
 }
 
 /*
- * Below this value, in this round, max_filter_renew() would leave the three as they are: they are
- * larger, or have it in this round, and none of them is due to be renewed.
+ * Whether the next value, however small, renews one of the three: one was kept for long and this
+ * round has brought none. Else only larger values than the third matter, and of a round the largest
+ * alone would do as well. (In the second half of a window the third follows each value after the
+ * largest until the round ends; what comes of that is about as good.)
  */
-static __always_inline u32 max_filter_kept_below(const struct max_filter *f, u32 window, u32 round)
+static __always_inline bool max_filter_is_due(const struct max_filter *f, u32 window, u32 round)
 {
-	u32 age = round - f->first.round;
+	u16 age = max_filter_age(f, round);
 
-	if (age > window)
-		return 0;
-	if (age > window / 4 && (f->second.round == f->first.round ||
-				 (age > window / 2 && f->third.round == f->second.round)))
-		return 0;
-	return f->third.value + max_filter_has_in(f, round);
-}
-
-static __always_inline void max_filter_update(struct max_filter *f, u32 window, u32 round,
-					      u32 value)
-{
-	if (value >= max_filter_kept_below(f, window, round))
-		max_filter_renew(f, window, round, value);
+	if (age <= window / 4 || f->third_round == (u16)round)
+		return false;
+	return f->second_round == f->first_round || age > window ||
+	       (age > window / 2 && f->third_round == f->second_round);
 }
 
 /* "pacing_gain * bw * (100 - BBRPacingMarginPercent) / 100", bytes per second; margin 1 % */
@@ -231,15 +269,12 @@ static __always_inline u32 excess_in(struct ack_interval *interval, const struct
 {
 	u32 now_us = tp->tcp_mstamp; /* which is delivered_mstamp where something is ACKed */
 	u32 expected = delivers(bw, now_us - interval->start_us);
-
 	/* "Reset interval if ACK rate is below expected rate" */
-	if (interval->acked <= expected) {
-		interval->start_us = read_now(now_us); /* one branch, not three */
-		interval->acked = acked;
-		return acked;
-	}
-	interval->acked += acked;
-	return interval->acked - expected;
+	u32 goes_on = ones_if_less(expected, interval->acked);
+
+	interval->start_us = either(goes_on, interval->start_us, now_us);
+	interval->acked = (interval->acked & goes_on) + acked;
+	return interval->acked - (expected & goes_on);
 }
 
 /* The same, at most the window */
@@ -249,6 +284,19 @@ static __always_inline u32 excess_acked(struct ack_interval *interval, const str
 	u32 excess = excess_in(interval, tp, bw, acked);
 
 	return min(excess, tp->snd_cwnd);
+}
+
+/*
+ * The window grows by what was ACKed, up to a target; in Startup, that is for all ones, as long as
+ * it is below the target.
+ */
+static __always_inline void grow_quietly(struct tcp_sock *tp, u32 acked, u32 target, u32 is_startup)
+{
+	u32 cwnd = tp->snd_cwnd, grown = cwnd + acked;
+	u32 grows = ones_if_less(either(is_startup, cwnd, grown), target);
+
+	cwnd = either(grows, grown, either(is_startup, cwnd, target));
+	tp->snd_cwnd = either(ones_if_less(cwnd, tp->snd_cwnd_clamp), cwnd, tp->snd_cwnd_clamp);
 }
 
 /* "C.app_limited = (BW.delivered + packets_in_flight) ? : 1" */
@@ -288,12 +336,6 @@ static __always_inline void model_release(struct sock *sk, u32 ssthresh_found, u
 	tp->snd_ssthresh = ssthresh_found;
 	if (ssthresh_found >= TCP_INFINITE_SSTHRESH && window)
 		tp->snd_ssthresh = max(window, 2U);
-}
-
-/* Three windows of buffer: while one is in flight and one is repaired, a third can be written. */
-CALLBACK(u32, model_sndbuf_expand, struct sock *sk)
-{
-	return 3;
 }
 
 #endif

@@ -11,9 +11,9 @@ enum mode { STARTUP, DRAIN, PROBE_BW, PROBE_RTT };
 /* What a quiet ACK needs comes first: the kernel puts 48 bytes of it into one cache line. */
 struct bbr {
 	u32 quiet_until_ticks;
-	u32 quiet_below_bw; /* a slower sample leaves btl_bw as it is */
 	u32 rtprop_us;
 	u32 target_cwnd;
+	struct fastest fastest; /* of this round; it is yet to come into btl_bw */
 	struct ack_interval ack_interval;
 	struct rounds rounds;
 	u16 extra_acked;	  /* segments, the most of this window */
@@ -44,7 +44,8 @@ struct bbr {
 	u16 probe_rtt_timed : 1; /* probe_rtt_done_ms is set */
 	u16 probe_rtt_round_done : 1;
 	u16 has_seen_rtt : 1;
-	u16 settled : 1; /* only time, a round, a sample and what is in flight can change it */
+	u16 settled : 1;     /* only time, a round, a sample and what is in flight can change it */
+	u16 renewal_due : 1; /* of btl_bw, with the next sample that counts */
 };
 ASSERT_FITS_PRIVATE_AREA(struct bbr);
 
@@ -62,7 +63,7 @@ static __always_inline u32 bandwidth(const struct bbr *b)
 {
 	u32 policed_bw = read_now(b->policer.bw);
 
-	return b->policer.in_use ? policed_bw : b->btl_bw.first.value;
+	return b->policer.in_use ? policed_bw : b->btl_bw.first;
 }
 
 /* "pacing_gain_cycle = [5/4, 3/4, 1, 1, 1, 1, 1, 1]" */
@@ -100,7 +101,7 @@ static __always_inline u32 with_quanta(const struct sock *sk, const struct bbr *
 /* "BBRInflight(gain)" */
 static __always_inline u32 inflight(const struct sock *sk, const struct bbr *b, u32 gain)
 {
-	return with_quanta(sk, b, bdp_multiple(b->btl_bw.first.value, b->rtprop_us, gain));
+	return with_quanta(sk, b, bdp_multiple(b->btl_bw.first, b->rtprop_us, gain));
 }
 
 /* What of `in_flight` segments will still be when the next segment goes. */

@@ -16,7 +16,7 @@ static __always_inline void advance_phase(struct bbr *b, const struct tcp_sock *
 }
 
 /* "BBR.cycle_index = BBRGainCycleLen - 1 - random_int_in_range(0..6)" */
-static __always_inline void enter_probe_bw(struct sock *sk, struct bbr *b)
+SELDOM void enter_probe_bw(struct sock *sk, struct bbr *b)
 {
 	b->mode = PROBE_BW;
 	b->phase = CYCLE_PHASES - 1 - random_u32(sk) % (CYCLE_PHASES - 1);

@@ -22,7 +22,7 @@ static __always_inline bool is_rtprop_expired(const struct bbr *b, const struct 
 }
 
 /* "BBRExitProbeRTT()", once "Now() > BBR.probe_rtt_done_stamp" */
-static __always_inline void check_probe_rtt_done(struct sock *sk, struct bbr *b)
+SELDOM void check_probe_rtt_done(struct sock *sk, struct bbr *b)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
@@ -55,7 +55,19 @@ static __always_inline void handle_probe_rtt(struct sock *sk, struct bbr *b)
 	}
 }
 
-/* "BBRUpdateRTprop()" and "BBRCheckProbeRTT()" */
+/* "BBRCheckProbeRTT()", where RTprop is too old or ProbeRTT is on */
+SELDOM void check_probe_rtt(struct sock *sk, struct bbr *b)
+{
+	if (b->mode != PROBE_RTT && !b->idle_restart) {
+		save_cwnd(b, tcp_sk(sk));
+		b->mode = PROBE_RTT;
+		b->probe_rtt_timed = false;
+	}
+	if (b->mode == PROBE_RTT)
+		handle_probe_rtt(sk, b);
+}
+
+/* "BBRUpdateRTprop()" */
 static __always_inline void update_rtprop(struct sock *sk, struct bbr *b,
 					  const struct rate_sample *rs)
 {
@@ -66,13 +78,8 @@ static __always_inline void update_rtprop(struct sock *sk, struct bbr *b,
 		b->rtprop_us = rs->rtt_us;
 		b->rtprop_stamp_ms = time_ms(tp);
 	}
-	if (b->mode != PROBE_RTT && expired && !b->idle_restart) {
-		save_cwnd(b, tp);
-		b->mode = PROBE_RTT;
-		b->probe_rtt_timed = false;
-	}
-	if (b->mode == PROBE_RTT)
-		handle_probe_rtt(sk, b);
+	if (expired || b->mode == PROBE_RTT)
+		check_probe_rtt(sk, b);
 	if (rs->delivered > 0)
 		b->idle_restart = false;
 }

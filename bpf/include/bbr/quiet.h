@@ -43,16 +43,21 @@ static __always_inline u32 quiet_us(const struct bbr *b, const struct tcp_sock *
 	u32 rtprop_us = (rtprop_due_ms(b) - time_ms(tp) - 1) * USEC_PER_MSEC;
 	u32 lasted_us = phase_us(b, tp);
 
-	if (is_draining(b))
+	if (b->mode == DRAIN)
 		return 0;
 	if (b->mode == STARTUP)
 		return rtprop_us;
 	return lasted_us > b->rtprop_us ? 0 : min(rtprop_us, b->rtprop_us - lasted_us);
 }
 
-static __always_inline void note_filter(struct bbr *b)
+/* How long ACKs may be quiet by time; not while the window is conserved. */
+static __always_inline void note_time(struct sock *sk)
 {
-	b->quiet_below_bw = max_filter_kept_below(&b->btl_bw, BTL_BW_ROUNDS, b->rounds.count);
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct bbr *b = bbr_of(sk);
+
+	if (!b->packet_conservation && tp->snd_cwnd >= MIN_PIPE_CWND)
+		b->quiet_until_ticks = ticks_after(tp, quiet_us(b, tp));
 }
 
 /* After everything has been looked at: which ACKs are quiet. */
@@ -64,44 +69,81 @@ static __always_inline void settle(struct sock *sk, const struct rate_sample *rs
 	stay_alert(sk);
 	/* An ACK of nothing leaves target_cwnd and prior_ca_state as they were. */
 	if (!rs->acked_sacked || b->mode == PROBE_RTT || !b->has_seen_rtt || b->idle_restart ||
-	    b->policer.in_use || is_rtprop_expired(b, tp) ||
-	    b->rounds.count - b->btl_bw.first.round > BTL_BW_ROUNDS ||
-	    tp->delivered < TCP_INIT_CWND)
+	    b->policer.in_use || is_rtprop_expired(b, tp) || tp->delivered < TCP_INIT_CWND)
 		return;
 	b->settled = true;
-	note_filter(b);
-	if (b->packet_conservation)
-		b->target_cwnd = 0; /* which no window is */
-	if (is_draining(b))
-		b->drained_at = inflight(sk, b, GAIN_ONE);
-	b->quiet_until_ticks = ticks_after(tp, quiet_us(b, tp));
+	b->renewal_due = max_filter_is_due(&b->btl_bw, BTL_BW_ROUNDS, b->rounds.count);
+	if (b->filled_pipe)
+		b->drained_at = is_draining(b) ? inflight(sk, b, GAIN_ONE) : 0;
+	note_time(sk);
 }
 
-/* What goes for every quiet ACK, but for the time and the rate */
-static __always_inline bool is_uneventful(struct sock *sk, const struct rate_sample *rs)
+/* Whether only time and the rate can make more of the ACK than of the one before. */
+static __always_inline bool is_uneventful(const struct bbr *b, const struct rate_sample *rs)
 {
-	const struct bbr *b = bbr_of(sk);
+	u32 app_limited = rs->is_app_limited;
 
 	return rs->acked_sacked && rs->losses <= 0 && rs->rtt_us >= b->rtprop_us &&
 	       rs->interval_us > 0 && !reached(rs->prior_delivered, b->rounds.next_delivered) &&
-	       (!rs->is_app_limited || !b->policer.sampling);
+	       !((app_limited & b->policer.sampling) | (~app_limited & b->renewal_due));
 }
 
-/* Counts the ACK, unless more than ever came in excess with it. */
-static __always_inline bool count_quietly(struct sock *sk, const struct rate_sample *rs)
+/*
+ * The samples of a quiet ACK. Returns false, with nothing done, where it is none: the bandwidth
+ * rises, or more than ever came in excess of it.
+ */
+static __always_inline bool update_samples_quietly(struct sock *sk, const struct rate_sample *rs)
 {
 	struct bbr *b = bbr_of(sk);
 	struct ack_interval interval = b->ack_interval;
 
-	if (excess_in(&interval, tcp_sk(sk), b->btl_bw.first.value, rs->acked_sacked) >
-	    b->extra_acked)
+	if (!is_uneventful(b, rs) || !is_slower(rs, b->btl_bw.first) ||
+	    excess_in(&interval, tcp_sk(sk), b->btl_bw.first, rs->acked_sacked) > b->extra_acked)
 		return false;
 	b->ack_interval = interval;
+	fastest_note(&b->fastest, rs, -(u32)rs->is_app_limited);
 	return true;
 }
 
-/* Where time alone does not tell: whether this phase, or Drain, goes on. */
-SELDOM bool is_going_on(struct sock *sk, const struct rate_sample *rs)
+/* All ones where for sure left_at_departure() is above drained_at; without its division. */
+static __always_inline u64 is_surely_filled(const struct tcp_sock *tp, const struct bbr *b,
+					    u32 in_flight)
+{
+	u64 now_ns = tp->tcp_clock_cache, departure_ns = tp->tcp_wstamp_ns;
+	u64 ahead_ns = (departure_ns - now_ns) & ~ones_if_less(departure_ns, now_ns);
+	u64 spare = (u64)(in_flight - b->drained_at) * (1000 * BW_ONE);
+
+	return ones_if_less(b->drained_at, in_flight) &
+	       ones_if_less(ahead_ns * b->btl_bw.first, spare);
+}
+
+/*
+ * "BBRUpdateOnACK()" for a quiet ACK. Returns false, with nothing done, where it is none. What else
+ * the pacing rate depends on, the MSS and SO_MAX_PACING_RATE, is looked at when a round begins.
+ */
+static __always_inline bool update_quietly(struct sock *sk, const struct rate_sample *rs)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	const struct bbr *b = bbr_of(sk);
+	u32 is_startup = b->filled_pipe - 1U;
+
+	if (reached(time_ticks(tp), b->quiet_until_ticks) ||
+	    !(is_startup | is_surely_filled(tp, b, rs->prior_in_flight)) ||
+	    !update_samples_quietly(sk, rs))
+		return false;
+	grow_quietly(tp, rs->acked_sacked, b->target_cwnd, is_startup);
+	return true;
+}
+
+/* Whether it is time for the next phase, and that has the same gains. */
+static __always_inline bool is_next_alike(const struct bbr *b, const struct tcp_sock *tp)
+{
+	return b->mode == PROBE_BW && b->phase > 1 && b->phase < CYCLE_PHASES - 1 &&
+	       phase_us(b, tp) > b->rtprop_us;
+}
+
+/* Where time alone does not tell: whether the gains stay, of this phase or of Drain. */
+static __always_inline bool is_going_on(struct sock *sk, const struct rate_sample *rs)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct bbr *b = bbr_of(sk);
@@ -112,21 +154,20 @@ SELDOM bool is_going_on(struct sock *sk, const struct rate_sample *rs)
 	if (b->mode == DRAIN)
 		in_flight = tcp_packets_in_flight(tp);
 	else if (b->mode == PROBE_BW && phase_us(b, tp) > b->rtprop_us)
-		return !b->phase && !is_probed(sk, b, in_flight);
+		return b->phase ? is_next_alike(b, tp) : !is_probed(sk, b, in_flight);
 	return !is_draining(b) || left_at_departure(sk, b, in_flight) > b->drained_at;
 }
 
-/* A window that moves, and a sample that is less than the bandwidth but one of the largest after it
- */
-SELDOM bool update_nearly_quietly(struct sock *sk, const struct rate_sample *rs)
+/* The same there, and while packets are conserved. */
+SELDOM bool update_going_on(struct sock *sk, const struct rate_sample *rs)
 {
 	struct bbr *b = bbr_of(sk);
 
-	if (!is_slower(rs, b->btl_bw.first.value) || !count_quietly(sk, rs))
+	if (!is_going_on(sk, rs) || !update_samples_quietly(sk, rs))
 		return false;
-	if (!is_slower(rs, b->quiet_below_bw) && !rs->is_app_limited) {
-		max_filter_renew(&b->btl_bw, BTL_BW_ROUNDS, b->rounds.count, delivery_rate(rs));
-		note_filter(b);
+	if (is_next_alike(b, tcp_sk(sk))) {
+		advance_phase(b, tcp_sk(sk));
+		note_time(sk);
 	}
 	if (b->packet_conservation)
 		conserve_packets(tcp_sk(sk), rs->acked_sacked);
@@ -134,24 +175,6 @@ SELDOM bool update_nearly_quietly(struct sock *sk, const struct rate_sample *rs)
 		grow_cwnd(sk, b, rs->acked_sacked);
 	clamp_cwnd(tcp_sk(sk));
 	return true;
-}
-
-/*
- * "BBRUpdateOnACK()" for a quiet ACK. Returns false, with nothing done, where it is none. What else
- * the pacing rate depends on, the MSS and SO_MAX_PACING_RATE, is looked at when a round begins.
- */
-static __always_inline bool update_quietly(struct sock *sk, const struct rate_sample *rs)
-{
-	const struct tcp_sock *tp = tcp_sk(sk);
-	const struct bbr *b = bbr_of(sk);
-
-	if (reached(time_ticks(tp), b->quiet_until_ticks) && !is_going_on(sk, rs))
-		return false;
-	if (!is_uneventful(sk, rs))
-		return false;
-	if (unlikely(!is_slower(rs, b->quiet_below_bw) || tp->snd_cwnd != b->target_cwnd))
-		return update_nearly_quietly(sk, rs);
-	return count_quietly(sk, rs);
 }
 
 #endif

@@ -27,12 +27,26 @@ static __always_inline bool concerns_policer(const struct bbr *b, const struct r
 				  (b->round_start || rs->is_app_limited));
 }
 
+static __always_inline void put_in_btl_bw(struct bbr *b, u32 bw)
+{
+	max_filter_renew(&b->btl_bw, BTL_BW_ROUNDS, b->rounds.count, bw);
+}
+
+/* Puts the fastest of the samples that were only noted into btl_bw. */
+static __always_inline void keep_fastest(struct bbr *b)
+{
+	if (b->fastest.delivered)
+		put_in_btl_bw(b, fastest_rate(&b->fastest));
+	fastest_begin(&b->fastest);
+}
+
 /* "BBRUpdateBtlBw()" */
 static __always_inline void update_btl_bw(struct sock *sk, struct bbr *b,
 					  const struct rate_sample *rs)
 {
 	u32 bw;
 
+	keep_fastest(b);
 	b->round_start = false;
 	if (!has_rate(rs))
 		return;
@@ -44,8 +58,8 @@ static __always_inline void update_btl_bw(struct sock *sk, struct bbr *b,
 		update_policer(sk, b, rs->losses > 0, rs->is_app_limited);
 	bw = delivery_rate(rs);
 	/* "if (rs.delivery_rate >= BBR.BtlBw || ! rs.is_app_limited)" */
-	if (bw >= b->btl_bw.first.value || !rs->is_app_limited)
-		max_filter_update(&b->btl_bw, BTL_BW_ROUNDS, b->rounds.count, bw);
+	if (bw >= b->btl_bw.first || !rs->is_app_limited)
+		put_in_btl_bw(b, bw);
 }
 
 /* The most that was ACKed in excess, of the latest 5 to 10 rounds. */

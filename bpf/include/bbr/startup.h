@@ -10,7 +10,7 @@
 /* "BBRCheckFullPipe()" */
 static __always_inline void check_full_pipe(struct bbr *b, const struct rate_sample *rs)
 {
-	u32 btl_bw = b->btl_bw.first.value;
+	u32 btl_bw = b->btl_bw.first;
 
 	if (b->filled_pipe || !b->round_start || rs->is_app_limited)
 		return;
@@ -31,6 +31,13 @@ static __always_inline void check_drain(struct sock *sk, struct bbr *b)
 		b->mode = DRAIN;
 	if (b->mode == DRAIN && is_drained(sk, b, tcp_packets_in_flight(tcp_sk(sk))))
 		enter_probe_bw(sk, b);
+}
+
+/* Both, before the pipe has been filled and drained. */
+SELDOM void check_startup(struct sock *sk, struct bbr *b, const struct rate_sample *rs)
+{
+	check_full_pipe(b, rs);
+	check_drain(sk, b);
 }
 
 #endif

@@ -4,6 +4,7 @@
 #define KIRIKAE_BBR3_CONTROL_H
 
 #include "probe_rtt.h"
+#include "samples.h"
 
 /* "SetPacingRateWithGain(pacing_gain)" */
 static __always_inline void set_pacing_rate(struct sock *sk, struct bbr3_rest *r, u32 gain)
@@ -23,7 +24,9 @@ static __always_inline void update_max_inflight(struct sock *sk, const struct bb
 	struct bbr3 *b = bbr3_of(sk);
 	u32 bdp = bdp_multiple(b->bw, r->min_rtt_us, cwnd_gain(b));
 
-	b->max_inflight = quantization_budget(sk, bdp + b->extra_acked.first.value);
+	b->target_cwnd = quantization_budget(sk, bdp + b->extra_acked.first);
+	if (b->full_bw_reached)
+		b->target_cwnd = min(b->target_cwnd, max(r->inflight_shortterm, MIN_PIPE_CWND));
 }
 
 /* "Upon exiting loss recovery" */
@@ -37,13 +40,14 @@ static __always_inline void update_ca_state(struct sock *sk, const struct bbr3_r
 		restore_cwnd(sk, r);
 }
 
-/* "BoundCwndForProbeRTT()", and what of "BoundCwndForModel()" has to do with inflight_longterm */
+/* "BoundCwndForProbeRTT()" and "BoundCwndForModel()" */
 static __always_inline void bound_cwnd(struct sock *sk, const struct bbr3_rest *r)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	const struct bbr3 *b = bbr3_of(sk);
 	u32 cap = INFINITE;
 
+	tp->snd_cwnd = min(tp->snd_cwnd, max(r->inflight_shortterm, MIN_PIPE_CWND));
 	if (b->state == PROBE_RTT)
 		tp->snd_cwnd = min(tp->snd_cwnd, probe_rtt_cwnd(b, r));
 	if (b->state == PROBE_RTT || b->state == PROBE_BW_CRUISE)
@@ -55,22 +59,20 @@ static __always_inline void bound_cwnd(struct sock *sk, const struct bbr3_rest *
 }
 
 /* "SetCwnd()", but for bound_cwnd() */
-static __always_inline void set_cwnd(struct sock *sk, u32 newly_acked)
+static __always_inline void grow_cwnd(struct sock *sk, u32 newly_acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	const struct bbr3 *b = bbr3_of(sk);
-	u32 cwnd = tp->snd_cwnd, max_inflight = b->max_inflight, cap = b->inflight_shortterm;
+	u32 cwnd = tp->snd_cwnd, target = b->target_cwnd;
 
 	/* "C.cwnd = min(C.cwnd + RS.newly_acked, BBR.max_inflight)" */
 	if (likely(b->full_bw_reached))
-		cwnd = min(cwnd + newly_acked, max_inflight);
+		cwnd = min(cwnd + newly_acked, target);
 	/* "else if (C.cwnd < BBR.max_inflight || C.delivered < C.InitialCwnd)" */
-	else if (cwnd < max_inflight || tp->delivered < TCP_INIT_CWND)
+	else if (cwnd < target || tp->delivered < TCP_INIT_CWND)
 		cwnd += newly_acked;
-	cwnd = min(cwnd, cap);
 	cwnd = max(cwnd, MIN_PIPE_CWND);
-	cap = tp->snd_cwnd_clamp;
-	tp->snd_cwnd = min(cwnd, cap);
+	tp->snd_cwnd = min(cwnd, tp->snd_cwnd_clamp);
 }
 
 #endif

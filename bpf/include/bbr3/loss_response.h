@@ -16,12 +16,10 @@ static __always_inline u32 beta_times(u32 value)
 /* "SaveStateUponLoss()" */
 static __always_inline void save_state(const struct sock *sk, struct bbr3_rest *r)
 {
-	const struct bbr3 *b = bbr3_of(sk);
-
 	save_cwnd(sk, r);
 	r->undo_state = NO_STATE;
 	r->undo_bw_shortterm = r->bw_shortterm;
-	r->undo_inflight_shortterm = b->inflight_shortterm;
+	r->undo_inflight_shortterm = r->inflight_shortterm;
 	r->undo_inflight_longterm = r->inflight_longterm;
 }
 
@@ -77,11 +75,11 @@ SELDOM void adapt_lower_bounds(struct sock *sk, struct bbr3_rest *r)
 		return;
 	if (r->bw_shortterm == INFINITE)
 		r->bw_shortterm = max_bw(sk, r);
-	if (b->inflight_shortterm == INFINITE)
-		b->inflight_shortterm =
+	if (r->inflight_shortterm == INFINITE)
+		r->inflight_shortterm =
 			b->prior_ca_state == TCP_CA_Loss ? max(cwnd, r->prior_cwnd) : cwnd;
 	r->bw_shortterm = max(b->bw_latest, beta_times(r->bw_shortterm));
-	b->inflight_shortterm = max(b->inflight_latest, beta_times(b->inflight_shortterm));
+	r->inflight_shortterm = max(b->inflight_latest, beta_times(r->inflight_shortterm));
 }
 
 #endif

@@ -40,26 +40,28 @@ enum ack_phase {
  */
 struct bbr3 {
 	u32 quiet_until_ticks;
-	u32 quiet_in_flight;  /* at least */
 	u32 lost;	      /* tp->lost when last looked at */
 	u32 probe_rtt_min_us; /* BBR.probe_rtt_min_delay */
-	u32 latest_max;	      /* of BBR.max_bw_filter: this cycle's */
-	u32 bw_latest;
-	u32 inflight_latest;
-	struct flight_marks flights;
-	struct ack_interval ack_interval;
 	struct rounds rounds;
 	u32 loss_round_delivered;
-	struct max_filter extra_acked;
 	u32 bw;
-	u32 max_inflight;
-	u32 inflight_shortterm;
-	u8 state;	     /* enum state */
-	u8 prior_ca_state;   /* enum tcp_ca_state at the latest ACK */
-	u8 quiet_rounds;     /* round trips that may begin with a quiet ACK */
-	bool had_losses : 1; /* in the present loss round */
+	u32 latest_max;		/* of BBR.max_bw_filter: this cycle's */
+	struct fastest fastest; /* of this loss round; yet to come into bw_latest and latest_max */
+	u32 bw_latest;
+	u32 inflight_latest;
+	struct ack_interval ack_interval;
+	struct max_filter extra_acked;
+	u32 most_extra;	 /* of this round; yet to come into extra_acked */
+	u32 target_cwnd; /* BBR.max_inflight, and from when the pipe is full inflight_shortterm */
+	struct flight_marks flights;
+	u16 quiet_in_flight;   /* at least */
+	u8 quiet_rounds : 7;   /* round trips that may begin with an ACK that decides nothing */
+	bool renewal_due : 1;  /* of extra_acked, with the next ACK */
+	u8 state : 3;	       /* enum state */
+	u8 prior_ca_state : 3; /* enum tcp_ca_state at the latest ACK */
 	bool full_bw_reached : 1;
-	u32 ssthresh_found; /* segments */
+	bool had_losses : 1; /* in the present loss round */
+	u32 ssthresh_found;  /* segments */
 };
 ASSERT_FITS_PRIVATE_AREA(struct bbr3);
 
@@ -84,6 +86,7 @@ struct bbr3_rest {
 	u32 min_rtt_us;
 	u32 earlier_max; /* of BBR.max_bw_filter: that of the cycle before */
 	u32 bw_shortterm;
+	u32 inflight_shortterm;
 	u32 rate;      /* RS.delivery_rate */
 	u32 delivered; /* RS.delivered */
 	u32 min_rtt_stamp_ms;
@@ -222,10 +225,10 @@ static __always_inline void reset_full_bw(struct bbr3_rest *r, u32 baseline)
 }
 
 /* "ResetShortTermModel()" */
-static __always_inline void reset_shortterm(struct sock *sk, struct bbr3_rest *r)
+static __always_inline void reset_shortterm(struct bbr3_rest *r)
 {
 	r->bw_shortterm = INFINITE;
-	bbr3_of(sk)->inflight_shortterm = INFINITE;
+	r->inflight_shortterm = INFINITE;
 }
 
 #endif

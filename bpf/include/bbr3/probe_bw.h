@@ -40,7 +40,7 @@ static __always_inline void start_down(struct sock *sk, struct bbr3_rest *r)
 /* "StartProbeBW_REFILL()" */
 static __always_inline void start_refill(struct sock *sk, struct bbr3_rest *r)
 {
-	reset_shortterm(sk, r);
+	reset_shortterm(r);
 	r->bw_probe_up_rounds = 0;
 	r->bw_probe_up_acked = 0;
 	r->prev_probe_precautionary = false;

@@ -58,7 +58,7 @@ static __always_inline void check_probe_rtt_done(struct sock *sk, struct bbr3_re
 		return;
 	r->probe_rtt_min_stamp_ms = now_ms; /* "schedule next ProbeRTT" */
 	restore_cwnd(sk, r);
-	reset_shortterm(sk, r);
+	reset_shortterm(r);
 	if (b->full_bw_reached) {
 		start_down(sk, r);
 		b->state = PROBE_BW_CRUISE;

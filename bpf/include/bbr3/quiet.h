@@ -8,12 +8,6 @@
 
 #include "control.h"
 
-/* "BBR.ExtraAckedFilterLen ... = 10" round trips; "in Startup, just remember 1 round" */
-static __always_inline u32 extra_acked_rounds(const struct bbr3 *b)
-{
-	return b->full_bw_reached ? 10 : 1;
-}
-
 /* Time of 1024 microseconds, which takes no division. */
 static __always_inline u32 time_ticks(const struct tcp_sock *tp)
 {
@@ -35,12 +29,14 @@ static __always_inline bool is_cruising(const struct bbr3 *b)
 /* Milliseconds from now for which all stays as it is, as far as times and flags tell. */
 static __always_inline s32 quiet_ms(struct sock *sk, const struct bbr3_rest *r)
 {
-	u32 now_ms = time_ms(tcp_sk(sk));
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 now_ms = time_ms(tp);
 	s32 ms = min((s32)(probe_rtt_due_ms(r) - now_ms), (s32)(min_rtt_due_ms(r) - now_ms));
 	const struct bbr3 *b = bbr3_of(sk);
 
 	if (b->state == PROBE_RTT || r->inflight_longterm != INFINITE || r->idle_restart ||
-	    !r->has_seen_rtt)
+	    !r->has_seen_rtt || tp->delivered < TCP_INIT_CWND || tp->snd_cwnd < MIN_PIPE_CWND ||
+	    (!b->full_bw_reached && r->inflight_shortterm != INFINITE))
 		return 0;
 	if (!is_cruising(b))
 		return ms;
@@ -69,6 +65,11 @@ static __always_inline u8 quiet_rounds(struct sock *sk, const struct bbr3_rest *
 	return max(rounds, 0);
 }
 
+static __always_inline void note_renewal(struct bbr3 *b)
+{
+	b->renewal_due = max_filter_is_due(&b->extra_acked, extra_acked_rounds(b), b->rounds.count);
+}
+
 /* After everything has been looked at: which ACKs are quiet. */
 static __always_inline void settle(struct sock *sk, const struct bbr3_rest *r)
 {
@@ -81,36 +82,84 @@ static __always_inline void settle(struct sock *sk, const struct bbr3_rest *r)
 		b->quiet_until_ticks =
 			((u64)(tp->tcp_mstamp / USEC_PER_MSEC) + ms) * USEC_PER_MSEC >> 10;
 	b->quiet_rounds = quiet_rounds(sk, r);
-	b->quiet_in_flight = undrained(sk, r);
+	b->quiet_in_flight = min(undrained(sk, r), 0xffffU);
 	b->had_losses = r->losses_in_round;
 	/* Only a probe asks what was in flight when a segment was sent: the ones sent for it. */
 	b->flights.only_latest = !r->is_bw_probe_sample && is_cruising(b);
+	note_renewal(b);
+}
+
+/* Whether only the samples and the window, or a round trip, can make more of the ACK than of the
+ * one before. */
+static __always_inline bool is_uneventful(struct sock *sk, const struct rate_sample *rs)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	const struct bbr3 *b = bbr3_of(sk);
+	u32 app_limited = -(u32)rs->is_app_limited;
+
+	return !reached(time_ticks(tp), b->quiet_until_ticks) && tp->lost == b->lost &&
+	       tcp_packets_in_flight(tp) >= b->quiet_in_flight && has_rate(rs) &&
+	       rs->acked_sacked && rs->rtt_us >= b->probe_rtt_min_us &&
+	       /* One that counts may raise the bandwidth of this cycle up to the one in use. */
+	       !is_faster(rs, either(app_limited, b->latest_max, b->bw));
+}
+
+static __always_inline bool begins_round(const struct bbr3 *b, const struct rate_sample *rs)
+{
+	return reached(rs->prior_delivered, b->rounds.next_delivered);
+}
+
+static __always_inline bool begins_loss_round(const struct bbr3 *b, const struct rate_sample *rs)
+{
+	return reached(rs->prior_delivered, b->loss_round_delivered);
+}
+
+/* The samples of such an ACK */
+static __always_inline void note_samples(struct bbr3 *b, const struct rate_sample *rs)
+{
+	u32 delivered = rs->delivered;
+
+	flight_acked(&b->flights, rs);
+	fastest_note(&b->fastest, rs, 0);
+	b->inflight_latest =
+		either(ones_if_less(b->inflight_latest, delivered), delivered, b->inflight_latest);
+}
+
+/* "UpdateOnACK()" for a quiet ACK. Returns false, with nothing done, where it is none. */
+static __always_inline bool update_quietly(struct sock *sk, const struct rate_sample *rs)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct bbr3 *b = bbr3_of(sk);
+	struct ack_interval interval = b->ack_interval;
+	u32 note, extra;
+
+	if (!is_uneventful(sk, rs) || begins_round(b, rs) || begins_loss_round(b, rs) ||
+	    b->renewal_due)
+		return false;
+	note = flight_note_is_due(&b->flights, tp, rs);
+	if (note & !b->flights.only_latest)
+		return false;
+	extra = excess_in(&interval, tp, b->bw, rs->acked_sacked);
+	if (extra > b->extra_acked.first || extra > tp->snd_cwnd)
+		return false;
+	flight_note_latest(&b->flights, tp, rs, note);
+	b->ack_interval = interval;
+	b->most_extra = either(ones_if_less(b->most_extra, extra), extra, b->most_extra);
+	note_samples(b, rs);
+	grow_quietly(tp, rs->acked_sacked, b->target_cwnd, b->full_bw_reached - 1U);
+	return true;
 }
 
 /*
- * Whether a round trip may begin with a quiet ACK. Once a round trip is often enough to see whether
- * what else the pacing rate depends on has changed: the MSS and SO_MAX_PACING_RATE.
+ * Whether a round trip may begin with an ACK that decides nothing. Once a round trip is often
+ * enough to see whether what else the pacing rate depends on has changed: the MSS and
+ * SO_MAX_PACING_RATE.
  */
-SELDOM bool is_quiet_round(struct sock *sk)
+static __always_inline bool is_quiet_round(const struct sock *sk)
 {
 	const struct bbr3 *b = bbr3_of(sk);
 
 	return b->quiet_rounds && sk->sk_pacing_rate == pacing_rate(sk, b->bw, pacing_gain(b));
-}
-
-static __always_inline bool is_quiet(struct sock *sk, const struct rate_sample *rs)
-{
-	const struct tcp_sock *tp = tcp_sk(sk);
-	const struct bbr3 *b = bbr3_of(sk);
-
-	return !reached(time_ticks(tp), b->quiet_until_ticks) && tp->lost == b->lost &&
-	       tcp_packets_in_flight(tp) >= b->quiet_in_flight &&
-	       ca_state(sk) == b->prior_ca_state && has_rate(rs) && rs->acked_sacked &&
-	       rs->rtt_us >= b->probe_rtt_min_us &&
-	       (!reached(rs->prior_delivered, b->loss_round_delivered) || !b->had_losses) &&
-	       (!reached(rs->prior_delivered, b->rounds.next_delivered) || is_quiet_round(sk)) &&
-	       (!is_faster(rs, b->latest_max) ||
-		(!rs->is_app_limited && !is_faster(rs, b->bw))); /* which is at most BBR.max_bw */
 }
 
 SELDOM void quiet_flight_note(struct sock *sk, const struct rate_sample *rs)
@@ -130,14 +179,15 @@ SELDOM void quiet_max_inflight(struct sock *sk)
 }
 
 /* "UpdateRound()", and the round trip in which losses count */
-SELDOM void quiet_round(struct sock *sk, const struct rate_sample *rs)
+static __always_inline void quiet_round(struct sock *sk, const struct rate_sample *rs)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct bbr3 *b = bbr3_of(sk);
 
+	keep_noted(b);
 	if (round_update(&b->rounds, tp, rs))
 		b->quiet_rounds--;
-	if (!reached(rs->prior_delivered, b->loss_round_delivered))
+	if (!begins_loss_round(b, rs))
 		return;
 	b->loss_round_delivered = tp->delivered;
 	/* "AdvanceLatestDeliverySignals()" */
@@ -145,37 +195,31 @@ SELDOM void quiet_round(struct sock *sk, const struct rate_sample *rs)
 	b->inflight_latest = rs->delivered;
 }
 
-/* "UpdateOnACK()" for a quiet ACK */
-static __always_inline void update_quietly(struct sock *sk, const struct rate_sample *rs)
+/* The same for an ACK with which something begins that decides nothing. */
+SELDOM bool update_nearly_quietly(struct sock *sk, const struct rate_sample *rs)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct bbr3 *b = bbr3_of(sk);
-	u32 acked = rs->acked_sacked, delivered = rs->delivered;
-	u32 most_extra = b->extra_acked.first.value, rate, extra;
+	u32 most_extra = b->extra_acked.first;
 
-	if (unlikely(flight_note_is_due(&b->flights, tp, rs))) {
+	if (!is_uneventful(sk, rs) || (begins_loss_round(b, rs) && b->had_losses) ||
+	    (begins_round(b, rs) && !is_quiet_round(sk)))
+		return false;
+	if (flight_note_is_due(&b->flights, tp, rs)) {
 		if (b->flights.only_latest)
-			flight_note_latest(&b->flights, tp, rs);
+			flight_note_latest(&b->flights, tp, rs, ~0U);
 		else
 			quiet_flight_note(sk, rs);
 	}
-	flight_acked(&b->flights, rs);
-	if (unlikely(reached(rs->prior_delivered, b->rounds.next_delivered) ||
-		     reached(rs->prior_delivered, b->loss_round_delivered)))
+	if (begins_round(b, rs) || begins_loss_round(b, rs))
 		quiet_round(sk, rs);
-	/* "UpdateLatestDeliverySignals()" and "UpdateMaxBw()" */
-	if (unlikely(is_faster(rs, min(b->bw_latest, b->latest_max)))) {
-		rate = delivery_rate(rs);
-		b->bw_latest = max(b->bw_latest, rate);
-		b->latest_max = max(b->latest_max, rate);
-	}
-	if (delivered > b->inflight_latest)
-		b->inflight_latest = delivered;
-	extra = excess_acked(&b->ack_interval, tp, b->bw, acked);
-	max_filter_update(&b->extra_acked, extra_acked_rounds(b), b->rounds.count, extra);
-	if (unlikely(b->extra_acked.first.value != most_extra))
+	note_samples(b, rs);
+	update_extra_acked(sk, rs);
+	note_renewal(b);
+	if (b->extra_acked.first != most_extra)
 		quiet_max_inflight(sk);
-	set_cwnd(sk, acked);
+	grow_cwnd(sk, rs->acked_sacked);
+	return true;
 }
 
 #endif

@@ -172,14 +172,6 @@ impl Socket {
         }
     }
 
-    /// `sndbuf_expand`: windows that the send buffer is to hold.
-    pub fn sndbuf_expand(&mut self) -> u32 {
-        match self.algorithm.ops().sndbuf_expand {
-            Some(sndbuf_expand) => self.call(|sk| unsafe { sndbuf_expand(sk) }),
-            None => 2,
-        }
-    }
-
     /// The slow start threshold in use, segments; none while it is infinite.
     pub fn finite_ssthresh(&self) -> Option<u32> {
         Some(self.fields.snd_ssthresh).filter(|ssthresh| *ssthresh < c::TCP_INFINITE_SSTHRESH)
