@@ -29,7 +29,7 @@ SELDOM void check_probe_rtt_done(struct sock *sk, struct bbr *b)
 	if (!b->probe_rtt_timed || !reached(time_ms(tp), b->probe_rtt_done_ms + 1))
 		return;
 	b->rtprop_stamp_ms = time_ms(tp);
-	tp->snd_cwnd = max(tp->snd_cwnd, b->prior_cwnd);
+	tp->snd_cwnd = min(max(tp->snd_cwnd, b->prior_cwnd), tp->snd_cwnd_clamp);
 	if (b->filled_pipe)
 		enter_probe_bw(sk, b);
 	else

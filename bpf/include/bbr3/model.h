@@ -213,7 +213,9 @@ static __always_inline void save_cwnd(const struct sock *sk, struct bbr3_rest *r
 
 static __always_inline void restore_cwnd(struct sock *sk, const struct bbr3_rest *r)
 {
-	tcp_sk(sk)->snd_cwnd = max(tcp_sk(sk)->snd_cwnd, r->prior_cwnd);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	tp->snd_cwnd = min(max(tp->snd_cwnd, r->prior_cwnd), tp->snd_cwnd_clamp);
 }
 
 /* "ResetFullBW()" */
