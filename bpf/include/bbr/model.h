@@ -26,8 +26,8 @@ struct bbr {
 	};
 	union {
 		u32 full_bw;	/* before the pipe is full */
-		u32 drained_at; /* from then on: segments in flight with which Drain or phase 1 ends
-				 */
+		/* From then on: segments in flight with which Drain or phase 1 ends; 0 in others. */
+		u32 drained_at;
 	};
 	u32 prior_cwnd;	    /* segments */
 	u32 ssthresh_found; /* segments */

@@ -35,7 +35,7 @@ enum ack_phase {
 #define INFINITE (~0U)
 
 /*
- * The private area. While the conditions of is_quiet() hold, an ACK changes nothing of the rest and
+ * The private area. An ACK that update_quietly() (quiet.h) takes changes nothing of the rest and
  * nothing in the state machine.
  */
 struct bbr3 {

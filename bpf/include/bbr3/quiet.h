@@ -109,11 +109,6 @@ static __always_inline bool begins_round(const struct bbr3 *b, const struct rate
 	return reached(rs->prior_delivered, b->rounds.next_delivered);
 }
 
-static __always_inline bool begins_loss_round(const struct bbr3 *b, const struct rate_sample *rs)
-{
-	return reached(rs->prior_delivered, b->loss_round_delivered);
-}
-
 /* The samples of such an ACK */
 static __always_inline void note_samples(struct bbr3 *b, const struct rate_sample *rs)
 {

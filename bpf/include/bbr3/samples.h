@@ -29,6 +29,11 @@ static __always_inline void keep_noted(struct bbr3 *b)
 	b->most_extra = 0;
 }
 
+static __always_inline bool begins_loss_round(const struct bbr3 *b, const struct rate_sample *rs)
+{
+	return reached(rs->prior_delivered, b->loss_round_delivered);
+}
+
 /* "UpdateLatestDeliverySignals()" */
 static __always_inline void update_latest(struct sock *sk, struct bbr3_rest *r,
 					  const struct rate_sample *rs)
@@ -40,7 +45,7 @@ static __always_inline void update_latest(struct sock *sk, struct bbr3_rest *r,
 	r->delivered = has_rate(rs) ? rs->delivered : 0;
 	b->bw_latest = max(b->bw_latest, r->rate);
 	b->inflight_latest = max(b->inflight_latest, r->delivered);
-	if (has_rate(rs) && reached(rs->prior_delivered, b->loss_round_delivered)) {
+	if (has_rate(rs) && begins_loss_round(b, rs)) {
 		b->loss_round_delivered = tcp_sk(sk)->delivered;
 		r->loss_round_start = true;
 	}
