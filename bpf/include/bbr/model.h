@@ -25,8 +25,9 @@ struct bbr {
 		u32 probe_rtt_done_ms; /* in ProbeRTT */
 	};
 	union {
-		u32 full_bw;	/* before the pipe is full */
-		/* From then on: segments in flight with which Drain or phase 1 ends; 0 in others. */
+		u32 full_bw; /* before the pipe is full */
+		/* From then on: segments in flight with which Drain or phase 1 ends; 0 in others.
+		 */
 		u32 drained_at;
 	};
 	u32 prior_cwnd;	    /* segments */
