@@ -62,7 +62,7 @@ struct bursts {
 	u32 begun;	/* bursts after the first */
 	u32 latest_us;	/* what the latest one took; 0: it began with another algorithm */
 	u32 latest_bytes;
-	bool is_mixed; /* the present one began with another algorithm */
+	u32 is_mixed; /* the present one began with another algorithm */
 };
 
 /* Lowest RTT of the latest spans, microseconds; see rtt_update(). */

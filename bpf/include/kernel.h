@@ -44,6 +44,7 @@ typedef _Bool bool;
 #define __always_inline inline __attribute__((always_inline))
 #define KERNEL_STRUCT
 #define VERIFIED_APART static __always_inline
+#define NULL ((void *)0)
 #define likely(condition) __builtin_expect(!!(condition), 1)
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
 #endif
@@ -131,7 +132,8 @@ struct tcp_sock {
 	u64 tcp_clock_cache;  /* now, nanoseconds */
 	u64 tcp_wstamp_ns;    /* when pacing lets the next segment go */
 	__u8 is_cwnd_limited : 1;
-	struct minmax rtt_min; /* microseconds, windowed minimum */
+	struct minmax rtt_min;	  /* microseconds, windowed minimum */
+	u8 bpf_sock_ops_cb_flags; /* BPF_SOCK_OPS_..._CB_FLAG, for which the kernel calls back */
 #ifndef __bpf__
 	struct connection *connection; /* what sk_storage holds in the kernel, or NULL */
 	const u32 *parameters;

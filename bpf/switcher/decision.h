@@ -3,8 +3,7 @@
  * A connection's way through the switcher: met, measured, and switched where the choice is another
  * algorithm than the one in use.
  *
- * Source: rtcp, chapter 4. What is left to switcher.bpf.c, and natively to crates/algorithms, is to
- * ask which algorithm is in use and to set another.
+ * Source: rtcp, chapter 4. When each step is taken is lifecycle.h.
  */
 #ifndef KIRIKAE_DECISION_H
 #define KIRIKAE_DECISION_H
@@ -77,12 +76,18 @@ static __always_inline void rtt_update(struct lowest_rtt *rtt, const struct burs
 	rtt->present = min(rtt->present, sample_us);
 }
 
+/* The lowest of late, microseconds; ~0: not known. */
+static __always_inline u32 lowest_rtt_us(const struct connection *c)
+{
+	return min(c->rtt.present, c->rtt.before);
+}
+
 /* What is measured of the connection, and where that is in the table. */
 static __always_inline void measure(const struct connection *c, const struct tcp_sock *tp,
 				    const struct scope *scope, const struct latency_table *table,
 				    struct measured *measured, struct corners *corners)
 {
-	measured->rtt_us = min(c->rtt.present, c->rtt.before);
+	measured->rtt_us = lowest_rtt_us(c);
 	measured->rate = c->bursts.rate;
 	measured->burst = burst_bytes(&c->bursts, tp);
 	measured->latency_us = burst_latency_us(&c->bursts);
@@ -137,20 +142,30 @@ static __always_inline void learn(struct connection *c, const struct latency_tab
 		belief_update(&c->belief, table, corners, column, period);
 }
 
-/* The choice by what is predicted. Whether it is another algorithm than the one in use, to be set
- * now. */
-static __always_inline bool decide(struct connection *c, const struct scope *scope,
-				   const struct latency_table *table, struct decision *decision)
+/*
+ * The choice by what the table predicts. Returns the name of the algorithm that is to be in use,
+ * where that is another than was chosen before; NULL: the same, or there is no table.
+ */
+static __always_inline const char *choice_by_table(void *sock, const struct tcp_sock *tp,
+						   struct connection *c, const struct scope *scope,
+						   const struct latency_table *table,
+						   const struct corners *corners)
 {
+	struct decision *decision = &c->decision;
 	/* What is only observed was not measured of what was chosen. */
 	u32 latency_us = scope->flags & SCOPE_OBSERVED ? 0 : decision->measured.latency_us;
 	u32 in_use = TABLE_ALGORITHMS;
+	const char *to;
 
+	if (!table)
+		return NULL;
+	predict(table, corners, &c->belief, &decision->prediction);
 	if (c->switches)
 		in_use = column_of(table, c->chosen);
 	decision->to =
 		choose(table, &decision->prediction, &scope->hysteresis, latency_us, in_use, c);
-	return !same_name(table->name[decision->to % TABLE_ALGORITHMS], c->chosen);
+	to = table->name[decision->to % TABLE_ALGORITHMS];
+	return same_name(to, c->chosen) ? NULL : to;
 }
 
 /*

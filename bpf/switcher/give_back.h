@@ -3,6 +3,7 @@
 #ifndef KIRIKAE_GIVE_BACK_H
 #define KIRIKAE_GIVE_BACK_H
 
+#include "host_socket.h"
 #include "left_alone.h"
 #include "timeout_options.h"
 
@@ -12,8 +13,7 @@ enum given_back {
 	NOT_GIVEN_BACK, /* it is in recovery, or the kernel refused */
 };
 
-/* `sock` is whatever the helpers take for one. In Recovery and Loss a switch loses a pending undo.
- */
+/* In Recovery and Loss a switch loses a pending undo. */
 static __always_inline enum given_back give_back(void *sock, struct tcp_sock *tp,
 						 struct connection *c, bool in_recovery_too)
 {
@@ -21,7 +21,7 @@ static __always_inline enum given_back give_back(void *sock, struct tcp_sock *tp
 	enum given_back given_back = NOTHING_TO_GIVE_BACK;
 	char in_use[TCP_CA_NAME_MAX] = {};
 
-	if (bpf_getsockopt(sock, SOL_TCP, TCP_CONGESTION, in_use, sizeof(in_use)))
+	if (!host_get_algorithm(sock, tp, in_use))
 		return NOT_GIVEN_BACK;
 	/* Where another is in use, the program has taken it since, and keeps it. */
 	if (!is_left_alone(c, tp, in_use) && !same_name(c->current, c->original)) {
@@ -29,12 +29,12 @@ static __always_inline enum given_back give_back(void *sock, struct tcp_sock *tp
 			return NOT_GIVEN_BACK;
 		/* The init and release of ours undo what bbr leaves behind. */
 		if (is_bbr(c->current))
-			bpf_setsockopt(sock, SOL_TCP, TCP_CONGESTION, by_way_of, TCP_CA_NAME_MAX);
-		if (bpf_setsockopt(sock, SOL_TCP, TCP_CONGESTION, c->original, TCP_CA_NAME_MAX))
+			host_set_algorithm(sock, tp, by_way_of);
+		if (!host_set_algorithm(sock, tp, c->original))
 			return NOT_GIVEN_BACK;
 		given_back = GIVEN_BACK;
 	}
-	timeouts_restore(sock, &c->timeouts);
+	timeouts_restore(sock, tp, &c->timeouts);
 	return given_back;
 }
 

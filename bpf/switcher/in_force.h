@@ -53,19 +53,6 @@ static __always_inline const struct policy *policy_in_force(void)
 	return bpf_map_lookup_elem(&policies, &place);
 }
 
-/* NULL for a connection of no scope (any more), or with a place in a policy before: its number
- * there means nothing here. */
-static __always_inline const struct scope *scope_in_force(const struct policy *policy,
-							  const struct place *place)
-{
-	/* For the verifier, which does not follow the comparison to where it is used. */
-	u32 bounded = read_now(place->scope % POLICY_SCOPES);
-
-	if (place->generation != policy->generation || place->scope >= POLICY_SCOPES)
-		return NULL;
-	return &policy->scope[bounded];
-}
-
 static __always_inline const struct latency_table *latency_table(const struct scope *scope)
 {
 	u32 place = scope->table;
@@ -73,23 +60,6 @@ static __always_inline const struct latency_table *latency_table(const struct sc
 	void *table = bpf_map_lookup_elem(&latency_tables, &place);
 
 	return table ? bpf_map_lookup_elem(table, &zero) : NULL;
-}
-
-/* Whether the connection is only measured, for comparison. */
-static __always_inline bool is_held_back(const struct connection *c, const struct scope *scope)
-{
-	return c->place.lot < scope->holdback;
-}
-
-/* Whether anything of the connection is to be changed. */
-static __always_inline bool is_managed(const struct connection *c, const struct scope *scope)
-{
-	return scope && !(scope->flags & SCOPE_OBSERVED) && !is_held_back(c, scope);
-}
-
-static __always_inline bool has_timeouts(const struct connection *c, const struct scope *scope)
-{
-	return is_managed(c, scope) && !(scope->flags & SCOPE_KERNEL_TIMEOUTS);
 }
 
 #endif

@@ -4,6 +4,7 @@
 #define KIRIKAE_KERNEL_BPF_H
 
 #include "../include/kernel.h"
+#include "sock_ops.h"
 
 /* linux/bpf.h, only what is used; libbpf moves the accesses to the right offsets. */
 struct bpf_sock_ops {
@@ -22,37 +23,18 @@ struct bpf_sock_ops {
 } KERNEL_STRUCT;
 
 enum {
-	BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB = 4,
-	BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB = 5,
-	BPF_SOCK_OPS_RTO_CB = 8,
-	BPF_SOCK_OPS_RETRANS_CB = 9,
-	BPF_SOCK_OPS_RTT_CB = 12,
-	BPF_SOCK_OPS_HDR_OPT_LEN_CB = 14, /* a segment is about to be sent */
-};
-
-enum {
-	BPF_SOCK_OPS_RTO_CB_FLAG = 1 << 0,
-	BPF_SOCK_OPS_RETRANS_CB_FLAG = 1 << 1,
-	BPF_SOCK_OPS_STATE_CB_FLAG = 1 << 2,
-	BPF_SOCK_OPS_RTT_CB_FLAG = 1 << 3,
-	BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG = 1 << 5,
-	BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG = 1 << 6,
-};
-
-enum {
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
+	BPF_MAP_TYPE_SK_STORAGE = 24,
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
+enum { BPF_F_NO_PREALLOC = 1 };
 enum { BPF_SK_STORAGE_GET_F_CREATE = 1 };
 
 #define AF_INET 2
 #define SOL_TCP 6
 #define TCP_CONGESTION 13
-#define TCP_RTO_MAX_MS 44	       /* in bpf_setsockopt() since Linux 6.15 */
-#define TCP_BPF_RTO_MIN 1004	       /* microseconds; in bpf_getsockopt() since Linux 6.15 */
-#define TCP_BPF_SOCK_OPS_CB_FLAGS 1008 /* since Linux 6.12 */
 
 enum { TCP_ESTABLISHED = 1, TCP_CLOSE = 7, TCP_CLOSE_WAIT = 8 };
 

@@ -5,8 +5,7 @@
  *
  * The first three are measured on every connection, and what lies between two points of theirs is
  * interpolated. A condition (loss, burst loss, queue) cannot be seen from the sender; belief.h
- * infers it from what was lost. The Rust crate `table` fills in the same struct; crates/algorithms
- * checks that both agree on its layout.
+ * infers it from what was lost.
  */
 #ifndef KIRIKAE_LATENCY_TABLE_H
 #define KIRIKAE_LATENCY_TABLE_H

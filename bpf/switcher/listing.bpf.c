@@ -2,7 +2,7 @@
 /* All connections that the switcher remembers, in whatever network namespace, for people to see. */
 #include "kernel_bpf.h"
 #include "listed.h"
-#include "whereabouts.h"
+#include "whereabouts_bpf.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";
 

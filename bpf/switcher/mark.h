@@ -11,34 +11,26 @@
 #define KIRIKAE_MARK_H
 
 #include "../include/connection.h"
-#include "timeout_options.h"
+#include "host_socket.h"
 
 #define MARK (BPF_SOCK_OPS_RTO_CB_FLAG | BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG)
-
-struct tcp_sock___callbacks {
-	u8 bpf_sock_ops_cb_flags;
-} KERNEL_STRUCT;
-
-static __always_inline u32 callbacks_of(const struct tcp_sock *tp)
-{
-	return ((const struct tcp_sock___callbacks *)tp)->bpf_sock_ops_cb_flags;
-}
 
 static __always_inline bool is_marked(const struct tcp_sock *tp)
 {
 	/* Whoever counts connections asks for changes of state. */
-	return (callbacks_of(tp) & ~BPF_SOCK_OPS_STATE_CB_FLAG) == MARK;
+	return (tp->bpf_sock_ops_cb_flags & ~BPF_SOCK_OPS_STATE_CB_FLAG) == MARK;
 }
 
 /* It was given back, and is to be forgotten: its callbacks are those that it had, and the mark. */
-static __always_inline void leave_callbacks(void *sock, const struct connection *c)
+static __always_inline void leave_callbacks(void *sock, struct tcp_sock *tp,
+					    const struct connection *c)
 {
 	u32 flags = CONNECTION_SWITCHED | CONNECTION_LEFT_ALONE | CONNECTION_OVERRULED;
 	u32 callbacks = c->callbacks;
 
 	if ((c->flags & flags) == CONNECTION_SWITCHED)
 		callbacks |= MARK;
-	set_tcp_option(sock, TCP_BPF_SOCK_OPS_CB_FLAGS, callbacks);
+	host_set_option(sock, tp, TCP_BPF_SOCK_OPS_CB_FLAGS, callbacks);
 }
 
 #endif

@@ -2,27 +2,23 @@
 /*
  * How a connection comes under the operator's policy: when it is established, when the agent finds
  * it open, and when a new policy is in force.
- *
- * `sock` is whatever the helpers take for a socket: the context of a sock_ops program, or what an
- * iterator is at.
  */
 #ifndef KIRIKAE_MEETING_H
 #define KIRIKAE_MEETING_H
 
 #include "decision.h"
 #include "give_back.h"
-#include "in_force.h"
+#include "host.h"
 #include "mark.h"
-#include "whereabouts.h"
+#include "timeout_options.h"
 
 /* Number of the scope that it is in, or NO_SCOPE. A function, for the sake of the stack. */
-static __attribute__((noinline)) u32 scope_of_socket(const struct tcp_sock *tp,
+static __attribute__((noinline)) u32 scope_of_socket(void *sock, struct tcp_sock *tp,
 						     const struct policy *policy)
 {
 	struct whereabouts w = {};
 
-	ends_of(tp, &w.ends);
-	cgroups_of(tp, &w);
+	host_whereabouts(sock, tp, &w);
 	return scope_of(policy, &w);
 }
 
@@ -58,10 +54,10 @@ static __always_inline void follow_timeouts(void *sock, struct tcp_sock *tp, str
 					    const struct scope *scope)
 {
 	if (!has_timeouts(c, scope)) {
-		timeouts_restore(sock, &c->timeouts);
+		timeouts_restore(sock, tp, &c->timeouts);
 		__builtin_memset(&c->timeouts, 0, sizeof(c->timeouts));
 	} else if (!c->timeouts.kernel_min_us) {
-		timeouts_begin(sock, &c->timeouts, tp);
+		timeouts_begin(sock, tp, &c->timeouts);
 	}
 }
 
@@ -107,7 +103,7 @@ static __attribute__((noinline)) u32 follow(void *sock, struct tcp_sock *tp, str
 	const struct scope *scope;
 	struct place place = c->place;
 
-	place.scope = scope_of_socket(tp, policy);
+	place.scope = scope_of_socket(sock, tp, policy);
 	place.generation = policy->generation;
 	scope = scope_in_force(policy, &place);
 	if (stays(c, &place, policy)) {
@@ -131,19 +127,19 @@ static __attribute__((noinline)) u32 follow(void *sock, struct tcp_sock *tp, str
 	follow_program(c, scope);
 	if (!(c->flags & CONNECTION_LEFT_ALONE))
 		follow_timeouts(sock, tp, c, scope);
-	table = latency_table(scope);
+	table = host_table(sock, scope);
 	if (table)
 		belief_begin(&c->belief, table);
 	return callbacks_wanted(c, policy);
 }
 
 /* Whether there is a scope for a connection that was not met yet. */
-static __always_inline bool is_wanted(struct tcp_sock *tp, const struct policy *policy)
+static __always_inline bool is_wanted(void *sock, struct tcp_sock *tp, const struct policy *policy)
 {
 	struct place place = {.generation = policy->generation};
 	const struct scope *scope;
 
-	place.scope = scope_of_socket(tp, policy);
+	place.scope = scope_of_socket(sock, tp, policy);
 	scope = scope_in_force(policy, &place);
 	/* A program that has chosen its algorithm itself is left alone. */
 	return scope && (scope->flags & SCOPE_OVERRULES || !set_by_program(tcp_to_sock(tp)) ||
@@ -154,21 +150,20 @@ static __always_inline bool is_wanted(struct tcp_sock *tp, const struct policy *
  * remembered, or there is no memory. */
 static __always_inline u32 meet(void *sock, struct tcp_sock *tp, const struct policy *policy)
 {
-	struct connection *c = bpf_sk_storage_get(&connections, tp, 0, 0);
+	struct connection *c = host_recall(sock, tp);
 
 	if (!c) {
-		if (!is_wanted(tp, policy))
+		if (!is_wanted(sock, tp, policy))
 			return 0;
-		c = bpf_sk_storage_get(&connections, tp, 0, BPF_SK_STORAGE_GET_F_CREATE);
+		c = host_remember(sock, tp);
 		if (!c)
 			return 0;
-		if (bpf_getsockopt(sock, SOL_TCP, TCP_CONGESTION, c->original, TCP_CA_NAME_MAX) ||
-		    !connection_met(c)) {
-			bpf_sk_storage_delete(&connections, tp);
+		if (!host_get_algorithm(sock, tp, c->original) || !connection_met(c)) {
+			host_forget(sock, tp);
 			return 0;
 		}
-		c->place.lot = bpf_get_prandom_u32();
-		c->callbacks = callbacks_of(tp);
+		c->place.lot = host_draw_lot(sock, tp);
+		c->callbacks = tp->bpf_sock_ops_cb_flags;
 		if (is_marked(tp)) {
 			c->callbacks &= ~MARK;
 			c->flags |= CONNECTION_SWITCHED;

@@ -3,7 +3,7 @@
  * The operator's policy: which connections are switched, and how.
  *
  * Rules are asked in order, and the first that a connection matches puts it in its scope; one that
- * matches none is left to the kernel. crates/agent fills in the same struct.
+ * matches none is left to the kernel.
  */
 #ifndef KIRIKAE_POLICY_H
 #define KIRIKAE_POLICY_H
@@ -37,6 +37,7 @@ struct policy {
 	u32 scopes_since; /* the one from which on its scopes have meant the same */
 	u32 rules;	  /* in use */
 	struct scope scope[POLICY_SCOPES];
+	u32 padding;
 	struct rule rule[POLICY_RULES];
 };
 
@@ -82,6 +83,36 @@ VERIFIED_APART int scope_of(const struct policy *policy, const struct whereabout
 		if (rule_matches(&policy->rule[i], w))
 			return min(policy->rule[i].scope, (u32)NO_SCOPE);
 	return NO_SCOPE;
+}
+
+/* NULL for a connection of no scope (any more), or with a place in a policy before: its number
+ * there means nothing here. */
+static __always_inline const struct scope *scope_in_force(const struct policy *policy,
+							  const struct place *place)
+{
+	/* For the verifier, which does not follow the comparison to where it is used. */
+	u32 bounded = read_now(place->scope % POLICY_SCOPES);
+
+	if (place->generation != policy->generation || place->scope >= POLICY_SCOPES)
+		return NULL;
+	return &policy->scope[bounded];
+}
+
+/* Whether the connection is only measured, for comparison. */
+static __always_inline bool is_held_back(const struct connection *c, const struct scope *scope)
+{
+	return c->place.lot < scope->holdback;
+}
+
+/* Whether anything of the connection is to be changed. */
+static __always_inline bool is_managed(const struct connection *c, const struct scope *scope)
+{
+	return scope && !(scope->flags & SCOPE_OBSERVED) && !is_held_back(c, scope);
+}
+
+static __always_inline bool has_timeouts(const struct connection *c, const struct scope *scope)
+{
+	return is_managed(c, scope) && !(scope->flags & SCOPE_KERNEL_TIMEOUTS);
 }
 
 #endif

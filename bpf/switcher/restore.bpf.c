@@ -6,7 +6,6 @@
  * all connections that the switcher remembers, wherever they are. What they print is for the
  * agent: one line a connection.
  */
-#include "../include/connection.h"
 #include "give_back.h"
 #include "mark.h"
 
@@ -36,7 +35,7 @@ int restore(struct bpf_iter__tcp *ctx)
 		return 0;
 	if (given_back == GIVEN_BACK)
 		BPF_SEQ_PRINTF(ctx->meta->seq, "%s to %s\n", c->current, c->original);
-	leave_callbacks(tp, c);
+	leave_callbacks(tp, tp, c);
 	bpf_sk_storage_delete(&connections, tp);
 	return 0;
 }

@@ -30,9 +30,11 @@ struct scope {
 	struct hysteresis hysteresis;
 };
 
-#define USUAL_HYSTERESIS \
-	{ \
-		.margin = OCTAVE / 32, .agreeing = 2, .dwell = 4 \
-	}
+/* Where an operator says nothing. */
+#define USUAL_MARGIN (OCTAVE / 32)
+#define USUAL_AGREEING 2
+#define USUAL_DWELL 4
+/* A tenth of where the latency table begins. */
+#define USUAL_LEAST_RTT_US 1000
 
 #endif

@@ -14,8 +14,8 @@ struct switch_event {
 	u64 at_ns; /* CLOCK_MONOTONIC */
 	u32 reason;
 	u32 is_observed; /* it was not made, only chosen */
-	u32 table;	 /* its columns, by their places: which of the tables ... */
-	u32 algorithms;	 /* ... and how many are in use */
+	u32 generation;	 /* of the policy, and ... */
+	u32 scope;	 /* ... which of its scopes: whose table's columns are predicted_us */
 	struct ends ends;
 	u32 namespace; /* inode of its network namespace */
 	char from[TCP_CA_NAME_MAX];

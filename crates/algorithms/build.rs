@@ -7,12 +7,29 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+use bindgen::callbacks::{DeriveTrait, ImplementsTrait, ParseCallbacks};
+
+/// What is in the crate of its own consists of numbers, too.
+#[derive(Debug)]
+struct PlainData;
+
+impl ParseCallbacks for PlainData {
+    fn blocklisted_type_implements_trait(
+        &self,
+        _name: &str,
+        _trait: DeriveTrait,
+    ) -> Option<ImplementsTrait> {
+        Some(ImplementsTrait::Yes)
+    }
+}
+
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let bpf = root.join("../../bpf");
     let include = bpf.join("include");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    for path in [&bpf, &root.join("native.c"), &root.join("native.h")] {
+    let own = ["native.c", "native.h", "native_host.h"].map(|file| root.join(file));
+    for path in own.iter().chain([&bpf]) {
         println!("cargo::rerun-if-changed={}", path.display());
     }
 
@@ -33,6 +50,7 @@ fn main() {
         .files(algorithms.iter().map(|name| bpf.join(format!("algorithms/{name}.bpf.c"))))
         .files(stock.iter().map(|name| bpf.join(format!("stock/{name}.c"))))
         .include(&include)
+        .include(root)
         .warnings(true)
         .extra_warnings(true)
         .warnings_into_errors(true)
@@ -57,12 +75,17 @@ fn main() {
     bindgen::Builder::default()
         .header_contents("all.h", &declarations)
         .clang_args([format!("-I{}", root.display()), format!("-I{}", include.display())])
-        .allowlist_item("kk_.*|tcp_ca_.*|TCP_.*|TABLE_.*|RTCP_.*|SK_PACING_.*|sk_pacing|tcp_sock")
-        .allowlist_item(
-            "CA_EVENT_.*|ack_sample|rate_sample|connection|connection_flags|about|parameter",
-        )
-        .allowlist_item("LARGE_STATE_.*|PARAMETERS_MAX|decision|period|.*latency_table|rtcp_table")
-        .allowlist_item("timeouts|BOUNDED_RTO_MS")
+        .allowlist_item("kk_.*|tcp_ca_.*|TCP_.*|SK_PACING_.*|sk_pacing|tcp_sock|CA_EVENT_.*")
+        .allowlist_item("ack_sample|rate_sample|connection|about|parameter|PARAMETERS_MAX")
+        .allowlist_item("LARGE_STATE_.*|BOUNDED_RTO_MS|BPF_SOCK_OPS_.*|CALL_.*|call_record")
+        // What the agent exchanges with the kernel's side is in a crate of its own.
+        .blocklist_type("latency_table|expectation|axis|rtcp_table|rtcp_points|rtcp_columns")
+        .blocklist_type("policy|rule|scope|hysteresis|address|whereabouts|ends|measured|columns")
+        .blocklist_type("switch_event|burst_latencies|.*_flags|switch_reason")
+        .blocklist_item("TCP_CA_NAME_MAX")
+        .parse_callbacks(Box::new(PlainData))
+        .derive_partialeq(true)
+        .no_partialeq("tcp_congestion_ops")
         .derive_default(true)
         .generate_comments(false)
         .layout_tests(false)

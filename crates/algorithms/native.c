@@ -2,8 +2,7 @@
 /* The switcher's plain C as functions that Rust can call. */
 #include "native.h"
 
-/* Of an operator who says nothing. */
-static const struct scope usual_scope = {.hysteresis = USUAL_HYSTERESIS};
+#include "../switcher/lifecycle.h"
 
 void kk_loss_runs_retransmit(struct loss_runs *runs, u32 seq, u32 segments, u32 bytes)
 {
@@ -65,83 +64,64 @@ void kk_belief_update(struct belief *belief, const struct latency_table *table,
 	belief_update(belief, table, &corners, algorithm, period);
 }
 
-bool kk_connection_met(struct connection *c)
+u32 kk_happened(struct host *host, struct tcp_sock *tp, const struct policy *policy,
+		const struct call *call)
 {
-	return connection_met(c);
+	host->has_switched = false;
+	return happened(host, tp, policy, call);
 }
 
-void kk_belief_begin(struct belief *belief, const struct latency_table *table)
+bool kk_give_back(struct host *host, struct tcp_sock *tp, bool in_recovery_too)
 {
-	belief_begin(belief, table);
+	return give_back(host, tp, tp->connection, in_recovery_too) != NOT_GIVEN_BACK;
 }
 
-void kk_measuring_begin(struct connection *c, const struct tcp_sock *tp)
+/* The socket as it was seen, and nothing else of it. */
+static void socket_of(struct tcp_sock *tp, const struct socket_seen *seen)
 {
-	measuring_begin(c, tp);
+	struct inet_connection_sock *icsk = inet_csk(tcp_to_sock(tp));
+
+	tp->bytes_retrans = seen->bytes_retrans;
+	tp->tcp_mstamp = seen->tcp_mstamp;
+	tp->delivered_mstamp = seen->delivered_mstamp;
+	tp->snd_nxt = seen->snd_nxt;
+	tp->write_seq = seen->write_seq;
+	tp->mss_cache = seen->mss_cache;
+	tp->snd_cwnd = seen->snd_cwnd;
+	tp->snd_ssthresh = seen->snd_ssthresh;
+	tp->srtt_us = seen->srtt_us;
+	tp->rttvar_us = seen->rttvar_us;
+	tp->data_segs_out = seen->data_segs_out;
+	tp->dsack_dups = seen->dsack_dups;
+	tp->packets_out = seen->packets_out;
+	tp->rtt_min.s[0].v = seen->min_rtt_us;
+	tp->bpf_sock_ops_cb_flags = seen->callbacks;
+	icsk->icsk_ca_state = seen->ca_state;
+	icsk->icsk_ca_setsockopt = seen->is_set_by_program;
 }
 
-bool kk_period_is_over(struct connection *c, const struct tcp_sock *tp, u32 sample_us,
-		       u32 fixed_period_us, struct period *period)
+bool kk_replay(const struct call_record *record, const struct policy *policy,
+	       const struct latency_table *const *tables, struct connection *c)
 {
-	return period_is_over(c, tp, sample_us, fixed_period_us, period);
-}
+	struct replay replay = {.record = record};
+	struct host host = {
+		.tables = tables,
+		.whereabouts = &record->whereabouts,
+		.room = c,
+		.replay = &replay,
+		.now_ns = record->now_ns,
+		.lot = record->lot,
+	};
+	struct tcp_sock tp = {};
+	u32 callbacks;
 
-bool kk_choice_is_due(struct connection *c, const struct tcp_sock *tp)
-{
-	return choice_is_due(c, tp);
-}
-
-void kk_measure(const struct connection *c, const struct tcp_sock *tp,
-		const struct latency_table *table, struct measured *measured,
-		struct corners *corners)
-{
-	measure(c, tp, &usual_scope, table, measured, corners);
-}
-
-void kk_learn(struct connection *c, const struct latency_table *table,
-	      const struct corners *corners, const struct period *period)
-{
-	learn(c, table, corners, period);
-}
-
-bool kk_is_left_alone(struct connection *c, const struct tcp_sock *tp, const char *in_use)
-{
-	return is_left_alone(c, tp, in_use);
-}
-
-bool kk_decide(struct connection *c, const struct latency_table *table,
-	       const struct corners *corners, struct decision *decision)
-{
-	predict(table, corners, &c->belief, &decision->prediction);
-	return decide(c, &usual_scope, table, decision);
-}
-
-u32 kk_rto_min_begin(struct timeouts *t, const struct tcp_sock *tp, u32 found_us)
-{
-	return rto_min_begin(t, tp, found_us);
-}
-
-u32 kk_rto_min_renew(struct timeouts *t, const struct tcp_sock *tp)
-{
-	return rto_min_renew(t, tp);
-}
-
-void kk_rto_min_set(struct timeouts *t, u32 wanted_us, u32 min_us)
-{
-	rto_min_set(t, wanted_us, min_us);
-}
-
-bool kk_back_off_is_bounded(const struct tcp_sock *tp, u32 earlier)
-{
-	return back_off_is_bounded(tp, earlier);
-}
-
-void kk_switching(struct connection *c, const struct tcp_sock *tp, const char *to)
-{
-	switching(c, tp, to);
-}
-
-void kk_switched(struct connection *c, const char *to)
-{
-	switched(c, to);
+	__builtin_memcpy(host.in_use, record->in_use, sizeof(host.in_use));
+	socket_of(&tp, &record->socket);
+	if (record->was_remembered) {
+		c->bursts = record->bursts;
+		tp.connection = c;
+	}
+	callbacks = happened(&host, &tp, policy, &record->call);
+	return !replay.differs && replay.answers == record->answers &&
+	       callbacks == record->callbacks && !!tp.connection == record->is_remembered;
 }

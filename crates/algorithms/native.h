@@ -2,9 +2,7 @@
 /* What Rust sees of bpf/; the algorithms' registrations are appended by build.rs. */
 #include "connection.h"
 #include "large_state.h"
-#include "../switcher/decision.h"
-#include "../switcher/rtcp/choice.h"
-#include "../switcher/timeouts.h"
+#include "native_host.h"
 
 void kk_loss_runs_retransmit(struct loss_runs *runs, u32 seq, u32 segments, u32 bytes);
 void kk_loss_runs_dsack(struct loss_runs *runs, u32 dsack_dups);
@@ -21,24 +19,13 @@ void kk_predict(const struct latency_table *table, const struct measured *measur
 void kk_belief_update(struct belief *belief, const struct latency_table *table,
 		      const struct measured *measured, u32 algorithm, const struct period *period);
 
-bool kk_connection_met(struct connection *c);
-void kk_belief_begin(struct belief *belief, const struct latency_table *table);
-void kk_measuring_begin(struct connection *c, const struct tcp_sock *tp);
-bool kk_period_is_over(struct connection *c, const struct tcp_sock *tp, u32 sample_us,
-		       u32 fixed_period_us, struct period *period);
-bool kk_choice_is_due(struct connection *c, const struct tcp_sock *tp);
-void kk_measure(const struct connection *c, const struct tcp_sock *tp,
-		const struct latency_table *table, struct measured *measured,
-		struct corners *corners);
-void kk_learn(struct connection *c, const struct latency_table *table,
-	      const struct corners *corners, const struct period *period);
-bool kk_is_left_alone(struct connection *c, const struct tcp_sock *tp, const char *in_use);
-bool kk_decide(struct connection *c, const struct latency_table *table,
-	       const struct corners *corners, struct decision *decision);
-void kk_switching(struct connection *c, const struct tcp_sock *tp, const char *to);
-void kk_switched(struct connection *c, const char *to);
-
-u32 kk_rto_min_begin(struct timeouts *t, const struct tcp_sock *tp, u32 found_us);
-u32 kk_rto_min_renew(struct timeouts *t, const struct tcp_sock *tp);
-void kk_rto_min_set(struct timeouts *t, u32 wanted_us, u32 min_us);
-bool kk_back_off_is_bounded(const struct tcp_sock *tp, u32 earlier);
+/* The switcher: something has happened to a connection. Returns what the host is asked to call back
+ * for (BPF_SOCK_OPS_..._CB_FLAG). */
+u32 kk_happened(struct host *host, struct tcp_sock *tp, const struct policy *policy,
+		const struct call *call);
+/* A recorded call once more. `c` is what is remembered of the connection, or zeros: as it was after
+ * the call before, and becomes what the native build makes of it. */
+bool kk_replay(const struct call_record *record, const struct policy *policy,
+	       const struct latency_table *const *tables, struct connection *c);
+/* Everything as before the switcher met it; see give_back.h. False: not now. */
+bool kk_give_back(struct host *host, struct tcp_sock *tp, bool in_recovery_too);

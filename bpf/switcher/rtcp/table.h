@@ -3,8 +3,7 @@
  * The thesis' latency tables: what latency each algorithm had, measured beforehand, at a given
  * round trip and loss rate (isolated losses) or free bandwidth (burst losses).
  *
- * Source: rtcp (Oguchi 2016), section 4.3, Figs 4-9 to 4-17. The Rust crate `table` fills in the
- * same struct; crates/algorithms checks that both agree on its layout.
+ * Source: rtcp (Oguchi 2016), section 4.3, Figs 4-9 to 4-17.
  */
 #ifndef KIRIKAE_RTCP_TABLE_H
 #define KIRIKAE_RTCP_TABLE_H

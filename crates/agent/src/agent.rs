@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use kirikae_algorithms::Algorithm;
+use kirikae_policy::Policy;
 use libbpf_rs::{Link, MapHandle};
 
 use crate::algorithms::{Algorithms, CONNECTIONS};
@@ -15,7 +16,7 @@ use crate::event::Switch;
 use crate::host;
 use crate::listing::{Connection, Generations, Listing};
 use crate::namespaces::Namespaces;
-use crate::policy::Policy;
+use crate::recording::Recorded;
 use crate::restore::{Restored, restore};
 use crate::state::{Pinned, State};
 use crate::switcher::Switcher;
@@ -34,6 +35,8 @@ pub struct Config {
     pub adopt: Option<Namespaces>,
     /// Whether the kernel goes on without the agent.
     pub pinning: Pinning,
+    /// Whether every call of the switcher is recorded, for [`Agent::recorded`]. It costs.
+    pub are_calls_recorded: bool,
 }
 
 /// What happens when the agent is killed.
@@ -141,6 +144,11 @@ impl Agent {
         Ok(())
     }
 
+    /// What was recorded up to the latest [`poll`](Agent::poll) and not asked for yet, in order.
+    pub fn recorded(&self) -> impl Iterator<Item = Recorded> {
+        self.switcher.recorded()
+    }
+
     /// The policy in force.
     pub fn policy(&self) -> &Policy {
         &self.policy
@@ -181,7 +189,7 @@ fn install(config: &Config, state: Option<&State>) -> Result<Agent, Error> {
     if let Some(state) = state {
         state.mount_pins()?;
     }
-    let switcher = Switcher::load(&config.policy)?;
+    let switcher = Switcher::load(&config.policy, config.are_calls_recorded)?;
     let attached = Attached::attach(&switcher, config, state)?;
     let listing = Listing::load(&switcher.map(CONNECTIONS)?)?;
     let (policy, adopt) = (config.policy.clone(), config.adopt.clone());

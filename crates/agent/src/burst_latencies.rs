@@ -1,23 +1,27 @@
-//! How long bursts take, counted in the kernel: `struct burst_latencies` of
-//! `bpf/switcher/reporting.h`.
+//! How long bursts take, counted in the kernel (`bpf/switcher/burst_latencies.h`).
 
+use kirikae_interface as kernel;
+use kirikae_interface::burst_latencies;
+use kirikae_policy::Policy;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
-use zerocopy::{FromBytes, Immutable, KnownLayout};
+use zerocopy::FromBytes;
 
 use crate::error::{Doing, Error};
-use crate::policy::Policy;
 
 /// Upper ends of the burst sizes told apart, bytes; the last one has none.
-pub const BURST_SIZES: [Option<u32>; 5] =
-    [Some(8 << 10), Some(32 << 10), Some(128 << 10), Some(512 << 10), None];
-const BUCKETS: usize = 32;
-
-#[repr(C)]
-#[derive(FromBytes, Immutable, KnownLayout)]
-struct Counted {
-    sum_us: u64,
-    bursts: [u64; BUCKETS],
-}
+pub const BURST_SIZES: [Option<u32>; SIZES] = {
+    let mut ends = [None; SIZES];
+    let mut size = 0;
+    while size < SIZES - 1 {
+        let log2 = kernel::SMALLEST_BURST_LOG2 + size as u32 * kernel::BURST_SIZE_LOG2;
+        ends[size] = Some(1 << log2);
+        size += 1;
+    }
+    ends
+};
+const SIZES: usize = kernel::BURST_SIZES as usize;
+const BUCKETS: usize = kernel::LATENCY_BUCKETS as usize;
+const TREATMENTS: usize = kernel::TREATMENTS as usize;
 
 /// The bursts of some connections of a scope, since the agent was started.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,7 +59,8 @@ impl BurstLatencies {
 /// Upper end of a bucket, seconds: 2^10, 2^10.5, 2^11 and so on microseconds; the last one has none,
 /// and is told as if it had.
 pub fn bucket_end_s(bucket: usize) -> f64 {
-    (10.0 + bucket as f64 / 2.0).exp2() / 1e6
+    let octaves = bucket as f64 / f64::from(kernel::LATENCY_BUCKETS_PER_OCTAVE);
+    (f64::from(kernel::SHORTEST_LATENCY_LOG2) + octaves).exp2() / 1e6
 }
 
 /// Of each scope, treatment and size that had a burst.
@@ -64,8 +69,8 @@ pub(crate) fn read(map: &MapHandle, policy: &Policy) -> Result<Vec<BurstLatencie
     let mut latencies = Vec::new();
     for (number, scope) in policy.scopes.iter().enumerate() {
         for (arm, switched) in [true, false].into_iter().enumerate() {
-            for size in 0..BURST_SIZES.len() {
-                let key = ((number * 2 + arm) * BURST_SIZES.len() + size) as u32;
+            for size in 0..SIZES {
+                let key = ((number * TREATMENTS + arm) * SIZES + size) as u32;
                 let of_cpus = map.lookup_percpu(&key.to_ne_bytes(), MapFlags::ANY).doing(doing)?;
                 let mut sum = BurstLatencies {
                     scope: scope.name.clone(),
@@ -75,7 +80,9 @@ pub(crate) fn read(map: &MapHandle, policy: &Policy) -> Result<Vec<BurstLatencie
                     buckets: [0; BUCKETS],
                 };
                 for bytes in of_cpus.iter().flatten() {
-                    let Ok((counted, _)) = Counted::ref_from_prefix(bytes) else { continue };
+                    let Ok((counted, _)) = burst_latencies::ref_from_prefix(bytes) else {
+                        continue;
+                    };
                     sum.sum_s += counted.sum_us as f64 / 1e6;
                     for (bucket, bursts) in sum.buckets.iter_mut().zip(counted.bursts) {
                         *bucket += bursts;
@@ -93,9 +100,9 @@ pub(crate) fn read(map: &MapHandle, policy: &Policy) -> Result<Vec<BurstLatencie
 /// Begins anew for a scope that has become another.
 pub(crate) fn forget(map: &MapHandle, number: usize) -> Result<(), Error> {
     let cpus = libbpf_rs::num_possible_cpus().doing(|| "counting CPUs".to_owned())?;
-    let zeros = vec![vec![0; size_of::<Counted>()]; cpus];
-    for place in 0..2 * BURST_SIZES.len() {
-        let key = (number * 2 * BURST_SIZES.len() + place) as u32;
+    let zeros = vec![vec![0; size_of::<burst_latencies>()]; cpus];
+    for place in 0..TREATMENTS * SIZES {
+        let key = (number * TREATMENTS * SIZES + place) as u32;
         map.update_percpu(&key.to_ne_bytes(), &zeros, MapFlags::ANY)
             .doing(|| "forgetting burst latencies".to_owned())?;
     }

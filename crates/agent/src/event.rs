@@ -1,40 +1,14 @@
 //! Switches as the kernel reports them: `struct switch_event` of `bpf/switcher/switch_event.h`.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-use kirikae_table::{ALGORITHMS, NAME_BYTES};
+use kirikae_interface::{REASON_PREDICTED_LATENCY, address, name_from_bytes, switch_event};
 use serde::{Deserialize, Serialize};
-use zerocopy::{FromBytes, Immutable, KnownLayout};
+use zerocopy::FromBytes;
 
 const PPB: f64 = 1e9;
 const US: f64 = 1e6;
-
-/// The fields are described there.
-#[repr(C)]
-#[derive(FromBytes, Immutable, KnownLayout)]
-struct SwitchEvent {
-    at_ns: u64,
-    reason: u32,
-    is_observed: u32,
-    table: u32,
-    algorithms: u32,
-    local_address: [u8; 16],
-    remote_address: [u8; 16],
-    local_port: u16,
-    remote_port: u16,
-    namespace: u32,
-    from: [u8; NAME_BYTES],
-    to: [u8; NAME_BYTES],
-    rtt_us: u32,
-    rate: u32,
-    burst: u32,
-    latency_us: u32,
-    isolated_ppb: u32,
-    burst_ppb: u32,
-    predicted_us: [u32; ALGORITHMS],
-}
 
 /// One switch of one connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,7 +55,7 @@ pub enum Reason {
 
 impl Reason {
     pub(crate) fn from_number(number: u32) -> Option<Reason> {
-        (number == 1).then_some(Reason::PredictedLatency)
+        (number == REASON_PREDICTED_LATENCY).then_some(Reason::PredictedLatency)
     }
 }
 
@@ -131,30 +105,28 @@ fn percent(rate: f64) -> String {
     format!("{:.2} %", rate * 100.0)
 }
 
-/// A `struct switch_event`; `names` are those of each table's columns. None where it is none: the
-/// kernel's program is of another version.
-pub fn decode(bytes: &[u8], names: &HashMap<u32, Vec<String>>) -> Option<Switch> {
-    let (event, _) = SwitchEvent::ref_from_prefix(bytes).ok()?;
-    let mut predicted_s = names
-        .get(&event.table)?
-        .iter()
-        .zip(event.predicted_us)
-        .take(event.algorithms as usize)
-        .map(|(name, us)| (name.clone(), f64::from(us) / US))
+/// A `struct switch_event`; `names` are those of the columns of a scope's table, by the generation of
+/// its policy and its number. None where it is none: the kernel's program is of another version.
+pub fn decode(bytes: &[u8], names: impl FnOnce(u32, u32) -> Option<Vec<String>>) -> Option<Switch> {
+    let (event, _) = switch_event::ref_from_prefix(bytes).ok()?;
+    let mut predicted_s = names(event.generation, event.scope)?
+        .into_iter()
+        .zip(event.predicted_us.of)
+        .map(|(name, us)| (name, f64::from(us) / US))
         .collect::<Vec<_>>();
     predicted_s.sort_by(|a, b| a.1.total_cmp(&b.1));
     Some(Switch {
         at_ns: event.at_ns,
-        local: socket_address(event.local_address, event.local_port),
-        remote: socket_address(event.remote_address, event.remote_port),
+        local: socket_address(event.ends.local, event.ends.local_port),
+        remote: socket_address(event.ends.remote, event.ends.remote_port),
         namespace: event.namespace,
-        from: name(&event.from),
-        to: name(&event.to),
+        from: name_from_bytes(&event.from),
+        to: name_from_bytes(&event.to),
         reason: Reason::from_number(event.reason)?,
         observed: event.is_observed != 0,
-        rtt_s: f64::from(event.rtt_us) / US,
-        rate_bit_s: rate_bit_s(event.rate),
-        burst_bytes: (event.burst > 0).then_some(event.burst),
+        rtt_s: f64::from(event.measured.rtt_us) / US,
+        rate_bit_s: rate_bit_s(event.measured.rate),
+        burst_bytes: (event.measured.burst > 0).then_some(event.measured.burst),
         isolated_loss: f64::from(event.isolated_ppb) / PPB,
         burst_loss: f64::from(event.burst_ppb) / PPB,
         predicted_s,
@@ -167,11 +139,6 @@ pub fn rate_bit_s(bytes_per_ms: u32) -> Option<u64> {
 }
 
 /// IPv4 addresses are told as ::ffff:a.b.c.d.
-pub(crate) fn socket_address(address: [u8; 16], port: u16) -> SocketAddr {
+pub(crate) fn socket_address(address: address, port: u16) -> SocketAddr {
     SocketAddr::new(IpAddr::V6(Ipv6Addr::from(address)).to_canonical(), port)
-}
-
-pub(crate) fn name(bytes: &[u8; NAME_BYTES]) -> String {
-    // It is printed and served: nothing in it may be a command to a terminal.
-    String::from_utf8_lossy(bytes).chars().filter(|c| !c.is_control()).collect()
 }

@@ -12,7 +12,8 @@ mod kernel_algorithms;
 mod libbpf;
 mod listing;
 mod namespaces;
-mod policy;
+mod object;
+mod recording;
 mod restore;
 mod state;
 mod support;
@@ -28,9 +29,7 @@ pub use host::{algorithm_requirements, cgroup_root, kernel_release, requirements
 pub use kernel_algorithms::KernelAlgorithms;
 pub use listing::{Connection, LatestSwitch, Treatment};
 pub use namespaces::Namespaces;
-pub use policy::{
-    Hysteresis, LEAST_RTT, Matching, Objective, Period, Policy, RULES, SCOPES, Scope,
-};
+pub use recording::Recorded;
 pub use restore::Restored;
 pub use state::DIRECTORY;
 pub use support::{Feature, State as FeatureState, Support, support};

@@ -5,60 +5,22 @@ use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
-use kirikae_table::{ALGORITHMS, NAME_BYTES};
-use libbpf_rs::{IterOpts, Link, MapHandle, MapIterOpts, Object, ObjectBuilder};
+use kirikae_interface::{CONNECTION_LEFT_ALONE, listed, name_from_bytes};
+use libbpf_rs::{IterOpts, Link, MapHandle, MapIterOpts, Object};
 use serde::{Deserialize, Serialize};
-use zerocopy::{FromBytes, Immutable, KnownLayout};
+use zerocopy::FromBytes;
 
 use crate::algorithms::CONNECTIONS;
 use crate::error::{Doing, Error};
-use crate::event::{Reason, name, rate_bit_s, socket_address};
+use crate::event::{Reason, rate_bit_s, socket_address};
 use crate::iterator::read;
-use crate::policy::Policy;
+use crate::object::Unloaded;
+use kirikae_policy::Policy;
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/listing.bpf.o"));
-const LEFT_ALONE: u32 = 2;
 /// Of a socket that is connected no more, but that its program still holds.
 const TCP_CLOSE: u32 = 7;
 const NOT_PACED: u64 = u64::MAX;
-
-/// The fields are described there.
-#[repr(C)]
-#[derive(FromBytes, Immutable, KnownLayout)]
-struct Listed {
-    latest_switch_ns: u64,
-    pacing_rate: u64,
-    bytes_sent: u64,
-    bytes_retrans: u64,
-    local_address: [u8; 16],
-    remote_address: [u8; 16],
-    local_port: u16,
-    remote_port: u16,
-    namespace: u32,
-    state: u32,
-    flags: u32,
-    generation: u32,
-    scope: u32,
-    lot: u32,
-    switches: u32,
-    reason: u32,
-    srtt_us: u32,
-    cwnd: u32,
-    ssthresh: u32,
-    mss: u32,
-    isolated_ppb: u32,
-    burst_ppb: u32,
-    burst_latency_us: u32,
-    burst_bytes: u32,
-    original: [u8; NAME_BYTES],
-    in_use: [u8; NAME_BYTES],
-    chosen: [u8; NAME_BYTES],
-    rtt_us: u32,
-    rate: u32,
-    burst: u32,
-    latency_us: u32,
-    predicted_us: [u32; ALGORITHMS],
-}
 
 /// One connection that the switcher remembers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -165,17 +127,13 @@ pub(crate) struct Listing {
 
 impl Listing {
     pub fn load(connections: &MapHandle) -> Result<Listing, Error> {
-        let doing = || "loading the listing of connections".to_owned();
-        let mut object = ObjectBuilder::default().open_memory(OBJECT).doing(doing)?;
-        for mut map in object.maps_mut() {
-            if map.name() == CONNECTIONS {
-                map.reuse_fd(connections.as_fd()).doing(doing)?;
-            }
-        }
-        let object = object.load().doing(doing)?;
+        const DOING: &str = "loading the listing of connections";
+        let mut object = Unloaded::open(OBJECT, DOING)?;
+        object.share(CONNECTIONS, connections)?;
+        let object = object.load()?;
         let of_map = IterOpts::Map(MapIterOpts::from_fd(connections.as_fd()));
         let program = object.progs_mut().next().expect("listing.bpf.c has one program");
-        let link = program.attach_iter_with_opts(of_map).doing(doing)?;
+        let link = program.attach_iter_with_opts(of_map).doing(|| DOING.into())?;
         Ok(Listing { link, _object: object })
     }
 
@@ -200,37 +158,37 @@ impl Listing {
     }
 }
 
-fn all_in(bytes: &[u8]) -> impl Iterator<Item = &Listed> {
-    bytes.chunks_exact(size_of::<Listed>()).filter_map(|bytes| Listed::ref_from_bytes(bytes).ok())
+fn all_in(bytes: &[u8]) -> impl Iterator<Item = &listed> {
+    bytes.chunks_exact(size_of::<listed>()).filter_map(|bytes| listed::ref_from_bytes(bytes).ok())
 }
 
 /// By the policy under which it is: that may be one before, until it has followed.
-fn connection(listed: &Listed, policies: &Generations) -> Connection {
+fn connection(listed: &listed, policies: &Generations) -> Connection {
     let policy = policies.get(&listed.generation);
     let scope = policy.and_then(|policy| policy.scopes.get(listed.scope as usize));
     let known = |us: u32| (us > 0).then(|| f64::from(us) / 1e6);
-    let (chosen, original) = (name(&listed.chosen), name(&listed.original));
+    let (chosen, original) = (name_from_bytes(&listed.chosen), name_from_bytes(&listed.original));
     let predicted = |algorithm: &str| {
         let column = scope?.table.column_of(algorithm)?;
-        known(listed.predicted_us[column])
+        known(listed.predicted_us.of[column])
     };
     Connection {
-        local: socket_address(listed.local_address, listed.local_port),
-        remote: socket_address(listed.remote_address, listed.remote_port),
+        local: socket_address(listed.ends.local, listed.ends.local_port),
+        remote: socket_address(listed.ends.remote, listed.ends.remote_port),
         namespace: listed.namespace,
         scope: scope.map(|scope| scope.name.clone()),
         treatment: match scope {
             None => Treatment::OutOfScope,
-            Some(_) if listed.flags & LEFT_ALONE != 0 => Treatment::LeftAlone,
+            Some(_) if listed.flags & CONNECTION_LEFT_ALONE != 0 => Treatment::LeftAlone,
             Some(scope) if scope.holds_back(listed.lot) => Treatment::HeldBack,
             Some(scope) if scope.observed => Treatment::Observed,
             Some(_) => Treatment::Switched,
         },
-        algorithm: name(&listed.in_use),
+        algorithm: name_from_bytes(&listed.in_use),
         switches: listed.switches,
         latest_switch: Reason::from_number(listed.reason)
             .map(|reason| LatestSwitch { at_ns: listed.latest_switch_ns, reason }),
-        rtt_s: f64::from(listed.rtt_us) / 1e6,
+        rtt_s: f64::from(listed.measured.rtt_us) / 1e6,
         srtt_s: f64::from(listed.srtt_us) / 1e6,
         cwnd: listed.cwnd,
         ssthresh: listed.ssthresh,
@@ -239,7 +197,7 @@ fn connection(listed: &Listed, policies: &Generations) -> Connection {
             .then(|| listed.pacing_rate.saturating_mul(8)),
         isolated_loss: f64::from(listed.isolated_ppb) / 1e9,
         burst_loss: f64::from(listed.burst_ppb) / 1e9,
-        rate_bit_s: rate_bit_s(listed.rate),
+        rate_bit_s: rate_bit_s(listed.measured.rate),
         burst_bytes: (listed.burst_bytes > 0).then_some(listed.burst_bytes),
         burst_latency_s: known(listed.burst_latency_us),
         predicted_s: predicted(&chosen),

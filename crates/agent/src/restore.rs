@@ -4,12 +4,13 @@ use std::os::fd::AsFd;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use libbpf_rs::{IterOpts, Link, MapHandle, MapIterOpts, Object, ObjectBuilder};
+use libbpf_rs::{IterOpts, Link, MapHandle, MapIterOpts, Object};
 
 use crate::algorithms::CONNECTIONS;
 use crate::error::{Doing, Error};
 use crate::iterator::read_lines;
 use crate::namespaces::Namespaces;
+use crate::object::Unloaded;
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/restore.bpf.o"));
 
@@ -63,18 +64,11 @@ struct Restorer {
 
 impl Restorer {
     fn load(connections: &MapHandle, in_recovery_too: bool) -> Result<Restorer, Error> {
-        let doing = || "loading the restorer".to_owned();
-        let mut object = ObjectBuilder::default().open_memory(OBJECT).doing(doing)?;
-        for mut map in object.maps_mut() {
-            if map.name() == CONNECTIONS {
-                map.reuse_fd(connections.as_fd()).doing(doing)?;
-            } else if map.name().to_string_lossy().ends_with(".rodata") {
-                // Its first constant is `in_recovery_too`; formats of what is printed follow.
-                map.initial_value_mut().expect(".rodata has a value")[0] =
-                    u8::from(in_recovery_too);
-            }
-        }
-        Ok(Restorer { object: object.load().doing(doing)? })
+        let mut object = Unloaded::open(OBJECT, "loading the restorer")?;
+        object.set("in_recovery_too", in_recovery_too)?;
+        object.keep_only(&[CONNECTIONS])?;
+        object.share(CONNECTIONS, connections)?;
+        Ok(Restorer { object: object.load()? })
     }
 
     /// Restores what can be restored in every network namespace; returns how many were.

@@ -11,7 +11,6 @@ use std::os::fd::AsFd;
 use std::thread;
 
 use kirikae_algorithms::Algorithm;
-use kirikae_table::KernelTable;
 use libbpf_rs::btf::types::{FuncProto, Ptr, Struct};
 use libbpf_rs::btf::{Btf, BtfType};
 use libbpf_rs::{IterOpts, MapHandle, ObjectBuilder};
@@ -22,9 +21,9 @@ use crate::algorithms::CONNECTIONS;
 use crate::error::{Doing, Error};
 use crate::kernel_algorithms::KernelAlgorithms;
 use crate::listing::Listing;
-use crate::policy::{Policy, Scope};
 use crate::switcher::Switcher;
 use crate::{algorithms, host, iterator, libbpf, restore};
+use kirikae_policy::{Policy, Scope};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/support.bpf.o"));
 
@@ -237,8 +236,8 @@ fn programs() -> [Feature; 5] {
 }
 
 fn load() -> [Finding; 5] {
-    let policy = Policy::one(Scope::new(KernelTable::new(kirikae_table::usual()).into()));
-    let switcher = Switcher::load(&policy);
+    let policy = Policy::one(Scope::new(kirikae_table::usual().kernel_table().into()));
+    let switcher = Switcher::load(&policy, false);
     let connections = switcher.as_ref().ok().and_then(|switcher| switcher.map(CONNECTIONS).ok());
     let beside = |load: fn(&MapHandle) -> Result<(), Error>| match &connections {
         Some(connections) => finding(load(connections).map(|()| "loads")),

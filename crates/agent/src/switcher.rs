@@ -1,17 +1,19 @@
 //! The switcher's BPF program, loaded and attached to a cgroup.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
+use kirikae_interface::rule;
+use kirikae_policy::{Policy, SCOPES, has_another_cgroup};
 use kirikae_table::KernelTable;
 use libbpf_rs::libbpf_sys::bpf_map_create_opts;
 use libbpf_rs::{
-    IterOpts, Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, ProgramMut,
-    RingBuffer, RingBufferBuilder,
+    IterOpts, Link, MapCore, MapFlags, MapHandle, MapType, Object, ProgramMut, RingBuffer,
+    RingBufferBuilder,
 };
 use zerocopy::IntoBytes;
 
@@ -19,7 +21,8 @@ use crate::error::{Doing, Error};
 use crate::event::{Switch, decode};
 use crate::iterator::read_lines;
 use crate::namespaces::Namespaces;
-use crate::policy::{KernelRule, Policy, SCOPES};
+use crate::object::Unloaded;
+use crate::recording::Recorded;
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/switcher.bpf.o"));
 
@@ -33,20 +36,33 @@ pub(crate) struct Switcher {
     /// The generation from which on the scopes have meant the same.
     scopes_since: u32,
     /// As they were written.
-    rules: Vec<KernelRule>,
+    rules: Vec<rule>,
     names: Arc<Mutex<Names>>,
     events: RingBuffer<'static>,
     received: mpsc::Receiver<Switch>,
+    /// What is recorded, where anything is.
+    recorder: Option<(mpsc::Sender<Recorded>, mpsc::Receiver<Recorded>)>,
 }
 
-/// The columns of each latency table, by the table's number.
-type Names = HashMap<u32, Vec<String>>;
+/// The names of the columns of each scope's table, by the policy's generation and the scope.
+type Names = BTreeMap<(u32, u32), Vec<String>>;
+
+/// Events wait for no more policies than these to be read.
+const GENERATIONS_NAMED: u32 = 64;
+
+/// The maps that are there only where calls are recorded.
+const RECORDING: [&str; 2] = ["call_in_progress", "recorded_calls"];
 
 impl Switcher {
-    pub fn load(policy: &Policy) -> Result<Switcher, Error> {
-        let doing = || "loading the switcher".to_owned();
-        let object = ObjectBuilder::default().open_memory(OBJECT).doing(doing)?;
-        let object = object.load().doing(doing)?;
+    pub fn load(policy: &Policy, are_calls_recorded: bool) -> Result<Switcher, Error> {
+        const DOING: &str = "loading the switcher";
+        let doing = || DOING.to_owned();
+        let mut object = Unloaded::open(OBJECT, DOING)?;
+        object.set("are_calls_recorded", are_calls_recorded)?;
+        if !are_calls_recorded {
+            object.leave_out(|name| RECORDING.contains(&name))?;
+        }
+        let object = object.load()?;
         let (sender, received) = mpsc::channel();
         let names = Arc::new(Mutex::new(Names::new()));
         let mut builder = RingBufferBuilder::new();
@@ -56,7 +72,8 @@ impl Switcher {
                 let names = Arc::clone(&names);
                 move |bytes| {
                     let names = names.lock().expect("no panic while it is held");
-                    if let Some(switch) = decode(bytes, &names) {
+                    let named = |generation, scope| names.get(&(generation, scope)).cloned();
+                    if let Some(switch) = decode(bytes, named) {
                         // The receiver lives as long as the ring buffer that calls this.
                         let _ = sender.send(switch);
                     }
@@ -64,10 +81,20 @@ impl Switcher {
                 }
             })
             .doing(doing)?;
+        let recorder = are_calls_recorded.then(mpsc::channel);
+        let calls = are_calls_recorded.then(|| find(&object, "recorded_calls"));
+        if let (Some((sender, _)), Some(map)) = (&recorder, &calls) {
+            let sender = sender.clone();
+            let record = move |bytes: &[u8]| {
+                let _ = sender.send(Recorded::Call(bytes.to_vec()));
+                0
+            };
+            builder.add(map, record).doing(doing)?;
+        }
         let events = builder.build().doing(doing)?;
         let (generation, scopes_since, rules) = (0, 0, Vec::new());
         let mut switcher =
-            Switcher { object, generation, scopes_since, rules, names, events, received };
+            Switcher { object, generation, scopes_since, rules, names, events, received, recorder };
         switcher.put_in_force(policy)?;
         Ok(switcher)
     }
@@ -83,36 +110,59 @@ impl Switcher {
     pub fn renew(&mut self, policy: &Policy) -> Result<Option<u32>, Error> {
         let rules = policy.rules();
         let mut both = rules.iter().zip(&self.rules);
-        if !both.any(|(now, before)| now.has_another_cgroup_than(before)) {
+        if !both.any(|(now, before)| has_another_cgroup(now, before)) {
             return Ok(None);
         }
         self.write(policy, rules, self.scopes_since).map(Some)
     }
 
+    /// Nobody reads what is written over: writing into the map of tables waits in the kernel for
+    /// whoever is using a map of it, and with them for all who still read the policy that was in
+    /// force before the last.
     fn write(
         &mut self,
         policy: &Policy,
-        rules: Vec<KernelRule>,
+        rules: Vec<rule>,
         scopes_since: u32,
     ) -> Result<u32, Error> {
         let doing = || "putting the policy in force".to_owned();
         let generation = self.generation.wrapping_add(1);
         let place = generation % GENERATIONS;
         let first_table = place * SCOPES as u32;
-        let kernel_policy = policy.kernel_policy(generation, scopes_since, first_table, &rules)?;
+        let kernel_policy =
+            policy.kernel_policy(generation, scopes_since, first_table, &rules).doing(doing)?;
         let update = |map: &str, key: u32, value: &[u8]| {
             find(&self.object, map).update(&key.to_ne_bytes(), value, MapFlags::ANY).doing(doing)
         };
-        for (table, number) in policy.tables().into_iter().zip(first_table..) {
+        let tables: BTreeMap<u32, Arc<KernelTable>> =
+            (first_table..).zip(policy.tables().into_iter().cloned()).collect();
+        for (number, table) in &tables {
             let map = table_map(table).doing(doing)?;
-            update("latency_tables", number, &map.as_fd().as_raw_fd().to_ne_bytes())?;
-            let mut names = self.names.lock().expect("no panic while it is held");
-            names.insert(number, table.names());
+            update("latency_tables", *number, &map.as_fd().as_raw_fd().to_ne_bytes())?;
+        }
+        self.name_columns(generation, policy);
+        if let Some((sender, _)) = &self.recorder {
+            // The receiver is beside it.
+            let _ = sender.send(Recorded::Policy { policy: kernel_policy.clone(), tables });
         }
         update("policies", place, kernel_policy.as_bytes())?;
         update("generation_in_force", 0, &generation.to_ne_bytes())?;
         (self.generation, self.scopes_since, self.rules) = (generation, scopes_since, rules);
         Ok(generation)
+    }
+
+    /// Events of the policies before may not have been read yet.
+    fn name_columns(&self, generation: u32, policy: &Policy) {
+        let mut names = self.names.lock().expect("no panic while it is held");
+        names.retain(|(earlier, _), _| generation.wrapping_sub(*earlier) < GENERATIONS_NAMED);
+        let scopes = (0..).zip(&policy.scopes);
+        names.extend(scopes.map(|(number, scope)| ((generation, number), scope.table.names())));
+    }
+
+    /// What was recorded since this was asked last, where calls are recorded; read by
+    /// [`poll`](Switcher::poll).
+    pub fn recorded(&self) -> impl Iterator<Item = Recorded> {
+        self.recorder.iter().flat_map(|(_, received)| received.try_iter())
     }
 
     /// Of the policy in force.

@@ -45,6 +45,7 @@ impl Bpftune {
         Some(Switch {
             from,
             to: self.bbr,
+            observed: false,
             rtt_us: socket.fields.srtt_us >> 3,
             rate: 0,
             burst: 0,

@@ -8,4 +8,6 @@
     clippy::all
 )]
 
+pub use kirikae_interface::*;
+
 include!(concat!(env!("OUT_DIR"), "/c.rs"));

@@ -13,7 +13,7 @@ pub enum Rule {
 
 impl Rule {
     /// The connection is established; its algorithm does not know of it yet.
-    pub fn met(&self, socket: &mut Socket) {
+    pub fn met(&mut self, socket: &mut Socket) {
         if let Rule::Switcher(switcher) = self {
             switcher.met(socket);
         }
@@ -28,27 +28,39 @@ impl Rule {
     }
 
     /// BPF_SOCK_OPS_RTO_CB, see [`Switcher::timed_out`].
-    pub fn timed_out(&self, socket: &mut Socket, earlier: u32) {
+    pub fn timed_out(&mut self, socket: &mut Socket, earlier: u32) {
         if let Rule::Switcher(switcher) = self {
             switcher.timed_out(socket, earlier);
         }
     }
 
-    /// BPF_SOCK_OPS_RETRANS_CB: `segments` with `bytes` from sequence number `seq` on were sent again,
-    /// and are in `data_segs_out`.
+    /// BPF_SOCK_OPS_RETRANS_CB: `segments` from sequence number `seq` on were sent again, and are in
+    /// `data_segs_out` and `bytes_retrans`.
     pub fn retransmitted(
         &mut self,
         socket: &mut Socket,
         seq: u32,
         segments: u32,
-        bytes: u32,
     ) -> Option<Switch> {
         match self {
             Rule::Switcher(switcher) => {
-                switcher.retransmitted(socket, seq, segments, bytes);
+                switcher.retransmitted(socket, seq, segments);
                 None
             }
             Rule::Bpftune(bpftune) => bpftune.retransmitted(socket, segments),
+        }
+    }
+
+    /// Whether [`segment`](Rule::segment) is to be called.
+    #[inline]
+    pub fn wants_segments(&self) -> bool {
+        matches!(self, Rule::Switcher(switcher) if switcher.wants_segments())
+    }
+
+    /// BPF_SOCK_OPS_HDR_OPT_LEN_CB, see [`Switcher::segment`].
+    pub fn segment(&mut self, socket: &mut Socket) {
+        if let Rule::Switcher(switcher) = self {
+            switcher.segment(socket);
         }
     }
 }

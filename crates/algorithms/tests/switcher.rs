@@ -1,11 +1,11 @@
 //! The switcher's C: runs of lost segments, rates, choice.
 
 use kirikae_algorithms::{
-    Algorithm, Belief, CaState, Estimator, LatencyTable, LossRuns, Measured, NoCandidate, Period,
-    RtcpMeasured, Socket, Switch, Switcher, Timeouts, exp2_fixed, log2_fixed, period_us,
-    rtcp_choose,
+    Algorithm, Belief, CaState, Estimator, LossRuns, Measured, NoCandidate, Period, RtcpMeasured,
+    Socket, Switch, Switcher, exp2_fixed, log2_fixed, period_us, rtcp_choose,
 };
-use kirikae_table::{Condition, Expectation, Grid, KernelTable, rtcp};
+use kirikae_interface::{latency_table, policy, scope};
+use kirikae_table::{Condition, Expectation, Grid, rtcp};
 use proptest::prelude::*;
 
 const MSS: u32 = 1448;
@@ -174,7 +174,7 @@ fn chosen(table: &rtcp::Table, rtt_ms: u32, isolated: f64, burst: f64, in_use: &
         burst_ppb: (burst * 1e9) as u32,
         algorithm: names.iter().position(|name| name == in_use).unwrap() as u32,
     };
-    names[rtcp_choose(table.as_bytes(), &measured).0].clone()
+    names[rtcp_choose(table, &measured).0].clone()
 }
 
 /// What the thesis says was chosen in the field (sections 6.2 and 6.3).
@@ -198,7 +198,7 @@ fn burst_loss_is_read_under_the_algorithm_in_use() {
     let predicted = |algorithm| {
         let measured =
             RtcpMeasured { rtt_us: 200_000, isolated_ppb: 0, burst_ppb: 4_000_000, algorithm };
-        rtcp_choose(table.as_bytes(), &measured).1
+        rtcp_choose(&table, &measured).1
     };
     // 0.4 %: cubic sees 0.42147 % in row 7, paired in reverse with 3 Mb/s... and westwood sees
     // 0.41338 % in row 9, with 1.6 Mb/s; each with its column of Fig 4-16 and no isolated loss.
@@ -208,15 +208,20 @@ fn burst_loss_is_read_under_the_algorithm_in_use() {
     assert_eq!(predicted(column("kk_westwood"))[hybla], no_loss_us + 1_313_883);
 }
 
-/// A connection of 200 ms in slow start that the switcher has met, with the thesis' tables.
-fn met(original: Algorithm) -> (Switcher, Socket) {
-    met_by(&rtcp::published().unwrap(), original)
+/// Of an operator who says nothing.
+fn usual_policy() -> Box<policy> {
+    policy::one(scope::usual())
 }
 
-fn met_by(table: &rtcp::Table, original: Algorithm) -> (Switcher, Socket) {
+/// A connection of 200 ms in slow start that the switcher has met, with the thesis' tables.
+fn met(original: Algorithm) -> (Switcher, Socket) {
+    met_by(rtcp::published().unwrap(), original)
+}
+
+fn met_by(table: Box<rtcp::Table>, original: Algorithm) -> (Switcher, Socket) {
     let candidates: Vec<_> =
         table.names().iter().map(|name| Algorithm::named(name).unwrap()).collect();
-    let switcher = Switcher::rtcp(table.as_bytes(), 0, Timeouts::Adapted, &candidates).unwrap();
+    let mut switcher = Switcher::rtcp(usual_policy(), table, &candidates).unwrap();
     let mut socket = Socket::new(original, MSS);
     socket.fields.tcp_mstamp = 1_000_000;
     switcher.met(&mut socket);
@@ -224,7 +229,7 @@ fn met_by(table: &rtcp::Table, original: Algorithm) -> (Switcher, Socket) {
 }
 
 /// A round trip in which so many segments were sent ends with an RTT sample.
-fn round_trip(switcher: &Switcher, socket: &mut Socket, sent: u32) -> Option<Switch> {
+fn round_trip(switcher: &mut Switcher, socket: &mut Socket, sent: u32) -> Option<Switch> {
     let fields = &mut socket.fields;
     fields.tcp_mstamp += 200_000;
     fields.data_segs_out += sent;
@@ -240,16 +245,16 @@ fn stock(name: &str) -> Algorithm {
 /// The first sample tells the round-trip time, and at 200 ms without loss Hybla is fastest.
 #[test]
 fn a_connection_is_switched_to_the_candidate_that_answers_soonest() {
-    let (switcher, mut socket) = met(stock("cubic"));
-    let switch = round_trip(&switcher, &mut socket, 10).unwrap();
+    let (mut switcher, mut socket) = met(stock("cubic"));
+    let switch = round_trip(&mut switcher, &mut socket, 10).unwrap();
     assert_eq!((switch.from, switch.to.name()), (stock("cubic"), "kk_hybla"));
     assert_eq!(socket.algorithm(), switch.to);
     assert_eq!((switch.rtt_us, switch.isolated_ppb, switch.burst_ppb), (200_000, 0, 0));
     let measured = RtcpMeasured { rtt_us: 200_000, isolated_ppb: 0, burst_ppb: 0, algorithm: 0 };
-    let (_, alone) = rtcp_choose(rtcp::published().unwrap().as_bytes(), &measured);
+    let (_, alone) = rtcp_choose(&rtcp::published().unwrap(), &measured);
     let predicted: Vec<u32> = switch.predicted_us.iter().map(|(_, us)| *us).collect();
     assert_eq!(predicted, alone[..predicted.len()]);
-    assert_eq!(round_trip(&switcher, &mut socket, 10), None, "and stays there");
+    assert_eq!(round_trip(&mut switcher, &mut socket, 10), None, "and stays there");
 }
 
 /// What an operator has set of a candidate holds for every connection that takes it up.
@@ -258,30 +263,29 @@ fn a_candidate_keeps_its_parameters() {
     let table = rtcp::published().unwrap();
     let set = |name: &String| Algorithm::named(name).unwrap().with("idle_keep", 0).unwrap();
     let candidates: Vec<_> = table.names().iter().map(set).collect();
-    let switcher = Switcher::rtcp(table.as_bytes(), 0, Timeouts::Adapted, &candidates).unwrap();
+    let mut switcher = Switcher::rtcp(usual_policy(), table.clone(), &candidates).unwrap();
     let mut socket = Socket::new(stock("cubic"), MSS);
     switcher.met(&mut socket);
-    let switch = round_trip(&switcher, &mut socket, 10).unwrap();
+    let switch = round_trip(&mut switcher, &mut socket, 10).unwrap();
     assert_eq!(switch.to, Algorithm::named("kk_hybla").unwrap().with("idle_keep", 0).unwrap());
 
     let without_hybla: Vec<_> =
         candidates.into_iter().filter(|candidate| candidate.name() != "kk_hybla").collect();
-    let refused =
-        Switcher::rtcp(table.as_bytes(), 0, Timeouts::Adapted, &without_hybla).err().unwrap();
+    let refused = Switcher::rtcp(usual_policy(), table, &without_hybla).err().unwrap();
     assert_eq!(refused, NoCandidate("kk_hybla".into()));
 }
 
 /// Of each 100 segments three are lost, one by one: at 200 ms Scalable answers sooner than Hybla.
 #[test]
 fn losses_move_the_choice() {
-    let (switcher, mut socket) = met(stock("cubic"));
-    round_trip(&switcher, &mut socket, 10).unwrap();
+    let (mut switcher, mut socket) = met(stock("cubic"));
+    round_trip(&mut switcher, &mut socket, 10).unwrap();
     let switch = (0..40u32).find_map(|round| {
         for lost in 0..3 {
             let seq = (round * 100 + 10 * lost) * MSS;
-            switcher.retransmitted(&mut socket, seq, 1, MSS);
+            switcher.retransmitted(&mut socket, seq, 1);
         }
-        round_trip(&switcher, &mut socket, 100)
+        round_trip(&mut switcher, &mut socket, 100)
     });
     let switch = switch.expect("is switched");
     assert_eq!((switch.from.name(), switch.to.name()), ("kk_hybla", "kk_scalable"));
@@ -296,44 +300,44 @@ fn the_kernels_own_is_described_by_the_column_that_also_means_it() {
         let mut table = rtcp::published().unwrap();
         let cubic = std::mem::take(&mut table.also[0]);
         table.also[also] = cubic;
-        let (switcher, mut socket) = met_by(&table, stock("cubic"));
+        let (mut switcher, mut socket) = met_by(table, stock("cubic"));
         // Fifteen bursts of three in 3000 segments, before the first choice: in Recovery until then.
         socket.set_state(CaState::Recovery);
         for round in 0..15u32 {
-            switcher.retransmitted(&mut socket, round * 200 * MSS, 3, 3 * MSS);
-            assert_eq!(round_trip(&switcher, &mut socket, 200), None);
+            switcher.retransmitted(&mut socket, round * 200 * MSS, 3);
+            assert_eq!(round_trip(&mut switcher, &mut socket, 200), None);
         }
         socket.set_state(CaState::Open);
-        round_trip(&switcher, &mut socket, 1).unwrap().predicted_us
+        round_trip(&mut switcher, &mut socket, 1).unwrap().predicted_us
     };
     assert_ne!(rates_under(0), rates_under(3), "0.5 % is another bandwidth under Westwood");
 }
 
 #[test]
 fn no_switch_in_recovery_but_after_it() {
-    let (switcher, mut socket) = met(stock("cubic"));
+    let (mut switcher, mut socket) = met(stock("cubic"));
     for state in [CaState::Cwr, CaState::Recovery, CaState::Loss] {
         socket.set_state(state);
-        assert_eq!(round_trip(&switcher, &mut socket, 10), None, "{state:?}");
+        assert_eq!(round_trip(&mut switcher, &mut socket, 10), None, "{state:?}");
     }
     socket.set_state(CaState::Open);
-    assert!(round_trip(&switcher, &mut socket, 0).is_some(), "the choice is still due");
+    assert!(round_trip(&mut switcher, &mut socket, 0).is_some(), "the choice is still due");
 }
 
 /// Where packets overtake each other all the time, the connection is hardly ever Open.
 #[test]
 fn disorder_is_no_recovery() {
-    let (switcher, mut socket) = met(stock("cubic"));
+    let (mut switcher, mut socket) = met(stock("cubic"));
     socket.set_state(CaState::Disorder);
-    assert!(round_trip(&switcher, &mut socket, 10).is_some());
+    assert!(round_trip(&mut switcher, &mut socket, 10).is_some());
 }
 
 #[test]
 fn a_program_that_chose_itself_is_left_alone() {
-    let (switcher, mut socket) = met(stock("cubic"));
+    let (mut switcher, mut socket) = met(stock("cubic"));
     socket.switch_to(Algorithm::named("kk_reno").unwrap());
     for _ in 0..5 {
-        assert_eq!(round_trip(&switcher, &mut socket, 10), None);
+        assert_eq!(round_trip(&mut switcher, &mut socket, 10), None);
     }
     assert_eq!(socket.algorithm().name(), "kk_reno");
 
@@ -341,17 +345,17 @@ fn a_program_that_chose_itself_is_left_alone() {
     chosen.fields.inet_conn.set_icsk_ca_setsockopt(1);
     switcher.met(&mut chosen);
     assert!(chosen.connection.is_none());
-    assert_eq!(round_trip(&switcher, &mut chosen, 10), None);
+    assert_eq!(round_trip(&mut switcher, &mut chosen, 10), None);
 }
 
 /// While it measures the RTT its window is 4; whoever follows would go on with that.
 #[test]
 fn bbr_is_not_left_in_probe_rtt() {
-    let (switcher, mut socket) = met(stock("bbr"));
+    let (mut switcher, mut socket) = met(stock("bbr"));
     socket.fields.snd_cwnd = 4;
-    assert_eq!(round_trip(&switcher, &mut socket, 10), None);
+    assert_eq!(round_trip(&mut switcher, &mut socket, 10), None);
     socket.fields.snd_cwnd = 40;
-    assert_eq!(round_trip(&switcher, &mut socket, 10).unwrap().to.name(), "kk_hybla");
+    assert_eq!(round_trip(&mut switcher, &mut socket, 10).unwrap().to.name(), "kk_hybla");
     assert_eq!(socket.pacing(), None);
 }
 
@@ -394,8 +398,8 @@ fn two_conditions() -> kirikae_table::LatencyTable {
     }
 }
 
-fn conditions_table() -> LatencyTable {
-    LatencyTable::new(KernelTable::new(&two_conditions()).as_bytes())
+fn conditions_table() -> Box<latency_table> {
+    two_conditions().kernel_table()
 }
 
 const MEASURED: Measured = Measured { rtt_us: 100_000, rate: 1250, burst: 65_536, latency_us: 0 };
@@ -458,9 +462,9 @@ fn a_prediction_is_between_the_points_and_the_conditions() {
 
 /// A connection that a switcher with these has met.
 fn met_under_two_conditions() -> (Switcher, Socket) {
-    let table = KernelTable::new(&two_conditions());
+    let table = two_conditions().kernel_table();
     let candidates = ["kk_hybla", "kk_bbr"].map(|name| Algorithm::named(name).unwrap());
-    let switcher = Switcher::new(table.as_bytes(), 0, Timeouts::Adapted, &candidates).unwrap();
+    let mut switcher = Switcher::new(usual_policy(), vec![table.into()], &candidates).unwrap();
     let mut socket = Socket::new(stock("cubic"), MSS);
     socket.fields.tcp_mstamp = 1_000_000;
     switcher.met(&mut socket);
@@ -470,17 +474,17 @@ fn met_under_two_conditions() -> (Switcher, Socket) {
 /// What a choice is made of in a connection: losses while bbr is in use are the channel's.
 #[test]
 fn a_connection_is_switched_by_what_it_lost() {
-    let (switcher, mut socket) = met_under_two_conditions();
-    let first = round_trip(&switcher, &mut socket, 10).unwrap();
+    let (mut switcher, mut socket) = met_under_two_conditions();
+    let first = round_trip(&mut switcher, &mut socket, 10).unwrap();
     assert_eq!(first.to.name(), "kk_hybla", "between equals the first");
     for round in 0..20u32 {
-        switcher.retransmitted(&mut socket, round * 46 * MSS, 1, MSS);
-        assert_eq!(round_trip(&switcher, &mut socket, 46), None, "no news");
+        switcher.retransmitted(&mut socket, round * 46 * MSS, 1);
+        assert_eq!(round_trip(&mut switcher, &mut socket, 46), None, "no news");
     }
     let losses = socket.losses().unwrap();
     assert_eq!((losses.segments, losses.isolated, losses.bursts), (920, 20, 0));
     // An algorithm that never loses would have been better off without the channel's losses.
-    let second = (0..40).find_map(|_| round_trip(&switcher, &mut socket, 46));
+    let second = (0..40).find_map(|_| round_trip(&mut switcher, &mut socket, 46));
     assert_eq!(second, None, "hybla without losses: neither condition, and no reason to switch");
 }
 
@@ -488,7 +492,7 @@ fn a_connection_is_switched_by_what_it_lost() {
 /// in use, kk_hybla. Bursts were measured to take so long with that; after a few round trips, what is
 /// switched to.
 fn choices_after(
-    switcher: &Switcher,
+    switcher: &mut Switcher,
     socket: &mut Socket,
     latency_us: u32,
 ) -> Option<&'static str> {
@@ -502,24 +506,24 @@ fn choices_after(
 }
 
 fn hybla_where_bbr_is_expected_to_be_better() -> (Switcher, Socket) {
-    let (switcher, mut socket) = met_under_two_conditions();
-    assert_eq!(round_trip(&switcher, &mut socket, 10).unwrap().to.name(), "kk_hybla");
+    let (mut switcher, mut socket) = met_under_two_conditions();
+    assert_eq!(round_trip(&mut switcher, &mut socket, 10).unwrap().to.name(), "kk_hybla");
     (switcher, socket)
 }
 
 #[test]
 fn what_answers_as_soon_as_the_best_should_is_kept() {
-    let (switcher, mut socket) = hybla_where_bbr_is_expected_to_be_better();
-    assert_eq!(choices_after(&switcher, &mut socket, 200_000), None);
+    let (mut switcher, mut socket) = hybla_where_bbr_is_expected_to_be_better();
+    assert_eq!(choices_after(&mut switcher, &mut socket, 200_000), None);
 }
 
 #[test]
 fn an_algorithm_that_was_left_is_taken_again_where_the_other_answers_later() {
-    let (switcher, mut socket) = hybla_where_bbr_is_expected_to_be_better();
-    assert_eq!(choices_after(&switcher, &mut socket, 500_000), Some("kk_bbr"));
-    assert_eq!(choices_after(&switcher, &mut socket, 600_000), Some("kk_hybla"));
-    assert_eq!(choices_after(&switcher, &mut socket, 500_000), None, "not tried again at once");
+    let (mut switcher, mut socket) = hybla_where_bbr_is_expected_to_be_better();
+    assert_eq!(choices_after(&mut switcher, &mut socket, 500_000), Some("kk_bbr"));
+    assert_eq!(choices_after(&mut switcher, &mut socket, 600_000), Some("kk_hybla"));
+    assert_eq!(choices_after(&mut switcher, &mut socket, 500_000), None, "not tried again at once");
     socket.connection.as_mut().unwrap().bursts.begun += 64;
-    assert_eq!(choices_after(&switcher, &mut socket, 500_000), Some("kk_bbr"));
-    assert_eq!(choices_after(&switcher, &mut socket, 300_000), None, "this time it is better");
+    assert_eq!(choices_after(&mut switcher, &mut socket, 500_000), Some("kk_bbr"));
+    assert_eq!(choices_after(&mut switcher, &mut socket, 300_000), None, "this time it is better");
 }

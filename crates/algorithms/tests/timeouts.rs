@@ -1,13 +1,17 @@
 //! The rule of the retransmission timer, `bpf/switcher/timeouts.h`, as a connection meets it.
 
-use kirikae_algorithms::{Algorithm, Socket, Switcher, Timeouts};
+use kirikae_algorithms::{Algorithm, Socket, Switcher};
+use kirikae_interface::{SCOPE_KERNEL_TIMEOUTS, policy, scope};
 
+/// A scope that says nothing of timeouts.
+const ADAPTED: u32 = 0;
 const KERNEL_MIN_US: u32 = 200_000;
 const KERNEL_MAX_MS: u32 = 120_000;
 
 /// A connection of RTT 40 ms that has been met, with a timer of these limits.
-fn met(timeouts: Timeouts, rto_min_us: u32, rto_max_ms: u32) -> (Switcher, Socket) {
-    let switcher = Switcher::measuring(0, timeouts);
+fn met(flags: u32, rto_min_us: u32, rto_max_ms: u32) -> (Switcher, Socket) {
+    let scope = scope { flags, ..scope::usual() };
+    let mut switcher = Switcher::measuring(policy::one(scope));
     let mut socket = Socket::new(Algorithm::stock("cubic").unwrap(), 1448);
     socket.fields.rto_min_us = rto_min_us;
     socket.fields.rto_max_ms = rto_max_ms;
@@ -17,7 +21,7 @@ fn met(timeouts: Timeouts, rto_min_us: u32, rto_max_ms: u32) -> (Switcher, Socke
     (switcher, socket)
 }
 
-fn rto_min_after_rounds(switcher: &Switcher, socket: &mut Socket, rounds: u32) -> u32 {
+fn rto_min_after_rounds(switcher: &mut Switcher, socket: &mut Socket, rounds: u32) -> u32 {
     for _ in 0..rounds {
         switcher.rtt_sample(socket, 40_000);
     }
@@ -29,7 +33,7 @@ fn the_allowance_is_lowered_but_never_raised() {
     for (before, after) in
         [(KERNEL_MIN_US, 50_000), (51_000, 50_000), (50_000, 50_000), (5_000, 5_000)]
     {
-        let (_, socket) = met(Timeouts::Adapted, before, KERNEL_MAX_MS);
+        let (_, socket) = met(ADAPTED, before, KERNEL_MAX_MS);
         assert_eq!(socket.fields.rto_min_us, after, "{before}");
     }
 }
@@ -37,38 +41,42 @@ fn the_allowance_is_lowered_but_never_raised() {
 /// TCP_BPF_RTO_MIN takes no more than 200 ms: what could not be put back is not touched.
 #[test]
 fn an_allowance_above_the_kernels_is_left_alone() {
-    let (switcher, mut socket) = met(Timeouts::Adapted, 300_000, KERNEL_MAX_MS);
+    let (mut switcher, mut socket) = met(ADAPTED, 300_000, KERNEL_MAX_MS);
     socket.fields.dsack_dups = 1;
-    assert_eq!(rto_min_after_rounds(&switcher, &mut socket, 100), 300_000);
+    assert_eq!(rto_min_after_rounds(&mut switcher, &mut socket, 100), 300_000);
 }
 
 #[test]
 fn segments_sent_twice_double_the_allowance_until_it_is_the_kernels() {
-    let (switcher, mut socket) = met(Timeouts::Adapted, KERNEL_MIN_US, KERNEL_MAX_MS);
+    let (mut switcher, mut socket) = met(ADAPTED, KERNEL_MIN_US, KERNEL_MAX_MS);
     for (dups, expected) in [(0, 50_000), (1, 100_000), (1, 100_000), (4, 200_000), (5, 200_000)] {
         socket.fields.dsack_dups = dups;
-        assert_eq!(rto_min_after_rounds(&switcher, &mut socket, 1), expected, "{dups}");
+        assert_eq!(rto_min_after_rounds(&mut switcher, &mut socket, 1), expected, "{dups}");
     }
-    assert_eq!(rto_min_after_rounds(&switcher, &mut socket, 63), 200_000);
-    assert_eq!(rto_min_after_rounds(&switcher, &mut socket, 1), 100_000, "64 quiet round trips");
-    assert_eq!(rto_min_after_rounds(&switcher, &mut socket, 64), 50_000);
-    assert_eq!(rto_min_after_rounds(&switcher, &mut socket, 200), 50_000);
+    assert_eq!(rto_min_after_rounds(&mut switcher, &mut socket, 63), 200_000);
+    assert_eq!(
+        rto_min_after_rounds(&mut switcher, &mut socket, 1),
+        100_000,
+        "64 quiet round trips"
+    );
+    assert_eq!(rto_min_after_rounds(&mut switcher, &mut socket, 64), 50_000);
+    assert_eq!(rto_min_after_rounds(&mut switcher, &mut socket, 200), 50_000);
 }
 
 /// A socket that is connected anew and still has ours was not given it by anybody else.
 #[test]
 fn what_was_set_is_not_taken_for_the_kernels() {
-    let (switcher, mut socket) = met(Timeouts::Adapted, KERNEL_MIN_US, KERNEL_MAX_MS);
+    let (mut switcher, mut socket) = met(ADAPTED, KERNEL_MIN_US, KERNEL_MAX_MS);
     switcher.met(&mut socket);
     socket.fields.dsack_dups = 1;
-    assert_eq!(rto_min_after_rounds(&switcher, &mut socket, 1), 100_000);
+    assert_eq!(rto_min_after_rounds(&mut switcher, &mut socket, 1), 100_000);
     socket.fields.dsack_dups = 2;
-    assert_eq!(rto_min_after_rounds(&switcher, &mut socket, 1), KERNEL_MIN_US);
+    assert_eq!(rto_min_after_rounds(&mut switcher, &mut socket, 1), KERNEL_MIN_US);
 }
 
 #[test]
 fn seven_timeouts_in_a_row_are_bounded_and_the_eighth_is_not() {
-    let (switcher, mut socket) = met(Timeouts::Adapted, KERNEL_MIN_US, KERNEL_MAX_MS);
+    let (mut switcher, mut socket) = met(ADAPTED, KERNEL_MIN_US, KERNEL_MAX_MS);
     for earlier in 0..10 {
         switcher.timed_out(&mut socket, earlier);
         let expected = if earlier < 7 { 1_000 } else { KERNEL_MAX_MS };
@@ -78,7 +86,7 @@ fn seven_timeouts_in_a_row_are_bounded_and_the_eighth_is_not() {
 
 #[test]
 fn an_answer_ends_the_bound() {
-    let (switcher, mut socket) = met(Timeouts::Adapted, KERNEL_MIN_US, KERNEL_MAX_MS);
+    let (mut switcher, mut socket) = met(ADAPTED, KERNEL_MIN_US, KERNEL_MAX_MS);
     switcher.timed_out(&mut socket, 0);
     switcher.rtt_sample(&mut socket, 40_000);
     assert_eq!(socket.fields.rto_max_ms, KERNEL_MAX_MS);
@@ -88,7 +96,7 @@ fn an_answer_ends_the_bound() {
 #[test]
 fn a_long_round_trip_backs_off_as_ever() {
     for (rttvar_us, expected) in [(460_000, 1_000), (460_001, KERNEL_MAX_MS)] {
-        let (switcher, mut socket) = met(Timeouts::Adapted, KERNEL_MIN_US, KERNEL_MAX_MS);
+        let (mut switcher, mut socket) = met(ADAPTED, KERNEL_MIN_US, KERNEL_MAX_MS);
         socket.fields.rttvar_us = rttvar_us;
         switcher.timed_out(&mut socket, 0);
         assert_eq!(socket.fields.rto_max_ms, expected, "{rttvar_us}");
@@ -97,7 +105,7 @@ fn a_long_round_trip_backs_off_as_ever() {
 
 #[test]
 fn the_kernels_timer_can_be_kept() {
-    let (switcher, mut socket) = met(Timeouts::Kernel, KERNEL_MIN_US, KERNEL_MAX_MS);
+    let (mut switcher, mut socket) = met(SCOPE_KERNEL_TIMEOUTS, KERNEL_MIN_US, KERNEL_MAX_MS);
     switcher.timed_out(&mut socket, 0);
     switcher.rtt_sample(&mut socket, 40_000);
     assert_eq!(socket.fields.rto_min_us, KERNEL_MIN_US);

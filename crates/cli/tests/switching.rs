@@ -17,11 +17,9 @@ use std::thread;
 use std::time::Duration;
 
 use common::{OwnCgroup, algorithm, privileged, say, ss};
-use kirikae_agent::{
-    Agent, Algorithms, Config, Pinning, Policy, Restored, Scope, Switch, candidates, undo,
-};
+use kirikae_agent::{Agent, Algorithms, Config, Pinning, Restored, Switch, candidates, undo};
 use kirikae_algorithms::{Algorithm, Parameter};
-use kirikae_table::KernelTable;
+use kirikae_policy::{Policy, Scope};
 use nix::sched::{CloneFlags, unshare};
 use socket2::{Domain, SockFilter, SockRef, Socket, Type};
 
@@ -132,13 +130,14 @@ fn number(text: &str, before: &str) -> Option<u64> {
 }
 
 fn config(cgroup: &Path, pinning: Pinning) -> Config {
-    let table = Arc::from(KernelTable::new(kirikae_table::shipped()));
+    let table = Arc::from(kirikae_table::shipped().kernel_table());
     Config {
         cgroup: cgroup.to_owned(),
         algorithms: candidates(&table).unwrap(),
         policy: Policy::one(Scope { least_rtt: Duration::ZERO, ..Scope::new(table) }),
         adopt: None,
         pinning,
+        are_calls_recorded: false,
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use kirikae_agent::{Agent, BURST_SIZES, BurstLatencies, Config, Restored, Scope, Switch};
+use kirikae_agent::{Agent, BURST_SIZES, BurstLatencies, Config, Restored, Switch};
+use kirikae_policy::Scope;
 use tokio::sync::oneshot;
 
 use crate::status::{Bursts, Connections, PolicyInForce, ScopeInForce, Status, monotonic_ns};

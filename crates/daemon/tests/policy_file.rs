@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use kirikae_agent::{Namespaces, Objective, Policy};
+use kirikae_agent::Namespaces;
 use kirikae_daemon::{Host, PolicyFile, Readers, SeenBy};
+use kirikae_policy::{Objective, Policy};
 use kirikae_settings::section::Source;
 
 const SHIPPED: &str = include_str!("../../../packaging/kirikae.toml");
@@ -26,7 +27,7 @@ fn parse(text: &str) -> Result<PolicyFile, String> {
 
 /// What a policy says, without the tables.
 fn told(policy: &Policy) -> Vec<String> {
-    let without_table = |scope: &kirikae_agent::Scope| {
+    let without_table = |scope: &kirikae_policy::Scope| {
         format!(
             "{} {:?} {:?} {:?} {:?} {} {} {} {} {:?}",
             scope.name,

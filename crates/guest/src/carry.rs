@@ -8,9 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::ensure;
-use kirikae_agent::{Agent, Algorithms, Config, Pinning, Policy, Scope};
+use kirikae_agent::{Agent, Algorithms, Config, Pinning};
 use kirikae_algorithms::Algorithm;
-use kirikae_table::KernelTable;
+use kirikae_policy::{Policy, Scope};
 use socket2::{Domain, Socket, Type};
 
 use crate::guest::Guest;
@@ -82,11 +82,12 @@ pub fn inside() -> anyhow::Result<()> {
         // Over loopback.
         policy: Policy::one(Scope {
             least_rtt: Duration::ZERO,
-            ..Scope::new(KernelTable::new(kirikae_table::usual()).into())
+            ..Scope::new(kirikae_table::usual().kernel_table().into())
         }),
         algorithms: Algorithm::all().collect(),
         adopt: None,
         pinning: Pinning::Unpinned,
+        are_calls_recorded: false,
     })?;
     let (used, received) = transfer(None, BYTES)?;
     ensure!(used.starts_with("kk_"), "not switched: {used}");

@@ -16,7 +16,6 @@ use kirikae_lab::scenario::{Contender, FlowGroup, Scenario};
 use kirikae_lab::sim::{self, Files, Options};
 use kirikae_lab::statistics::{Estimate, fairness, ratio_of_means};
 use kirikae_path::{ElementSpec, QueueLimit};
-use kirikae_table::KernelTable;
 use kirikae_table::friendliness::{self, Figure, Measure};
 
 /// What was measured on a path: of each repetition a value, and what it is to be divided by.
@@ -32,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         scenario.contenders = Contender::all().into_iter().filter(is_measured).collect();
     }
     // Nobody switches; the usual table would need the figures that are made here.
-    let table = KernelTable::new(kirikae_table::shipped()).into();
+    let table = kirikae_table::shipped().kernel_table().into();
     let controls = Controls { algorithms: Algorithm::all().collect(), table };
     let options = Options { output: None, files: Files::default(), controls };
     let mut samples: BTreeMap<(String, Measure), Vec<Sample>> = BTreeMap::new();

@@ -1,8 +1,8 @@
 //! What a latency table says of a path.
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, presets};
-use kirikae_algorithms::{Belief, LatencyTable, Measured, Predicted};
-use kirikae_table::{Condition, KernelTable};
+use kirikae_algorithms::{Belief, Measured, Predicted};
+use kirikae_table::Condition;
 use serde::Serialize;
 
 /// A path, and what is written.
@@ -57,7 +57,7 @@ pub struct Best {
 
 /// Asks a table, which has these conditions.
 pub fn explain(table: &kirikae_table::LatencyTable, asked: Asked) -> Explanation {
-    let kernel = LatencyTable::new(KernelTable::new(table).as_bytes());
+    let kernel = table.kernel_table();
     let conditions = &table.grid.conditions;
     let expected = |asked: &Asked| {
         let measured = Measured {

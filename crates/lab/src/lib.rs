@@ -22,5 +22,5 @@ pub mod summary;
 pub mod validate;
 pub mod workload;
 
-pub use controls::Controls;
+pub use controls::{Controls, refuse_second_choice};
 pub use error::Error;

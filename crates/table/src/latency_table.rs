@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use crate::grid::{Condition, Expectation, Grid, Place};
-use crate::kernel_table::{ALGORITHMS, BURSTS, CONDITIONS, NAME_BYTES, RATES, RTTS};
+use crate::kernel_table::{ALGORITHMS, BURSTS, CONDITIONS, RATES, RTTS};
 
 /// First line of a file.
 const VERSION: &str = "# kirikae latency table, version 1";
@@ -181,8 +181,8 @@ fn algorithms(number: usize, header: &str) -> Result<Vec<String>, TableError> {
                 return Err(refusal(number, format!("after {name}: {name}{field} is missing")));
             }
         }
-        if name.is_empty() || name.len() >= NAME_BYTES {
-            let most = NAME_BYTES - 1;
+        if name.is_empty() || name.len() >= kirikae_interface::NAME_BYTES {
+            let most = kirikae_interface::NAME_BYTES - 1;
             return Err(refusal(number, format!("`{name}` is no name of 1 to {most} bytes")));
         }
         if algorithms.iter().any(|known| known == name) {

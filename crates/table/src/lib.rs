@@ -14,9 +14,7 @@ mod shipped;
 
 pub use friendliness::{Friendliness, NoCandidate};
 pub use grid::{BURST_LOSS_PACKETS, Condition, Expectation, Grid, Place};
-pub use kernel_table::{
-    ALGORITHMS, BURSTS, CONDITIONS, KernelExpectation, KernelTable, NAME_BYTES, RATES, RTTS,
-};
+pub use kernel_table::{ALGORITHMS, BURSTS, CONDITIONS, KernelTable, RATES, RTTS};
 pub use latency_table::{LatencyTable, TableError};
 pub use printed::{Kind, Printed, printed};
 pub use shipped::{candidates, shipped, usual};

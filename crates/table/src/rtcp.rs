@@ -2,51 +2,11 @@
 //!
 //! Source: rtcp (Oguchi 2016), Figs 4-9 to 4-17, in `tables/oguchi-2016/`.
 
-use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
+use kirikae_interface::name_to_bytes;
+use zerocopy::FromZeros;
 
-use crate::kernel_table::{NAME_BYTES, padded};
-
-/// Most round-trip times in a table.
-pub const RTTS: usize = 8;
-/// Most loss rates, and most bandwidths.
-pub const POINTS: usize = 16;
-/// Most algorithms (columns).
-pub const ALGORITHMS: usize = 16;
-
-/// Where values were measured, ascending.
-pub type Points = [u32; POINTS];
-/// One value for each algorithm.
-pub type Columns = [u32; ALGORITHMS];
-
-/// `struct rtcp_table` of `bpf/switcher/rtcp/table.h`; the fields are described there.
-#[repr(C)]
-#[derive(Clone, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[allow(missing_docs)]
-pub struct Table {
-    pub algorithms: u32,
-    pub rtts: u32,
-    pub losses: u32,
-    pub bandwidths: u32,
-    pub name: [[u8; NAME_BYTES]; ALGORITHMS],
-    pub also: [[u8; NAME_BYTES]; ALGORITHMS],
-    pub rtt_us: Points,
-    pub loss_ppb: Points,
-    pub isolated_us: [[Columns; POINTS]; RTTS],
-    pub burst_ppb: [[Points; ALGORITHMS]; RTTS],
-    pub bandwidth_us: [[Columns; POINTS]; RTTS],
-}
-
-impl Table {
-    /// The table's bytes, as the switcher takes them.
-    pub fn as_bytes(&self) -> &[u8] {
-        IntoBytes::as_bytes(self)
-    }
-
-    /// In-kernel names of the candidates, in the order of the columns.
-    pub fn names(&self) -> Vec<String> {
-        CANDIDATES[..self.algorithms as usize].iter().map(|column| in_kernel(column)).collect()
-    }
-}
+/// `struct rtcp_table` of `bpf/switcher/rtcp/table.h`.
+pub type Table = kirikae_interface::rtcp_table;
 
 const PPB: f64 = 1e9;
 const US: f64 = 1e6;
@@ -119,11 +79,11 @@ pub fn published() -> Result<Box<Table>, Error> {
     table.algorithms = CANDIDATES.len() as u32;
     table.rtts = FILES.len() as u32;
     for (i, candidate) in CANDIDATES.iter().enumerate() {
-        table.name[i] = padded(&in_kernel(candidate));
-        table.also[i] = padded(candidate);
+        table.name[i] = name_to_bytes(&in_kernel(candidate));
+        table.also[i] = name_to_bytes(candidate);
     }
     for (rtt, files) in FILES.iter().enumerate() {
-        table.rtt_us[rtt] = files.rtt_ms * 1000;
+        table.rtt_us.at[rtt] = files.rtt_ms * 1000;
         let isolated = CsvFile::read(files.rtt_ms, files.isolated)?;
         let burst_rate = CsvFile::read(files.rtt_ms, files.burst_rate)?;
         let burst_latency = CsvFile::read(files.rtt_ms, files.burst_latency)?;
@@ -131,7 +91,7 @@ pub fn published() -> Result<Box<Table>, Error> {
         let losses = isolated.column("isolated_loss_rate")?;
         table.losses = losses.len() as u32;
         for (point, loss) in losses.iter().enumerate() {
-            table.loss_ppb[point] = scaled(*loss, PPB);
+            table.loss_ppb.at[point] = scaled(*loss, PPB);
         }
         table.bandwidths = burst_rate.column("bandwidth_kbps")?.len() as u32;
 
@@ -139,15 +99,15 @@ pub fn published() -> Result<Box<Table>, Error> {
             let seconds = format!("{candidate}_s");
             let percent = format!("{candidate}_percent");
             for (point, latency) in isolated.column(&seconds)?.into_iter().enumerate() {
-                table.isolated_us[rtt][point][i] = scaled(latency, US);
+                table.isolated_us[rtt][point].of[i] = scaled(latency, US);
             }
             for (point, rate) in burst_rate.column(&percent)?.into_iter().enumerate() {
-                table.burst_ppb[rtt][i][point] = scaled(rate, PPB / 100.0);
+                table.burst_ppb[rtt][i].at[point] = scaled(rate, PPB / 100.0);
             }
             // Printed with both columns ascending, but the smallest burst loss rate belongs to
             // the largest bandwidth (section 6.3.4): the pairing is read in reverse.
             for (point, latency) in burst_latency.column(&seconds)?.into_iter().rev().enumerate() {
-                table.bandwidth_us[rtt][point][i] = scaled(latency, US);
+                table.bandwidth_us[rtt][point].of[i] = scaled(latency, US);
             }
         }
     }
@@ -176,7 +136,7 @@ impl CsvFile {
         let error =
             |problem| Error::Column { rtt_ms: self.rtt_ms, column: name.to_owned(), problem };
         let index = self.header.iter().position(|h| h == name).ok_or(error("is missing"))?;
-        if self.rows.len() > POINTS {
+        if self.rows.len() > kirikae_interface::RTCP_POINTS as usize {
             return Err(error("has more rows than the kernel takes"));
         }
         self.rows
@@ -195,21 +155,21 @@ mod tests {
     fn tables_have_the_printed_values() {
         let table = published().unwrap();
         assert_eq!(table.names()[..4], ["kk_cubic", "kk_hybla", "kk_scalable", "kk_westwood"]);
-        assert_eq!(table.rtt_us[..3], [100_000, 200_000, 300_000]);
+        assert_eq!(table.rtt_us.at[..3], [100_000, 200_000, 300_000]);
         assert_eq!((table.losses, table.bandwidths), (15, 15));
-        assert_eq!(table.loss_ppb[12], 10_000_000);
-        assert_eq!(table.isolated_us[1][12][1], 803_430, "hybla, RTT 200 ms, 1 %");
-        assert_eq!(table.isolated_us[1][12][3], 866_206, "westwood, RTT 200 ms, 1 %");
+        assert_eq!(table.loss_ppb.at[12], 10_000_000);
+        assert_eq!(table.isolated_us[1][12].of[1], 803_430, "hybla, RTT 200 ms, 1 %");
+        assert_eq!(table.isolated_us[1][12].of[3], 866_206, "westwood, RTT 200 ms, 1 %");
     }
 
     #[test]
     fn smallest_burst_loss_rate_belongs_to_largest_bandwidth() {
         let table = published().unwrap();
-        assert_eq!(table.burst_ppb[1][1][0], 5_500, "hybla's smallest rate, 0.00055 %");
-        assert_eq!(table.bandwidth_us[1][0][1], 157_454, "hybla at 10 Mb/s");
+        assert_eq!(table.burst_ppb[1][1].at[0], 5_500, "hybla's smallest rate, 0.00055 %");
+        assert_eq!(table.bandwidth_us[1][0].of[1], 157_454, "hybla at 10 Mb/s");
         for rtt in 0..3 {
             for algorithm in 0..9 {
-                let rates = &table.burst_ppb[rtt][algorithm][..15];
+                let rates = &table.burst_ppb[rtt][algorithm].at[..15];
                 assert!(rates.is_sorted(), "nearest() needs ascending rates: {rates:?}");
             }
         }

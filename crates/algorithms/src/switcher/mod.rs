@@ -1,58 +1,56 @@
-//! The switcher, `bpf/switcher/`: a connection's way through it.
+//! The switcher, `bpf/switcher/`: a connection's life with it, by the code that runs in the kernel.
 
+mod hooks;
 mod parts;
+mod replay;
 
-use std::ffi::c_char;
 use std::fmt;
 use std::sync::Arc;
 
+use kirikae_interface::{
+    NAME_BYTES, latency_table, name_from_bytes, policy, rtcp_table, whereabouts,
+};
 use serde::Serialize;
 
 use crate::c;
 use crate::{Algorithm, Socket};
-use parts::boxed;
+use hooks::{Host, SharedTables};
 
 pub use parts::{
-    Belief, Estimator, LatencyTable, LossRuns, Measured, Period, Predicted, exp2_fixed, log2_fixed,
-    period_us,
+    Belief, Estimator, LossRuns, Measured, Period, Predicted, RtcpMeasured, exp2_fixed, log2_fixed,
+    period_us, rtcp_choose,
 };
+pub use replay::{CALL_RECORD_BYTES, Replay, ReplayError, Tables};
 
-/// Switches connections as the switcher in the kernel does, by the same code. What it remembers of
-/// a connection is the socket's; a clone shares the table.
+/// Switches a connection as the switcher in the kernel does. What it remembers of the connection is
+/// the socket's. A clone, for another connection, shares policy and tables.
 #[derive(Clone)]
 pub struct Switcher {
-    tables: Arc<Tables>,
-    fixed_period_us: u32,
-    timeouts: Timeouts,
+    shared: Arc<Shared>,
+    /// By an operator who has put another in force since, in place of the shared one.
+    policy: Option<Arc<policy>>,
+    whereabouts: whereabouts,
+    /// Whether segments that are about to be sent are to be told.
+    wants_segments: bool,
 }
 
-/// What becomes of the retransmission timer of a connection that is switched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Timeouts {
-    /// Lowered and bounded as `bpf/switcher/timeouts.h` says.
-    Adapted,
-    /// As the kernel has it.
-    Kernel,
+/// What connections have in common.
+struct Shared {
+    policy: Box<policy>,
+    tables: SharedTables,
+    rtcp: Option<Box<rtcp_table>>,
+    candidates: Vec<Algorithm>,
 }
 
-/// What is chosen by.
-enum Tables {
-    /// Nothing: connections are measured and keep their algorithm.
-    None,
-    /// A latency table, and what each of its columns stands for.
-    Latency(LatencyTable, Vec<Algorithm>),
-    /// The thesis' tables, likewise.
-    Rtcp(Box<c::rtcp_table>, Vec<Algorithm>),
-}
-
-/// A switch that was made, and why.
+/// A switch that was made, or by a policy that only observes, would have been; and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Switch {
     /// The algorithm left.
     pub from: Algorithm,
     /// The algorithm taken up.
     pub to: Algorithm,
+    /// Whether it was only observed, and not made.
+    pub observed: bool,
     /// Round-trip time: the lowest of late; by the thesis, the smoothed one.
     pub rtt_us: u32,
     /// Rate of the bottleneck, bytes per millisecond; 0: not known.
@@ -94,317 +92,156 @@ impl std::error::Error for NoCandidate {}
 /// The algorithms that it switches among.
 impl fmt::Debug for Switcher {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_tuple("Switcher").field(&self.columns()).finish()
+        f.debug_tuple("Switcher").field(&self.shared.candidates).finish()
     }
 }
 
 impl Switcher {
-    /// `table` are the bytes of a `struct latency_table`; `candidates` are what its names stand for,
-    /// with their parameters. `fixed_period_us` 0: the measuring period is one smoothed round trip.
+    /// `policy` with the tables that its scopes name by their places; without any, connections are
+    /// measured and keep their algorithm. `candidates` are what the tables' names stand for, with
+    /// their parameters.
     ///
     /// # Errors
-    /// Where a name in the table is none of a candidate.
+    /// Where a name in a table is none of a candidate.
     ///
     /// # Panics
-    /// Where `table` has not the size of one, or has no column.
+    /// Where a scope in use names a table that is not there.
     pub fn new(
-        table: &[u8],
-        fixed_period_us: u32,
-        timeouts: Timeouts,
+        policy: Box<policy>,
+        tables: Vec<Arc<latency_table>>,
         candidates: &[Algorithm],
     ) -> Result<Switcher, NoCandidate> {
-        let table = LatencyTable::new(table);
-        let columns = columns(&table.0.name, table.0.algorithms, candidates)?;
-        Ok(Switcher {
-            tables: Arc::new(Tables::Latency(table, columns)),
-            fixed_period_us,
-            timeouts,
-        })
+        let named = |rule: &kirikae_interface::rule| policy.scope[rule.scope as usize].table;
+        let is_there = |table: u32| tables.is_empty() || (table as usize) < tables.len();
+        let rules = &policy.rule[..policy.rules as usize];
+        assert!(rules.iter().map(named).all(is_there), "a scope names a table that is not there");
+        for table in &tables {
+            require(&table.names(), candidates)?;
+        }
+        let (tables, candidates) = (SharedTables::new(tables), candidates.to_vec());
+        Ok(Switcher::of(Shared { policy, tables, rtcp: None, candidates }))
     }
 
-    /// R-TCP as published: `table` are the bytes of a `struct rtcp_table`, the rest as above.
+    /// R-TCP as published: chosen by the thesis' tables, the rest as above.
     ///
     /// # Errors
     /// As [`new`](Switcher::new).
-    ///
-    /// # Panics
-    /// As [`new`](Switcher::new).
     pub fn rtcp(
-        table: &[u8],
-        fixed_period_us: u32,
-        timeouts: Timeouts,
+        policy: Box<policy>,
+        table: Box<rtcp_table>,
         candidates: &[Algorithm],
     ) -> Result<Switcher, NoCandidate> {
-        let table: Box<c::rtcp_table> = boxed(table);
-        let columns = columns(&table.name, table.algorithms, candidates)?;
-        Ok(Switcher { tables: Arc::new(Tables::Rtcp(table, columns)), fixed_period_us, timeouts })
+        require(&table.names(), candidates)?;
+        let (tables, rtcp) = (SharedTables::default(), Some(table));
+        Ok(Switcher::of(Shared { policy, tables, rtcp, candidates: candidates.to_vec() }))
     }
 
     /// One that never switches, and only measures.
-    pub fn measuring(fixed_period_us: u32, timeouts: Timeouts) -> Switcher {
-        Switcher { tables: Arc::new(Tables::None), fixed_period_us, timeouts }
+    pub fn measuring(policy: Box<policy>) -> Switcher {
+        Switcher::of(Shared {
+            policy,
+            tables: SharedTables::default(),
+            rtcp: None,
+            candidates: Vec::new(),
+        })
     }
 
-    fn columns(&self) -> &[Algorithm] {
-        match &*self.tables {
-            Tables::None => &[],
-            Tables::Latency(_, columns) | Tables::Rtcp(_, columns) => columns,
+    fn of(shared: Shared) -> Switcher {
+        Switcher {
+            shared: Arc::new(shared),
+            policy: None,
+            whereabouts: whereabouts::default(),
+            wants_segments: false,
         }
+    }
+
+    /// The connection has these ends and cgroups, which rules may ask for.
+    pub fn set_whereabouts(&mut self, whereabouts: whereabouts) {
+        self.whereabouts = whereabouts;
+    }
+
+    /// Another policy is in force from now on, by the same tables; the connection follows when it
+    /// hears of it next.
+    pub fn put_in_force(&mut self, policy: Arc<policy>) {
+        self.policy = Some(policy);
+    }
+
+    fn policy(&self) -> &policy {
+        self.policy.as_deref().unwrap_or(&self.shared.policy)
     }
 
     /// A connection is established. (A socket that is connected anew keeps what is remembered.) One
     /// whose program chose its algorithm itself (`icsk_ca_setsockopt`) is left alone.
-    pub fn met(&self, socket: &mut Socket) {
-        if socket.connection.is_none() {
-            if socket.fields.inet_conn.icsk_ca_setsockopt() != 0 {
-                return;
-            }
-            let original = Name::new(socket.algorithm().name()).0;
-            let mut connection = Box::new(c::connection { original, ..Default::default() });
-            // SAFETY of every call here: plain data that the C code only uses during the call.
-            if !unsafe { c::kk_connection_met(&mut *connection) } {
-                return;
-            }
-            socket.connection = Some(connection);
-        }
-        if let Some(connection) = &mut socket.connection {
-            unsafe { c::kk_measuring_begin(&mut **connection, &socket.fields) };
-            if let Tables::Latency(table, _) = &*self.tables {
-                unsafe { c::kk_belief_begin(&mut connection.belief, &*table.0) };
-            }
-            if self.timeouts == Timeouts::Adapted {
-                let (timeouts, fields) = (&mut connection.timeouts, &mut socket.fields);
-                let wanted_us = unsafe { c::kk_rto_min_begin(timeouts, fields, fields.rto_min_us) };
-                set_rto_min(timeouts, fields, wanted_us);
-            }
-        }
+    pub fn met(&mut self, socket: &mut Socket) {
+        self.call(socket, c::BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB, [0; 3]);
+    }
+
+    /// An iterator is at the connection: it is met, where it was not, or follows the policy.
+    pub fn found(&mut self, socket: &mut Socket) {
+        self.call(socket, c::CALL_FOUND, [0; 3]);
     }
 
     /// An ACK brought an RTT sample, the first of a round trip: to be called before the socket's srtt
     /// takes it up and before `pkts_acked`, as in the kernel. Switches where that is the choice.
-    pub fn rtt_sample(&self, socket: &mut Socket, sample_us: u32) -> Option<Switch> {
-        if self.timeouts == Timeouts::Adapted {
-            renew_timeouts(socket);
-        }
-        let from = socket.algorithm();
-        let connection = measured(socket.connection.as_deref_mut())?;
-        let fields = &socket.fields;
-        let mut period = Period::default();
-        let over = unsafe {
-            c::kk_period_is_over(connection, fields, sample_us, self.fixed_period_us, &mut period)
-        };
-        if over && let Tables::Latency(table, _) = &*self.tables {
-            let (_, corners) = measure(connection, fields, table);
-            unsafe { c::kk_learn(connection, &*table.0, &corners, &period) };
-        }
-        let in_use = Name::new(from.name());
-        let may = unsafe {
-            c::kk_choice_is_due(connection, fields)
-                && !c::kk_is_left_alone(connection, fields, in_use.as_ptr())
-        };
-        if !may {
-            return None;
-        }
-        let choice = self.choose(connection, fields)?;
-        let to = self.columns()[choice.column];
-        let name = Name::new(to.name());
-        if name.0 == connection.current {
-            return None;
-        }
-        let estimator = connection.estimator;
-        unsafe { c::kk_switching(connection, fields, name.as_ptr()) };
-        socket.switch_to(to);
-        let connection = socket.connection.as_deref_mut().expect("a switch keeps it");
-        unsafe { c::kk_switched(connection, name.as_ptr()) };
-        let predicted = self.columns().iter().zip(choice.predicted_us);
-        Some(Switch {
-            from,
-            to,
-            rtt_us: choice.measured.rtt_us,
-            rate: choice.measured.rate,
-            burst: choice.measured.burst,
-            isolated_ppb: estimator.isolated_ppb,
-            burst_ppb: estimator.burst_ppb,
-            predicted_us: predicted.map(|(algorithm, us)| (algorithm.name(), us)).collect(),
-        })
-    }
-
-    fn choose(&self, connection: &mut c::connection, fields: &c::tcp_sock) -> Option<Choice> {
-        match &*self.tables {
-            Tables::None => None,
-            Tables::Latency(table, _) => {
-                let (measured, corners) = measure(connection, fields, table);
-                let mut decision = c::decision { measured, ..Default::default() };
-                unsafe { c::kk_decide(connection, &*table.0, &corners, &mut decision) };
-                Some(Choice {
-                    column: decision.to as usize,
-                    measured: decision.measured,
-                    predicted_us: decision.prediction.latency_us.of.to_vec(),
-                })
-            }
-            Tables::Rtcp(table, _) => {
-                let current = connection.current.as_ptr();
-                let measured = RtcpMeasured {
-                    rtt_us: fields.srtt_us >> 3,
-                    isolated_ppb: connection.estimator.isolated_ppb,
-                    burst_ppb: connection.estimator.burst_ppb,
-                    algorithm: unsafe { c::kk_rtcp_column_of(&**table, current) },
-                };
-                let (column, predicted_us) = rtcp_choice(table, &measured);
-                let measured = Measured { rtt_us: measured.rtt_us, ..Default::default() };
-                Some(Choice { column, measured, predicted_us })
-            }
-        }
+    pub fn rtt_sample(&mut self, socket: &mut Socket, sample_us: u32) -> Option<Switch> {
+        self.call(socket, c::BPF_SOCK_OPS_RTT_CB, [sample_us, 0, 0])
     }
 
     /// The retransmission timer has gone off, after `earlier` times in a row: to be called before
     /// the timeout is doubled.
-    pub fn timed_out(&self, socket: &mut Socket, earlier: u32) {
-        let Some(connection) = socket.connection.as_deref_mut() else { return };
-        if self.timeouts == Timeouts::Kernel {
-            return;
-        }
-        let (timeouts, fields) = (&mut connection.timeouts, &mut socket.fields);
-        if !unsafe { c::kk_back_off_is_bounded(fields, earlier) } {
-            unbound_back_off(timeouts, fields);
-        } else if fields.rto_max_ms > c::BOUNDED_RTO_MS {
-            timeouts.kernel_max_ms = fields.rto_max_ms;
-            fields.rto_max_ms = c::BOUNDED_RTO_MS;
-        }
+    pub fn timed_out(&mut self, socket: &mut Socket, earlier: u32) {
+        self.call(socket, c::BPF_SOCK_OPS_RTO_CB, [earlier, 0, 0]);
     }
 
-    /// `segments` with `bytes` from sequence number `seq` on were sent again.
-    pub fn retransmitted(&self, socket: &mut Socket, seq: u32, segments: u32, bytes: u32) {
-        if let Some(connection) = measured(socket.connection.as_deref_mut()) {
-            unsafe { c::kk_loss_runs_retransmit(&mut connection.runs, seq, segments, bytes) }
-        }
+    /// `segments` from sequence number `seq` on were sent again, and are in `bytes_retrans`.
+    pub fn retransmitted(&mut self, socket: &mut Socket, seq: u32, segments: u32) {
+        self.call(socket, c::BPF_SOCK_OPS_RETRANS_CB, [seq, segments, 0]);
     }
-}
 
-fn renew_timeouts(socket: &mut Socket) {
-    let Some(connection) = socket.connection.as_deref_mut() else { return };
-    let (timeouts, fields) = (&mut connection.timeouts, &mut socket.fields);
-    unbound_back_off(timeouts, fields);
-    // SAFETY: plain data that the C code only uses during the call.
-    let wanted_us = unsafe { c::kk_rto_min_renew(timeouts, fields) };
-    set_rto_min(timeouts, fields, wanted_us);
-}
-
-fn set_rto_min(timeouts: &mut c::timeouts, fields: &mut c::tcp_sock, wanted_us: u32) {
-    if wanted_us > 0 {
-        fields.rto_min_us = wanted_us;
-        // SAFETY: as above.
-        unsafe { c::kk_rto_min_set(timeouts, wanted_us, wanted_us) }
+    /// Whether [`segment`](Switcher::segment) is to be called.
+    #[inline]
+    pub fn wants_segments(&self) -> bool {
+        self.wants_segments
     }
-}
 
-fn unbound_back_off(timeouts: &mut c::timeouts, fields: &mut c::tcp_sock) {
-    if timeouts.kernel_max_ms > 0 {
-        fields.rto_max_ms = timeouts.kernel_max_ms;
-        timeouts.kernel_max_ms = 0;
+    /// A segment with data is about to be sent, and not in flight yet.
+    pub fn segment(&mut self, socket: &mut Socket) {
+        self.call(socket, c::BPF_SOCK_OPS_HDR_OPT_LEN_CB, [0; 3]);
     }
-}
 
-/// What is measured of a connection, and where that is in the table.
-fn measure(
-    connection: &c::connection,
-    fields: &c::tcp_sock,
-    table: &LatencyTable,
-) -> (Measured, c::corners) {
-    let (mut measured, mut corners) = (Measured::default(), c::corners::default());
-    // SAFETY: plain data that the C code only uses during the call.
-    unsafe { c::kk_measure(connection, fields, &*table.0, &mut measured, &mut corners) };
-    (measured, corners)
-}
+    /// Gives back what the connection had when it was met, as an agent that stops does: in Recovery
+    /// and Loss only where it must be. Whether that was done.
+    pub fn give_back(&mut self, socket: &mut Socket, in_recovery_too: bool) -> bool {
+        let host = Host::of(self, socket);
+        host.is_some_and(|mut host| host.give_back(in_recovery_too))
+    }
 
-/// Column of the algorithm chosen, and by what.
-struct Choice {
-    column: usize,
-    measured: Measured,
-    predicted_us: Vec<u32>,
-}
-
-/// What the thesis chooses by.
-pub type RtcpMeasured = c::rtcp_measured;
-
-/// The choice of the thesis: the column, and the latency predicted for each of them, microseconds.
-/// `table` are the bytes of a `struct rtcp_table`.
-///
-/// # Panics
-/// Where `table` has not the size of one.
-pub fn rtcp_choose(table: &[u8], measured: &RtcpMeasured) -> (usize, Vec<u32>) {
-    rtcp_choice(&boxed(table), measured)
-}
-
-fn rtcp_choice(table: &c::rtcp_table, measured: &RtcpMeasured) -> (usize, Vec<u32>) {
-    let mut predicted = c::rtcp_columns::default();
-    let column = unsafe { c::kk_rtcp_choose(table, measured, &mut predicted) };
-    (column as usize, predicted.of.to_vec())
-}
-
-/// What each of a table's names in use stands for.
-fn columns(
-    names: &[[c_char; c::TCP_CA_NAME_MAX as usize]],
-    in_use: u32,
-    candidates: &[Algorithm],
-) -> Result<Vec<Algorithm>, NoCandidate> {
-    assert!(in_use > 0, "a table has a column");
-    let column = |name: &[c_char; c::TCP_CA_NAME_MAX as usize]| {
-        let candidate = |algorithm: &&Algorithm| Name::new(algorithm.name()).0 == *name;
-        let unknown = || {
-            let bytes: Vec<u8> = name.iter().map(|byte| byte.cast_unsigned()).collect();
-            let text = String::from_utf8_lossy(&bytes);
-            NoCandidate(text.trim_end_matches('\0').to_owned())
+    fn call(&mut self, socket: &mut Socket, op: u32, args: [u32; 3]) -> Option<Switch> {
+        let from = socket.algorithm();
+        let mut host = match op {
+            c::BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB | c::CALL_FOUND => Host::meeting(self, socket),
+            _ => Host::of(self, socket)?,
         };
-        candidates.iter().find(candidate).copied().ok_or_else(unknown)
-    };
-    names[..in_use as usize].iter().map(column).collect()
-}
-
-/// What is remembered of a connection that was met and is not left alone.
-fn measured(connection: Option<&mut c::connection>) -> Option<&mut c::connection> {
-    connection.filter(|c| c.flags & c::connection_flags_CONNECTION_LEFT_ALONE == 0)
-}
-
-/// A name as the C keeps it, which compares eight bytes at a time.
-#[repr(C, align(8))]
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Name([c_char; c::TCP_CA_NAME_MAX as usize]);
-
-impl Name {
-    fn new(name: &str) -> Name {
-        let mut padded = [0; _];
-        for (place, byte) in padded.iter_mut().zip(name.bytes()) {
-            *place = byte.cast_signed();
-        }
-        Name(padded)
-    }
-
-    fn as_ptr(&self) -> *const c_char {
-        self.0.as_ptr()
+        let callbacks = host.happened(&c::call { op, args });
+        let switch = host.switch(from);
+        drop(host);
+        self.wants_segments |= callbacks & c::BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG != 0;
+        switch
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::c;
-    use kirikae_table::{KernelTable, rtcp};
-    use std::mem::offset_of;
+/// That every name is one of a candidate.
+fn require(names: &[String], candidates: &[Algorithm]) -> Result<(), NoCandidate> {
+    assert!(!names.is_empty(), "a table has a column");
+    let is_missing = |name: &&String| candidates.iter().all(|it| it.name() != name.as_str());
+    names.iter().find(is_missing).map_or(Ok(()), |name| Err(NoCandidate(name.clone())))
+}
 
-    macro_rules! same_layout {
-        ($c:ty, $rust:ty: $($field:ident)*) => {
-            assert_eq!(size_of::<$c>(), size_of::<$rust>());
-            $(assert_eq!(offset_of!($c, $field), offset_of!($rust, $field));)*
-        };
-    }
-
-    /// The table crate lays the tables out in Rust; this crate knows the C.
-    #[test]
-    fn tables_have_the_same_layout_in_both_languages() {
-        same_layout!(c::latency_table, KernelTable:
-            algorithms conditions name also rtt rate burst doubt elsewhere of);
-        same_layout!(c::rtcp_table, rtcp::Table:
-            algorithms rtts losses bandwidths name also rtt_us loss_ppb isolated_us burst_ppb
-            bandwidth_us);
+impl Shared {
+    /// What an algorithm's name stands for: one of ours, or of the kernel's own.
+    fn algorithm(&self, name: &[u8; NAME_BYTES]) -> Option<Algorithm> {
+        let name = name_from_bytes(name);
+        let candidate = self.candidates.iter().copied().find(|it| it.name() == name);
+        candidate.or_else(|| Algorithm::stock(&name)).or_else(|| Algorithm::named(&name))
     }
 }

@@ -1,5 +1,7 @@
 //! The parts of the switcher, each for itself.
 
+use kirikae_interface::{latency_table, rtcp_table};
+
 use crate::c;
 
 /// Lost segments sorted into runs.
@@ -98,14 +100,14 @@ impl Belief {
     /// A period went by with `algorithm`, a column of the table, in use.
     pub fn update(
         &mut self,
-        table: &LatencyTable,
+        table: &latency_table,
         measured: &Measured,
         algorithm: usize,
         period: &Period,
     ) {
         // SAFETY: plain data that the C code only uses during the call.
         unsafe {
-            c::kk_belief_update(&mut self.0, &*table.0, measured, algorithm as u32, period);
+            c::kk_belief_update(&mut self.0, table, measured, algorithm as u32, period);
         }
     }
 
@@ -130,12 +132,12 @@ impl Belief {
     }
 
     /// What is to be expected of each algorithm.
-    pub fn predict(&self, table: &LatencyTable, measured: &Measured) -> Vec<Predicted> {
+    pub fn predict(&self, table: &latency_table, measured: &Measured) -> Vec<Predicted> {
         let mut prediction = c::prediction::default();
         // SAFETY: as above.
-        unsafe { c::kk_predict(&*table.0, measured, &self.0, &mut prediction) };
+        unsafe { c::kk_predict(table, measured, &self.0, &mut prediction) };
         let of = prediction.latency_us.of.into_iter().zip(prediction.regret.of);
-        of.take(table.0.algorithms as usize)
+        of.take(table.algorithms as usize)
             .map(|(us, regret)| Predicted {
                 latency_s: f64::from(us) / 1e6,
                 regret: f64::from(regret) / 65536.0,
@@ -144,32 +146,15 @@ impl Belief {
     }
 }
 
-/// A latency table as the C has it.
-pub struct LatencyTable(pub(super) Box<c::latency_table>);
+/// What the thesis chooses by.
+pub type RtcpMeasured = c::rtcp_measured;
 
-impl LatencyTable {
-    /// From the bytes of a `struct latency_table`.
-    ///
-    /// # Panics
-    /// Where they are not as many.
-    pub fn new(bytes: &[u8]) -> LatencyTable {
-        LatencyTable(boxed(bytes))
-    }
-}
-
-/// A struct of numbers from its bytes.
-///
-/// # Panics
-/// Where they are not as many.
-pub(super) fn boxed<T: Copy>(bytes: &[u8]) -> Box<T> {
-    assert_eq!(bytes.len(), size_of::<T>(), "bytes of a table");
-    let mut table = Box::<T>::new_uninit();
-    // SAFETY: the sizes are the same, and every bit pattern is valid for arrays of numbers, of which
-    // the tables, the only structs that this is used for, consist.
-    unsafe {
-        std::ptr::copy_nonoverlapping(bytes.as_ptr(), table.as_mut_ptr().cast(), bytes.len());
-        table.assume_init()
-    }
+/// The choice of the thesis: the column, and the latency predicted for each of them, microseconds.
+pub fn rtcp_choose(table: &rtcp_table, measured: &RtcpMeasured) -> (usize, Vec<u32>) {
+    let mut predicted = c::rtcp_columns::default();
+    // SAFETY: plain data that the C code only uses during the call.
+    let column = unsafe { c::kk_rtcp_choose(table, measured, &mut predicted) };
+    (column as usize, predicted.of.to_vec())
 }
 
 /// 256 log2(`value`), as the switcher has it; of 0 as of 1.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use kirikae_algorithms::Algorithm;
 use kirikae_lab::outcome::Outcome;
 use kirikae_lab::scenario::{Contender, Scenario};
-use kirikae_lab::{Controls, report, summary::Summary};
+use kirikae_lab::{Controls, refuse_second_choice, report, summary::Summary};
 use serde::Serialize;
 
 use super::setting::{self, Setting};
@@ -48,6 +48,9 @@ impl Comparison {
             for scenario in &mut scenarios {
                 scenario.contenders.clone_from(contenders);
             }
+        }
+        if self.choice.is_given() {
+            refuse_second_choice(&scenarios)?;
         }
         Ok(scenarios)
     }

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use kirikae_agent::{
-    Config, LEAST_RTT, Matching, Namespaces, Period, Pinning, Policy, Scope, Switch,
-};
-use kirikae_algorithms::{Algorithm, Timeouts};
+use kirikae_agent::{Config, Namespaces, Pinning, Switch};
+use kirikae_algorithms::Algorithm;
 use kirikae_daemon::{Host, PolicyFile, SeenBy, Service};
+use kirikae_policy::Timeouts;
+use kirikae_policy::{LEAST_RTT, Matching, Period, Policy, Scope};
 use nix::time::{ClockId, clock_gettime};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -146,6 +146,7 @@ impl Arguments {
             policy: Policy { scopes: policy.scopes.into_iter().map(observed).collect() },
             adopt,
             pinning: Pinning::Pinned,
+            are_calls_recorded: false,
         };
         Ok(Wanted { config, file, seen_by })
     }

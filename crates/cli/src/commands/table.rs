@@ -64,6 +64,6 @@ impl Choice {
 
     /// The same in the kernel's form.
     pub fn kernel_table(&self) -> anyhow::Result<Arc<KernelTable>> {
-        Ok(KernelTable::new(&*self.table()?).into())
+        Ok(self.table()?.kernel_table().into())
     }
 }

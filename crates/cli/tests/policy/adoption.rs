@@ -1,6 +1,7 @@
 //! Connections that are open when the agent starts.
 
-use kirikae_agent::{Agent, Matching, Namespaces, Policy, Scope, Treatment};
+use kirikae_agent::{Agent, Namespaces, Treatment};
+use kirikae_policy::{Matching, Policy, Scope};
 use socket2::SockRef;
 
 use crate::common::{self, OwnCgroup};

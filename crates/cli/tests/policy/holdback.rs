@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use kirikae_agent::{Agent, Scope, Treatment};
+use kirikae_agent::{Agent, Treatment};
+use kirikae_policy::Scope;
 
 use crate::common::OwnCgroup;
 use crate::pair::{Pair, has_kernel_timer, has_our_timer, seen, talk_until};
@@ -30,7 +31,7 @@ pub fn leaves_a_share_as_it_is(cgroup: &OwnCgroup) {
     let never = &mut |switch| panic!("{switch}");
     agent.poll(Duration::ZERO, never).unwrap();
 
-    let half = kirikae_agent::Policy::one(share(0.5));
+    let half = kirikae_policy::Policy::one(share(0.5));
     agent.reload(&half, &[], None).unwrap();
     let (mut held_back, mut switched) = (Vec::new(), Vec::new());
     for _ in 0..CONNECTIONS {

@@ -20,8 +20,8 @@ use std::thread;
 use std::time::Duration;
 
 use common::{OwnCgroup, privileged};
-use kirikae_agent::{Agent, Config, Namespaces, Pinning, Policy, Scope, candidates};
-use kirikae_table::KernelTable;
+use kirikae_agent::{Agent, Config, Namespaces, Pinning, candidates};
+use kirikae_policy::{Policy, Scope};
 
 /// What connections have before anything is done with them; every network namespace may have it.
 const ORIGINAL: &str = "reno";
@@ -51,7 +51,7 @@ fn the_policy_holds() {
 
 /// All connections, as is usual.
 fn all() -> Scope {
-    let table = Arc::from(KernelTable::new(kirikae_table::shipped()));
+    let table = Arc::from(kirikae_table::shipped().kernel_table());
     Scope { least_rtt: Duration::ZERO, ..Scope::new(table) }
 }
 
@@ -62,6 +62,7 @@ fn start(cgroup: &OwnCgroup, scopes: &[Scope], adopt: Option<Namespaces>) -> Age
         policy: Policy { scopes: scopes.to_vec() },
         adopt,
         pinning: Pinning::Unpinned,
+        are_calls_recorded: false,
     };
     Agent::start(&config).unwrap()
 }

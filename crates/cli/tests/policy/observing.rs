@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use kirikae_agent::{Scope, Switch, Treatment};
+use kirikae_agent::{Switch, Treatment};
+use kirikae_policy::Scope;
 
 use crate::common::OwnCgroup;
 use crate::pair::{Pair, has_kernel_timer, seen};

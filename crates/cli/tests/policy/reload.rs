@@ -5,8 +5,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use kirikae_agent::{Agent, Matching, Namespaces, Policy, Scope, Treatment};
-use kirikae_algorithms::{Algorithm, Timeouts};
+use kirikae_agent::{Agent, Namespaces, Treatment};
+use kirikae_algorithms::Algorithm;
+use kirikae_policy::Timeouts;
+use kirikae_policy::{Matching, Policy, Scope};
 use socket2::{SockFilter, SockRef};
 
 use crate::common::{self, OwnCgroup};

@@ -2,7 +2,8 @@
 
 use std::net::{TcpListener, TcpStream};
 
-use kirikae_agent::{Agent, Matching, Scope, Treatment};
+use kirikae_agent::{Agent, Treatment};
+use kirikae_policy::{Matching, Scope};
 
 use crate::common::{self, OwnCgroup};
 use crate::namespace::{self, IPV6};

@@ -7,13 +7,13 @@ mod switcher;
 mod trial;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use kirikae_agent::{Algorithms, Period, Switch};
-use kirikae_algorithms::{Algorithm, Timeouts};
+use kirikae_agent::{Algorithms, Switch};
+use kirikae_algorithms::Algorithm;
+use kirikae_policy::Scope;
 
 use crate::controls::Controls;
 use crate::error::Error;
@@ -48,7 +48,7 @@ pub struct Options {
 /// cannot hold, records that cannot be written, and anything that breaks on the way.
 pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> {
     scenarios.iter().try_for_each(|scenario| scenario.bursts().map(drop))?;
-    let settings = common_settings(scenarios)?;
+    let scope = common_scope(scenarios, &options.controls)?;
     refuse_stacks(scenarios)?;
     refuse_contenders(scenarios)?;
     host::check(scenarios)?;
@@ -62,12 +62,10 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
         }
     }
     // Registered until the end of the run, by the agent where there is one.
-    let Controls { algorithms, table } = &options.controls;
-    let algorithms = contending(scenarios, algorithms, &table.names());
-    let (switcher, _registered) = match settings {
-        Some(settings) => {
-            (Some(Switcher::start(settings, algorithms.clone(), Arc::clone(table))?), None)
-        }
+    let candidates = scope.as_ref().map_or_else(Vec::new, |scope| scope.table.names());
+    let algorithms = contending(scenarios, &options.controls.algorithms, &candidates);
+    let (switcher, _registered) = match scope {
+        Some(scope) => (Some(Switcher::start(scope, algorithms.clone())?), None),
         None if algorithms.is_empty() => (None, None),
         None => (None, Some(Algorithms::register(&algorithms)?)),
     };
@@ -138,17 +136,16 @@ fn contending(
         .collect()
 }
 
-/// What the one agent of the run is told; none where no scenario has kirikae as a contender.
-fn common_settings(scenarios: &[Scenario]) -> Result<Option<(Period, Timeouts)>, Error> {
+/// The scope of the one agent of the run; none where no scenario has kirikae as a contender.
+fn common_scope(scenarios: &[Scenario], controls: &Controls) -> Result<Option<Scope>, Error> {
     let mut switched =
         scenarios.iter().filter(|scenario| scenario.contenders.contains(&Contender::Kirikae));
     let Some(first) = switched.next() else { return Ok(None) };
-    let settings = |scenario: &Scenario| (scenario.period, scenario.timeouts);
-    match switched.find(|other| settings(other) != settings(first)) {
-        None => Ok(Some(settings(first))),
+    let scope = controls.scope(first);
+    match switched.find(|other| controls.scope(other) != scope) {
+        None => Ok(Some(scope)),
         Some(other) => Err(Error::Incompatible(format!(
-            "{} and {}: bench.period or bench.timeouts differs; allowed: the same in all scenarios of one run, \
-             which has one agent",
+            "{} and {}: scope differs; allowed: the same in all scenarios of one run, which has one agent",
             first.file.display(),
             other.file.display(),
         ))),

@@ -7,9 +7,9 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use kirikae_agent::{Agent, Config, Period, Pinning, Policy, Scope, Switch};
-use kirikae_algorithms::{Algorithm, Timeouts};
-use kirikae_table::KernelTable;
+use kirikae_agent::{Agent, Config, Pinning, Switch};
+use kirikae_algorithms::Algorithm;
+use kirikae_policy::{Policy, Scope};
 
 use super::cgroup::Cgroup;
 use crate::error::Error;
@@ -23,21 +23,18 @@ pub struct Switcher {
 
 impl Switcher {
     /// Starts the agent on a cgroup of ours; returns when it is attached.
-    pub fn start(
-        (period, timeouts): (Period, Timeouts),
-        algorithms: Vec<Algorithm>,
-        table: Arc<KernelTable>,
-    ) -> Result<Switcher, Error> {
+    pub fn start(scope: Scope, algorithms: Vec<Algorithm>) -> Result<Switcher, Error> {
         let cgroup = Cgroup::create()?;
         let stop = Arc::new(AtomicBool::new(false));
         let (attached, wait) = mpsc::channel();
         let thread = std::thread::spawn({
             let config = Config {
                 cgroup: cgroup.path().into(),
-                policy: Policy::one(Scope { period, timeouts, ..Scope::new(table) }),
+                policy: Policy::one(scope),
                 algorithms,
                 adopt: None,
                 pinning: Pinning::Unpinned,
+                are_calls_recorded: false,
             };
             let stop = Arc::clone(&stop);
             move || follow(config, &stop, &attached)

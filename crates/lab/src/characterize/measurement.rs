@@ -8,7 +8,8 @@
 
 use std::sync::Arc;
 
-use kirikae_algorithms::{Algorithm, Losses, Rule, Switcher, Timeouts};
+use kirikae_algorithms::{Algorithm, Losses, Rule, Switcher};
+use kirikae_interface::{policy, scope};
 use kirikae_path::{
     DropCause, ElementSpec, PathSpec, QueueLimit, RandomStream, RunLossSpec, Span, Time,
     stream_seed,
@@ -214,7 +215,10 @@ fn simulation(file: &GridFile, place: &Place, algorithm: Algorithm, repetition: 
     let flow = Flow {
         start: Time::ZERO,
         routes: Routes::through(&[0]),
-        client: host(algorithm, Some(Rule::Switcher(Switcher::measuring(0, Timeouts::Adapted)))),
+        client: host(
+            algorithm,
+            Some(Rule::Switcher(Switcher::measuring(policy::one(scope::usual())))),
+        ),
         server: host(cubic, None),
         activities: vec![Activity { after: Span::ZERO, workload }],
         mobile: None,

@@ -7,6 +7,7 @@ mod contender;
 mod network;
 mod path;
 mod recorded_writes;
+mod scope;
 pub(crate) mod stack;
 mod sweep;
 mod workload;
@@ -14,15 +15,13 @@ mod workload;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use kirikae_agent::Period;
-use kirikae_algorithms::Timeouts;
 use kirikae_path::{PathSpec, Span, Time};
+use kirikae_policy::Scope;
 use kirikae_settings::quantity::{Long, Quantity};
 use kirikae_settings::section::{Binding, Field, Section, Source};
 use kirikae_tcp::{Handover, Profile};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 pub use contender::Contender;
 pub use kirikae_settings::Refusal;
@@ -49,11 +48,13 @@ pub struct Scenario {
     pub stack: Profile,
     /// What is compared, in the order of the table's rows.
     pub contenders: Vec<Contender>,
-    /// How long the switcher counts before it updates its rates.
-    #[serde(serialize_with = "write_period")]
-    pub period: Period,
-    /// What becomes of the retransmission timer of the connections that are switched.
-    pub timeouts: Timeouts,
+    /// What holds for the connections that are switched.
+    #[serde(serialize_with = "scope::write")]
+    pub scope: Scope,
+    /// What is wrong with choosing by another table than the scope's, where that says what may be
+    /// chosen.
+    #[serde(skip)]
+    pub choice: Option<Refusal>,
     /// When a simulation ends at the latest; none where the workloads tell.
     pub duration: Option<Span>,
     /// In which part of the time what arrives is counted; none: in all of it.
@@ -120,7 +121,8 @@ impl Scenario {
 
     fn read(root: &Section, source: &Source, bindings: &[Binding]) -> Result<Scenario, Refusal> {
         root.allow(&[
-            "title", "seed", "workload", "path", "link", "flow", "stack", "bench", "sim", "sweep",
+            "title", "seed", "workload", "path", "link", "flow", "stack", "bench", "scope", "sim",
+            "sweep",
         ])?;
 
         const TITLE: &str = "a line of text that is not empty";
@@ -136,7 +138,8 @@ impl Scenario {
             let allowed = "none where no flow has a mobile end";
             return Err(root.refuse_at("stack.handover", "nobody's link changes", allowed));
         }
-        let (contenders, period, timeouts) = bench(root)?;
+        let contenders = bench(root)?;
+        let (scope, choice) = scope::read(root)?;
         let Sim { duration, measured, repetitions } = sim(root, &flows)?;
         Ok(Scenario {
             file: source.file.clone(),
@@ -146,8 +149,8 @@ impl Scenario {
             flows,
             stack,
             contenders,
-            period,
-            timeouts,
+            scope,
+            choice,
             duration,
             measured,
             repetitions,
@@ -269,24 +272,17 @@ fn begin_before(root: &Section, flows: &[FlowGroup], duration: Span) -> Result<(
     Ok(())
 }
 
-fn bench(root: &Section) -> Result<(Vec<Contender>, Period, Timeouts), Refusal> {
-    let Some(field) = root.optional("bench") else {
-        return Ok((Contender::usual(), Period::RoundTrip, Timeouts::Adapted));
-    };
-    let section = field.section("[bench] with contenders, period, timeouts")?;
-    section.allow(&["contenders", "period", "timeouts"])?;
-    let contenders = section
-        .optional("contenders")
-        .map_or_else(|| Ok(Contender::usual()), |field| contenders(&field))?;
-    let period =
-        section.optional("period").map_or(Ok(Period::RoundTrip), |field| period(&field))?;
-    let timeouts =
-        section.optional("timeouts").map_or(Ok(Timeouts::Adapted), |field| timeouts(&field))?;
-    Ok((contenders, period, timeouts))
-}
-
-fn timeouts(field: &Field) -> Result<Timeouts, Refusal> {
-    Ok([Timeouts::Adapted, Timeouts::Kernel][field.choice(&["adapted", "kernel"])?])
+fn bench(root: &Section) -> Result<Vec<Contender>, Refusal> {
+    let Some(field) = root.optional("bench") else { return Ok(Contender::usual()) };
+    let section = field.section("[bench] with contenders")?;
+    for moved in ["period", "timeouts"] {
+        if let Some(field) = section.optional(moved) {
+            return Err(field.refuse(format!("this key as scope.{moved}, in [scope]")));
+        }
+    }
+    section.allow(&["contenders"])?;
+    let chosen = section.optional("contenders");
+    chosen.map_or_else(|| Ok(Contender::usual()), |field| contenders(&field))
 }
 
 fn contenders(field: &Field) -> Result<Vec<Contender>, Refusal> {
@@ -301,20 +297,4 @@ fn contenders(field: &Field) -> Result<Vec<Contender>, Refusal> {
         chosen.push(contender);
     }
     Ok(chosen)
-}
-
-fn period(field: &Field) -> Result<Period, Refusal> {
-    let allowed = format!(r#""round-trip" or {}"#, Duration::ALLOWED);
-    match field.text(&allowed)? {
-        "round-trip" => Ok(Period::RoundTrip),
-        text => Duration::parse(text).map(Period::Fixed).ok_or_else(|| field.refuse(allowed)),
-    }
-}
-
-/// Writes a period as a scenario file does.
-fn write_period<S: Serializer>(period: &Period, serializer: S) -> Result<S::Ok, S::Error> {
-    match period {
-        Period::RoundTrip => serializer.serialize_str("round-trip"),
-        Period::Fixed(time) => serializer.collect_str(&format_args!("{} ns", time.as_nanos())),
-    }
 }

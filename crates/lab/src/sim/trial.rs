@@ -4,9 +4,10 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use kirikae_agent::{Reason, Switch};
-use kirikae_algorithms::{Algorithm, Bpftune, Rule, Switcher, Timeouts};
+use kirikae_algorithms::{Algorithm, Bpftune, Rule, Switcher};
 use kirikae_emu::{DirectionReport, DroppedPacket, Report, Segment, TimingError};
 use kirikae_path::{Direction, Span, Time, stream_seed};
+use kirikae_policy::Scope;
 use kirikae_sim::{
     Activity, DirectionOutcome, Flow, Hop, Host, Routes, Simulation, Workload, Write, Written,
     staggered,
@@ -116,31 +117,41 @@ fn host(scenario: &Scenario, contender: Contender, controls: &Controls) -> Host 
 }
 
 fn control(scenario: &Scenario, contender: Contender, controls: &Controls) -> Control {
-    let Controls { algorithms, table } = controls;
+    let algorithms = &controls.algorithms;
     let name = contender.congestion_control();
     let named = |name| algorithms.iter().copied().find(|algorithm| algorithm.name() == name);
     let algorithm = named(name)
         .or_else(|| Algorithm::stock(name))
         .expect("a contender is one of ours or stock");
-    let period_us = scenario.period.fixed_us();
-    let switcher = match contender {
+    let rule = match contender {
         Contender::Stock(_) | Contender::Fixed(_) | Contender::CubicWithoutIdleRestart => None,
-        Contender::Kirikae => {
-            Some(Switcher::new(table.as_bytes(), period_us, scenario.timeouts, algorithms))
-        }
-        Contender::RTcp => {
-            let table = rtcp::published().expect("the thesis' tables are good");
-            Some(Switcher::rtcp(table.as_bytes(), period_us, Timeouts::Kernel, algorithms))
-        }
+        Contender::Kirikae => Some(Rule::Switcher(switcher(controls.scope(scenario), algorithms))),
+        Contender::RTcp => Some(Rule::Switcher(thesis(&scenario.scope, algorithms))),
         Contender::Bpftune => {
             let bbr = Algorithm::stock("bbr").expect("the kernel has one");
-            let rule = Some(Rule::Bpftune(Bpftune::new(bbr)));
-            return Control { algorithm, switcher: rule };
+            Some(Rule::Bpftune(Bpftune::new(bbr)))
         }
     };
-    let ours = "the table's algorithms are ours";
-    let switcher = switcher.map(|switcher| Rule::Switcher(switcher.expect(ours)));
-    Control { algorithm, switcher }
+    Control { algorithm, switcher: rule }
+}
+
+const OURS: &str = "the table's algorithms are ours";
+
+fn switcher(scope: Scope, algorithms: &[Algorithm]) -> Switcher {
+    let table = Arc::clone(&scope.table);
+    let policy = kirikae_interface::policy::one(scope.kernel_scope(0));
+    Switcher::new(policy, vec![table], algorithms).expect(OURS)
+}
+
+/// R-TCP as published has the period of the scope, and nothing else that an operator may say.
+fn thesis(scope: &Scope, algorithms: &[Algorithm]) -> Switcher {
+    let table = rtcp::published().expect("the thesis' tables are good");
+    let policy = kirikae_interface::policy::one(kirikae_interface::scope {
+        flags: kirikae_interface::SCOPE_KERNEL_TIMEOUTS,
+        period_us: scope.period.fixed_us(),
+        ..Default::default()
+    });
+    Switcher::rtcp(policy, table, algorithms).expect(OURS)
 }
 
 /// What was measured of one flow over one link, in the bench's terms.
@@ -194,7 +205,7 @@ fn reported(at: Time, switch: &kirikae_algorithms::Switch) -> Switch {
         from: switch.from.name().into(),
         to: switch.to.name().into(),
         reason,
-        observed: false,
+        observed: switch.observed,
         rtt_s: f64::from(switch.rtt_us) / 1e6,
         rate_bit_s: kirikae_agent::rate_bit_s(switch.rate),
         burst_bytes: (switch.burst > 0).then_some(switch.burst),

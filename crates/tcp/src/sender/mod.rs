@@ -144,7 +144,7 @@ impl Sender {
             sender.rtt_sample(rtt_us, rtt_us);
         }
         // What switches meets the connection before its algorithm does.
-        sender.switching = control.switcher.clone().map(|rule| {
+        sender.switching = control.switcher.clone().map(|mut rule| {
             rule.met(&mut sender.socket);
             Box::new(Switching { rule, switches: Vec::new() })
         });

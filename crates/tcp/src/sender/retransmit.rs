@@ -143,7 +143,7 @@ impl Sender {
         sent.sent_us = sent_us;
         sent.at_sending = at_sending;
         self.board.sent_again(index, self.nxt);
-        self.tell_retransmission(seq, len);
+        self.tell_retransmission(seq);
         out.push(Segment { seq, len, ..Segment::default() });
         true
     }

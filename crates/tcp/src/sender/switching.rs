@@ -28,15 +28,25 @@ impl Sender {
 
     /// BPF_SOCK_OPS_RTO_CB
     pub(super) fn tell_timeout(&mut self) {
-        if let Some(switching) = &self.switching {
+        if let Some(switching) = &mut self.switching {
             switching.rule.timed_out(&mut self.socket, self.timeouts);
         }
     }
 
+    /// BPF_SOCK_OPS_HDR_OPT_LEN_CB, where that is asked for
+    #[inline]
+    pub(super) fn tell_segment(&mut self) {
+        if let Some(switching) = &mut self.switching
+            && switching.rule.wants_segments()
+        {
+            switching.rule.segment(&mut self.socket);
+        }
+    }
+
     /// BPF_SOCK_OPS_RETRANS_CB, of one segment
-    pub(super) fn tell_retransmission(&mut self, seq: u64, bytes: u32) {
+    pub(super) fn tell_retransmission(&mut self, seq: u64) {
         if let Some(switching) = &mut self.switching {
-            let switch = switching.rule.retransmitted(&mut self.socket, seq as u32, 1, bytes);
+            let switch = switching.rule.retransmitted(&mut self.socket, seq as u32, 1);
             self.note_switch(switch);
         }
     }
@@ -45,8 +55,10 @@ impl Sender {
     fn note_switch(&mut self, switch: Option<Switch>) {
         let now = self.now();
         if let (Some(switching), Some(switch)) = (&mut self.switching, switch) {
+            if !switch.observed {
+                self.undo.prior_ssthresh = 0;
+            }
             switching.switches.push((now, switch));
-            self.undo.prior_ssthresh = 0;
         }
     }
 }

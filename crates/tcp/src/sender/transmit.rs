@@ -150,6 +150,7 @@ impl Sender {
         let earlier_ns = fields.tcp_wstamp_ns;
         fields.tcp_wstamp_ns = earlier_ns.max(fields.tcp_clock_cache);
         let sent_ns = fields.tcp_wstamp_ns;
+        self.tell_segment();
         if self.packets_in_flight() == 0 {
             self.socket.cwnd_event(CaEvent::TxStart);
         }

@@ -1,7 +1,6 @@
-//! The operator's policy: which connections are switched, and how. The kernel reads it as `struct
-//! policy` of `bpf/switcher/policy.h`.
+//! The operator's policy, and the form in which the switcher reads it (`bpf/switcher/policy.h`).
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::ops::RangeInclusive;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -10,25 +9,22 @@ use std::time::Duration;
 use std::{fmt, fs};
 
 use ipnet::IpNet;
-use kirikae_algorithms::Timeouts;
+use kirikae_interface as kernel;
+use kirikae_interface::address;
 use kirikae_table::KernelTable;
-use zerocopy::{FromZeros, Immutable, IntoBytes};
-
-use crate::error::Error;
+use serde::Serialize;
+use zerocopy::FromZeros;
 
 /// Most scopes of a policy.
-pub const SCOPES: usize = 16;
+pub const SCOPES: usize = kernel::POLICY_SCOPES as usize;
 /// Most rules: of each scope, cgroups times port ranges times prefixes.
-pub const RULES: usize = 256;
+pub const RULES: usize = kernel::POLICY_RULES as usize;
 
 /// A tenth of where the latency table begins.
-pub const LEAST_RTT: Duration = Duration::from_millis(1);
+pub const LEAST_RTT: Duration = Duration::from_micros(kernel::USUAL_LEAST_RTT_US as u64);
 
-const OBSERVED: u32 = 1;
-const OVERRULES: u32 = 2;
-const KERNEL_TIMEOUTS: u32 = 4;
-const NO_IDLE_KEEP: u32 = 8;
-const THROUGHPUT: u32 = 16;
+/// Steps to the whole of a margin, in the kernel.
+const MARGIN_STEPS: f64 = kernel::OCTAVE as f64;
 
 /// Scopes in order: a connection is in the first that it matches, and one that matches none is left
 /// to the kernel.
@@ -39,7 +35,7 @@ pub struct Policy {
 }
 
 /// Some connections, and what holds for them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Scope {
     /// What people call it.
     pub name: String,
@@ -69,7 +65,7 @@ pub struct Scope {
 }
 
 /// What a connection must be to match; of each list one entry, and anything where it is empty.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Matching {
     /// Directories of the cgroup v2 hierarchy: those in one or below it.
     pub cgroups: Vec<PathBuf>,
@@ -102,9 +98,32 @@ pub struct Hysteresis {
 
 impl Default for Hysteresis {
     fn default() -> Hysteresis {
-        Hysteresis { margin: 1.0 / 32.0, agreeing: 2, dwell: 4 }
+        Hysteresis {
+            margin: f64::from(kernel::USUAL_MARGIN) / MARGIN_STEPS,
+            agreeing: kernel::USUAL_AGREEING,
+            dwell: kernel::USUAL_DWELL,
+        }
     }
 }
+
+/// What becomes of the retransmission timer of a connection that is switched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Timeouts {
+    /// Lowered and bounded as `bpf/switcher/timeouts.h` says.
+    #[default]
+    Adapted,
+    /// As the kernel has it.
+    Kernel,
+}
+
+/// A policy asks for more rules than the kernel has room for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the policy has {0} rules, one for each cgroup, port range and prefix together; there is room \
+     for at most {RULES}"
+)]
+pub struct TooManyRules(pub usize);
 
 /// How long losses and segments are counted before the rates are updated and a choice is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -135,7 +154,7 @@ impl Policy {
     }
 
     /// Every table once, in the order in which the scopes name them.
-    pub(crate) fn tables(&self) -> Vec<&Arc<KernelTable>> {
+    pub fn tables(&self) -> Vec<&Arc<KernelTable>> {
         let mut tables: Vec<&Arc<KernelTable>> = Vec::new();
         for scope in &self.scopes {
             if !tables.contains(&&scope.table) {
@@ -152,39 +171,35 @@ impl Policy {
     }
 
     /// The rules with the cgroups that there are now.
-    pub(crate) fn rules(&self) -> Vec<KernelRule> {
+    pub fn rules(&self) -> Vec<kernel::rule> {
         let numbered = self.scopes.iter().zip(0..);
         numbered.flat_map(|(scope, number)| scope.matching.rules(number)).collect()
     }
 
-    /// The kernel's form; the table numbered n among [`tables`](Policy::tables) lies at
-    /// `first_table` + n.
+    /// The switcher's form; the table numbered n among [`tables`](Policy::tables) lies at
+    /// `first_table` + n. `rules` are [those of the policy](Policy::rules).
     ///
     /// # Errors
-    /// No scope, or more than there is room for.
-    pub(crate) fn kernel_policy(
+    /// More rules than there is room for.
+    ///
+    /// # Panics
+    /// Without a scope, or with more than [`SCOPES`].
+    pub fn kernel_policy(
         &self,
         generation: u32,
         scopes_since: u32,
         first_table: u32,
-        rules: &[KernelRule],
-    ) -> Result<Box<KernelPolicy>, Error> {
-        let mut kernel = KernelPolicy::new_box_zeroed().expect("a few kilobytes of memory");
-        if self.scopes.is_empty() || self.scopes.len() > SCOPES || rules.len() > RULES {
-            return Err(Error::Failed {
-                doing: "reading the policy".into(),
-                cause: format!(
-                    "{} scopes with {} rules (each cgroup with each port range and each prefix); \
-                     allowed: 1 to {SCOPES} scopes and at most {RULES} rules",
-                    self.scopes.len(),
-                    rules.len()
-                ),
-            });
+        rules: &[kernel::rule],
+    ) -> Result<Box<kernel::policy>, TooManyRules> {
+        assert!((1..=SCOPES).contains(&self.scopes.len()), "{} scopes", self.scopes.len());
+        if rules.len() > RULES {
+            return Err(TooManyRules(rules.len()));
         }
+        let mut kernel = kernel::policy::new_box_zeroed().expect("a few kilobytes of memory");
         let tables = self.tables();
-        for (kernel, scope) in kernel.scope.iter_mut().zip(&self.scopes) {
+        for (in_kernel, scope) in kernel.scope.iter_mut().zip(&self.scopes) {
             let table = tables.iter().position(|table| **table == scope.table);
-            *kernel = scope.kernel_scope(first_table + table.expect("tables has all") as u32);
+            *in_kernel = scope.kernel_scope(first_table + table.expect("tables has all") as u32);
         }
         kernel.rule[..rules.len()].copy_from_slice(rules);
         kernel.rules = rules.len() as u32;
@@ -237,7 +252,7 @@ impl Scope {
     }
 
     /// Whether a connection that drew this lot is held back.
-    pub(crate) fn holds_back(&self, lot: u32) -> bool {
+    pub fn holds_back(&self, lot: u32) -> bool {
         lot < self.held_back_below()
     }
 
@@ -245,22 +260,25 @@ impl Scope {
         (self.holdback * f64::from(u32::MAX)) as u32
     }
 
-    fn kernel_scope(&self, table: u32) -> KernelScope {
+    /// The switcher's form, with the number of the table.
+    pub fn kernel_scope(&self, table: u32) -> kernel::scope {
         let flag = |is_set: bool, flag: u32| if is_set { flag } else { 0 };
         let hysteresis = self.hysteresis;
-        KernelScope {
-            flags: flag(self.observed, OBSERVED)
-                | flag(!self.respect_application, OVERRULES)
-                | flag(self.timeouts == Timeouts::Kernel, KERNEL_TIMEOUTS)
-                | flag(!self.idle_keep, NO_IDLE_KEEP)
-                | flag(self.objective == Objective::Throughput, THROUGHPUT),
+        kernel::scope {
+            flags: flag(self.observed, kernel::SCOPE_OBSERVED)
+                | flag(!self.respect_application, kernel::SCOPE_OVERRULES)
+                | flag(self.timeouts == Timeouts::Kernel, kernel::SCOPE_KERNEL_TIMEOUTS)
+                | flag(!self.idle_keep, kernel::SCOPE_NO_IDLE_KEEP)
+                | flag(self.objective == Objective::Throughput, kernel::SCOPE_THROUGHPUT),
             period_us: self.period.fixed_us(),
             holdback: self.held_back_below(),
             table,
             least_rtt_us: u32::try_from(self.least_rtt.as_micros()).unwrap_or(u32::MAX),
-            margin: (hysteresis.margin * 256.0).round() as u32,
-            agreeing: hysteresis.agreeing,
-            dwell: hysteresis.dwell,
+            hysteresis: kernel::hysteresis {
+                margin: (hysteresis.margin * MARGIN_STEPS).round() as u32,
+                agreeing: hysteresis.agreeing,
+                dwell: hysteresis.dwell,
+            },
         }
     }
 }
@@ -296,7 +314,7 @@ impl Matching {
     }
 
     /// One for each combination.
-    fn rules(&self, scope: u32) -> Vec<KernelRule> {
+    fn rules(&self, scope: u32) -> Vec<kernel::rule> {
         let any_cgroup = [0];
         let any_port = [0..=u16::MAX];
         let any_remote = [("::".parse().expect("an address"), 0)];
@@ -306,10 +324,10 @@ impl Matching {
         for &cgroup in or(&cgroups, &any_cgroup) {
             for ports in or(&self.local_ports, &any_port) {
                 for &(remote, bits) in or(&remotes, &any_remote) {
-                    rules.push(KernelRule {
+                    rules.push(kernel::rule {
                         cgroup,
-                        remote: remote.octets(),
-                        mask: (!u128::MAX.checked_shr(bits).unwrap_or(0)).to_be_bytes(),
+                        remote: remote.into(),
+                        mask: mask(bits),
                         first_port: *ports.start(),
                         last_port: *ports.end(),
                         scope,
@@ -321,11 +339,14 @@ impl Matching {
     }
 }
 
-impl KernelRule {
-    /// Whether it is this one for a cgroup that was made anew.
-    pub(crate) fn has_another_cgroup_than(&self, before: &KernelRule) -> bool {
-        self.cgroup != MISSING && self.cgroup != before.cgroup
-    }
+/// Whether a rule is the one before, for a cgroup that was made anew.
+pub fn has_another_cgroup(rule: &kernel::rule, before: &kernel::rule) -> bool {
+    rule.cgroup != MISSING && rule.cgroup != before.cgroup
+}
+
+/// Of an address the first `bits` count.
+fn mask(bits: u32) -> address {
+    Ipv6Addr::from_bits(!u128::MAX.checked_shr(bits).unwrap_or(0)).into()
 }
 
 fn or<'a, T>(some: &'a [T], any: &'a [T]) -> &'a [T] {
@@ -333,7 +354,7 @@ fn or<'a, T>(some: &'a [T], any: &'a [T]) -> &'a [T] {
 }
 
 /// An IPv4 prefix as IPv6 has it, ::ffff:a.b.c.d.
-fn mapped(prefix: &IpNet) -> (std::net::Ipv6Addr, u32) {
+fn mapped(prefix: &IpNet) -> (Ipv6Addr, u32) {
     match prefix.network() {
         IpAddr::V4(address) => (address.to_ipv6_mapped(), 96 + u32::from(prefix.prefix_len())),
         IpAddr::V6(address) => (address, prefix.prefix_len().into()),
@@ -348,57 +369,19 @@ fn cgroup_id(directory: &Path) -> u64 {
     fs::metadata(directory).map_or(MISSING, |found| found.ino())
 }
 
-/// `struct scope`; the fields are described there.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, FromZeros, IntoBytes, Immutable)]
-struct KernelScope {
-    flags: u32,
-    period_us: u32,
-    holdback: u32,
-    table: u32,
-    least_rtt_us: u32,
-    margin: u32,
-    agreeing: u32,
-    dwell: u32,
-}
-
-/// `struct rule`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, FromZeros, IntoBytes, Immutable)]
-pub(crate) struct KernelRule {
-    cgroup: u64,
-    remote: [u8; 16],
-    mask: [u8; 16],
-    first_port: u16,
-    last_port: u16,
-    scope: u32,
-}
-
-/// `struct policy`.
-#[repr(C)]
-#[derive(Clone, Debug, FromZeros, IntoBytes, Immutable)]
-pub(crate) struct KernelPolicy {
-    generation: u32,
-    scopes_since: u32,
-    rules: u32,
-    scope: [KernelScope; SCOPES],
-    _padding: u32,
-    rule: [KernelRule; RULES],
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn scope(matching: Matching) -> Scope {
-        Scope { matching, ..Scope::new(KernelTable::new(kirikae_table::shipped()).into()) }
+        Scope { matching, ..Scope::new(kirikae_table::shipped().kernel_table().into()) }
     }
 
-    fn kernel(
+    fn in_kernel(
         policy: &Policy,
         generation: u32,
         first_table: u32,
-    ) -> Result<Box<KernelPolicy>, Error> {
+    ) -> Result<Box<kernel::policy>, TooManyRules> {
         policy.kernel_policy(generation, generation, first_table, &policy.rules())
     }
 
@@ -409,25 +392,25 @@ mod tests {
             local_ports: vec![22..=22, 5900..=5999],
             remotes: vec!["10.0.0.0/8".parse().unwrap(), "2001:db8::/32".parse().unwrap()],
         };
-        let policy = kernel(&Policy::one(scope(matching)), 7, 16).unwrap();
+        let policy = in_kernel(&Policy::one(scope(matching)), 7, 16).unwrap();
         assert_eq!((policy.generation, policy.rules), (7, 4));
         let rule = policy.rule[0];
         assert_eq!((rule.first_port, rule.last_port), (22, 22));
-        assert_eq!(rule.remote[10..], [0xff, 0xff, 10, 0, 0, 0]);
-        assert_eq!(rule.mask[..13], [0xff; 13]);
-        assert_eq!(rule.mask[13..], [0; 3]);
+        assert_eq!(Ipv6Addr::from(rule.remote).to_string(), "::ffff:10.0.0.0");
+        assert_eq!(Ipv6Addr::from(rule.mask).octets()[..13], [0xff; 13]);
+        assert_eq!(Ipv6Addr::from(rule.mask).octets()[13..], [0; 3]);
         assert_eq!(policy.rule[3].first_port, 5900);
-        assert_eq!(policy.rule[3].mask, u128::to_be_bytes(0xffff_ffff << 96));
+        assert_eq!(Ipv6Addr::from(policy.rule[3].mask).to_bits(), 0xffff_ffff << 96);
         assert_eq!(policy.scope[0].table, 16);
     }
 
     #[test]
     fn anything_matches_an_empty_list() {
-        let policy = kernel(&Policy::one(scope(Matching::default())), 1, 0).unwrap();
+        let policy = in_kernel(&Policy::one(scope(Matching::default())), 1, 0).unwrap();
         let rule = policy.rule[0];
         assert_eq!(
             (rule.cgroup, rule.mask, rule.first_port, rule.last_port),
-            (0, [0; 16], 0, u16::MAX)
+            (0, address::default(), 0, u16::MAX)
         );
     }
 
@@ -435,7 +418,7 @@ mod tests {
     fn more_rules_than_there_is_room_for_are_refused() {
         let ports = (1..=257).map(|port| port..=port).collect();
         let matching = Matching { local_ports: ports, ..Matching::default() };
-        let refused = kernel(&Policy::one(scope(matching)), 1, 0).unwrap_err().to_string();
+        let refused = in_kernel(&Policy::one(scope(matching)), 1, 0).unwrap_err().to_string();
         assert!(refused.contains("257 rules") && refused.contains("at most 256"), "{refused}");
     }
 
@@ -444,10 +427,10 @@ mod tests {
         let (a, mut b) = (scope(Matching::default()), scope(Matching::default()));
         let policy = Policy { scopes: vec![a.clone(), b.clone()] };
         assert_eq!(policy.tables().len(), 1);
-        b.table = KernelTable::new(kirikae_table::usual()).into();
+        b.table = kirikae_table::usual().kernel_table().into();
         let policy = Policy { scopes: vec![a.clone(), b, a] };
         assert_eq!(policy.tables().len(), 2);
-        let kernel = kernel(&policy, 1, 16).unwrap();
+        let kernel = in_kernel(&policy, 1, 16).unwrap();
         assert_eq!([0, 1, 2].map(|n: usize| kernel.scope[n].table), [16, 17, 16]);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a policy may ask of a connection, taken from the kernel's socket. */
-#ifndef KIRIKAE_WHEREABOUTS_H
-#define KIRIKAE_WHEREABOUTS_H
+#ifndef KIRIKAE_WHEREABOUTS_BPF_H
+#define KIRIKAE_WHEREABOUTS_BPF_H
 
 #include "kernel_bpf.h"
 #include "policy.h"

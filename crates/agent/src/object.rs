@@ -1,0 +1,82 @@
+//! An object of `bpf/switcher/` before it is loaded: its constants set by their names, its maps shared
+//! or left out.
+
+use std::os::fd::AsFd;
+
+use libbpf_rs::btf::Btf;
+use libbpf_rs::btf::types::{DataSec, Var};
+use libbpf_rs::{MapHandle, Object, ObjectBuilder, OpenObject};
+
+use crate::error::{Doing, Error};
+
+/// Where constants are, which the verifier takes for what they are set to.
+const CONSTANTS: &str = ".rodata";
+
+pub(crate) struct Unloaded {
+    bytes: &'static [u8],
+    object: OpenObject,
+    doing: &'static str,
+}
+
+impl Unloaded {
+    /// `doing` says in errors what it is for.
+    pub fn open(bytes: &'static [u8], doing: &'static str) -> Result<Unloaded, Error> {
+        let object = ObjectBuilder::default().open_memory(bytes).doing(|| doing.into())?;
+        Ok(Unloaded { bytes, object, doing })
+    }
+
+    /// Sets a constant that is a truth value.
+    ///
+    /// # Panics
+    /// Where the object has none of this name.
+    pub fn set(&mut self, constant: &str, value: bool) -> Result<(), Error> {
+        let offset = self.offset(constant)?;
+        let mut maps = self.object.maps_mut();
+        let map = maps.find(|map| map.name().to_string_lossy().ends_with(CONSTANTS));
+        let mut map = map.expect("an object with a constant has the section of them");
+        map.initial_value_mut().expect("the section has a value")[offset] = value.into();
+        Ok(())
+    }
+
+    /// By what the compiler says of the section.
+    fn offset(&self, constant: &str) -> Result<usize, Error> {
+        let types = Btf::from_raw("constants", self.bytes).doing(|| self.doing.into())?;
+        let types = types.expect("an object of ours has type information");
+        let section: DataSec = types.type_by_name(CONSTANTS).expect("and constants");
+        let named = |ty| {
+            let variable: Option<Var> = types.type_by_id(ty);
+            variable.and_then(|it| it.name().map(|name| name == constant)).unwrap_or(false)
+        };
+        let found = section.iter().find(|variable| named(variable.ty));
+        Ok(found.unwrap_or_else(|| panic!("no constant {constant}")).offset as usize)
+    }
+
+    /// Takes a map that is there already in place of its own of that name.
+    pub fn share(&mut self, name: &str, map: &MapHandle) -> Result<(), Error> {
+        let doing = self.doing;
+        let mut own = self.object.maps_mut().filter(|own| own.name() == name);
+        own.try_for_each(|mut own| own.reuse_fd(map.as_fd())).doing(|| doing.into())
+    }
+
+    /// Makes none of the maps but these, and that of the constants: no program that is loaded uses any
+    /// other.
+    pub fn keep_only(&mut self, names: &[&str]) -> Result<(), Error> {
+        self.leave_out(|name| !names.contains(&name))
+    }
+
+    /// Does not make these maps: no program that is loaded uses them.
+    pub fn leave_out(&mut self, is_needless: impl Fn(&str) -> bool) -> Result<(), Error> {
+        let doing = self.doing;
+        for mut map in self.object.maps_mut() {
+            let name = map.name().to_string_lossy().into_owned();
+            if is_needless(&name) && !name.contains(CONSTANTS) {
+                map.set_autocreate(false).doing(|| doing.into())?;
+            }
+        }
+        Ok(())
+    }
+
+    pub fn load(self) -> Result<Object, Error> {
+        self.object.load().doing(|| self.doing.into())
+    }
+}

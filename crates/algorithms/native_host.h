@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What bpf/switcher/host.h promises, natively: of a simulated socket, whose algorithm Rust changes;
+ * or of a call that was recorded in the kernel, whose answers are given again.
+ */
+#ifndef KIRIKAE_NATIVE_HOST_H
+#define KIRIKAE_NATIVE_HOST_H
+
+#include "../../bpf/switcher/burst_latencies.h"
+#include "../../bpf/switcher/call_record.h"
+#include "../../bpf/switcher/decision.h"
+#include "../../bpf/switcher/rtcp/choice.h"
+#include "../../bpf/switcher/sock_ops.h"
+#include "../../bpf/switcher/switch_event.h"
+
+#define SOL_TCP 6
+
+/* A recorded call that is played again. */
+struct replay {
+	const struct call_record *record;
+	u32 answers;  /* given */
+	bool differs; /* something else was asked for than in the kernel */
+};
+
+/* `sock` of the switcher. */
+struct host {
+	void *socket;				   /* Rust's; not used in a replay */
+	const struct latency_table *const *tables; /* by scope.table; NULL: none is known */
+	const struct rtcp_table *rtcp; /* chosen by instead; NULL: the thesis' are not asked */
+	const struct whereabouts *whereabouts; /* of the connection */
+	struct connection *room; /* zeros, for a connection that is to be remembered */
+	struct burst_latencies *burst_latencies; /* by burst_latencies_key(); NULL: not counted */
+	struct replay *replay;			 /* NULL: the socket lives */
+	u64 now_ns;
+	u32 lot;
+	char in_use[TCP_CA_NAME_MAX] __attribute__((aligned(8)));
+	bool has_switched; /* `event` tells of a switch, by this call */
+	struct switch_event event;
+	struct rtcp_columns rtcp_predicted_us; /* with `rtcp`, in place of the event's */
+};
+
+/* Rust's: release, private area zeroed, init. */
+bool kk_socket_set_algorithm(void *socket, const char *name);
+
+/* What the kernel answered to the same question. */
+static inline u32 replayed(struct replay *replay, u32 asked, u32 value)
+{
+	const struct call_record *record = replay->record;
+	const struct answer *answer = &record->answer[replay->answers % ANSWERS_MAX];
+
+	replay->differs |= replay->answers >= min(record->answers, ANSWERS_MAX) ||
+			   answer->asked != asked || answer->value != value;
+	replay->answers++;
+	return answer->given;
+}
+
+static inline bool host_get_algorithm(void *sock, struct tcp_sock *tp, char *name)
+{
+	const struct host *host = sock;
+
+	__builtin_memcpy(name, host->in_use, TCP_CA_NAME_MAX);
+	return host->replay ? replayed(host->replay, ASKED_ALGORITHM, 0) : true;
+}
+
+static inline bool host_set_algorithm(void *sock, struct tcp_sock *tp, const char *name)
+{
+	struct host *host = sock;
+
+	if (host->replay ? !replayed(host->replay, ASKED_TO_SET_ALGORITHM, 0)
+			 : !kk_socket_set_algorithm(host->socket, name))
+		return false;
+	__builtin_memcpy(host->in_use, name, TCP_CA_NAME_MAX);
+	return true;
+}
+
+/* The field that stands for an option; NULL: none does. */
+static inline u32 *option_of(struct tcp_sock *tp, u32 option)
+{
+	switch (option) {
+	case TCP_BPF_RTO_MIN:
+		return &tp->rto_min_us;
+	case TCP_RTO_MAX_MS:
+		return &tp->rto_max_ms;
+	default:
+		return NULL;
+	}
+}
+
+static inline u32 host_get_option(void *sock, struct tcp_sock *tp, u32 option)
+{
+	const struct host *host = sock;
+	const u32 *field = option_of(tp, option);
+
+	if (host->replay)
+		return replayed(host->replay, ASKED_OPTION | option, 0);
+	return field ? *field : 0;
+}
+
+static inline bool host_set_option(void *sock, struct tcp_sock *tp, u32 option, u32 value)
+{
+	const struct host *host = sock;
+	u32 *field = option_of(tp, option);
+
+	if (host->replay)
+		return replayed(host->replay, ASKED_TO_SET_OPTION | option, value);
+	if (!field)
+		return false;
+	*field = value;
+	return true;
+}
+
+static inline struct connection *host_recall(void *sock, struct tcp_sock *tp)
+{
+	return tp->connection;
+}
+
+static inline struct connection *host_remember(void *sock, struct tcp_sock *tp)
+{
+	const struct host *host = sock;
+
+	tp->connection = host->room;
+	return tp->connection;
+}
+
+static inline void host_forget(void *sock, struct tcp_sock *tp)
+{
+	tp->connection = NULL;
+}
+
+static inline u32 host_draw_lot(void *sock, struct tcp_sock *tp)
+{
+	const struct host *host = sock;
+
+	return host->lot;
+}
+
+static inline u64 host_now_ns(void *sock, struct tcp_sock *tp)
+{
+	const struct host *host = sock;
+
+	return host->now_ns;
+}
+
+static inline void host_whereabouts(void *sock, struct tcp_sock *tp,
+				    struct whereabouts *whereabouts)
+{
+	const struct host *host = sock;
+
+	*whereabouts = *host->whereabouts;
+}
+
+static inline const struct latency_table *host_table(void *sock, const struct scope *scope)
+{
+	const struct host *host = sock;
+
+	return host->tables ? host->tables[scope->table] : NULL;
+}
+
+/* The thesis' choice: of what is measured now, without regard to what was chosen before. */
+static inline const char *choice_of_thesis(struct host *host, const struct tcp_sock *tp,
+					   struct connection *c)
+{
+	const struct rtcp_table *table = host->rtcp;
+	const struct rtcp_measured measured = {
+		.rtt_us = tp->srtt_us >> 3,
+		.isolated_ppb = c->estimator.isolated_ppb,
+		.burst_ppb = c->estimator.burst_ppb,
+		.algorithm = rtcp_column_of(table, c->current),
+	};
+	struct decision *decision = &c->decision;
+	const char *to;
+
+	decision->measured = (struct measured){.rtt_us = measured.rtt_us};
+	decision->to = rtcp_choose(table, &measured, &host->rtcp_predicted_us);
+	to = table->name[decision->to];
+	return same_name(to, c->current) ? NULL : to;
+}
+
+static inline const char *host_choice(void *sock, const struct tcp_sock *tp, struct connection *c,
+				      const struct scope *scope, const struct latency_table *table,
+				      const struct corners *corners)
+{
+	struct host *host = sock;
+
+	if (host->rtcp)
+		return choice_of_thesis(host, tp, c);
+	return choice_by_table(sock, tp, c, scope, table, corners);
+}
+
+static inline struct switch_event *host_event(void *sock, struct tcp_sock *tp)
+{
+	struct host *host = sock;
+
+	host->event.ends = host->whereabouts->ends;
+	host->event.namespace = 0;
+	return &host->event;
+}
+
+static inline void host_tell(void *sock, struct tcp_sock *tp, struct switch_event *event)
+{
+	struct host *host = sock;
+
+	host->has_switched = true;
+}
+
+static inline struct burst_latencies *host_burst_latencies(void *sock, struct tcp_sock *tp, u32 key)
+{
+	const struct host *host = sock;
+
+	return host->burst_latencies ? &host->burst_latencies[key] : NULL;
+}
+
+#endif

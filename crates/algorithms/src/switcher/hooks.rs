@@ -1,0 +1,175 @@
+//! What the C asks of the world that it runs in (`native_host.h`), of a socket that lives here.
+
+use std::ffi::{c_char, c_void};
+use std::marker::PhantomData;
+use std::ptr;
+use std::sync::Arc;
+
+use kirikae_interface::{NAME_BYTES, latency_table, name_to_bytes};
+
+use super::{Shared, Switch, Switcher};
+use crate::c;
+use crate::{Algorithm, Socket};
+
+/// A socket during a call of the switcher.
+pub(super) struct Host<'a> {
+    host: c::host,
+    shared: &'a Shared,
+    policy: &'a kirikae_interface::policy,
+    socket: *mut Socket,
+    room: Option<Box<c::connection>>,
+    _socket: PhantomData<&'a mut Socket>,
+}
+
+/// Latency tables as the C takes them.
+#[derive(Default)]
+pub(super) struct SharedTables {
+    tables: Vec<Arc<latency_table>>,
+    pointers: Vec<*const latency_table>,
+}
+
+// SAFETY: the pointers are to the tables beside them, which nobody writes.
+unsafe impl Send for SharedTables {}
+// SAFETY: likewise.
+unsafe impl Sync for SharedTables {}
+
+impl SharedTables {
+    pub fn new(tables: Vec<Arc<latency_table>>) -> SharedTables {
+        let pointers = tables.iter().map(|table| ptr::from_ref(&**table)).collect();
+        SharedTables { tables, pointers }
+    }
+
+    /// Null where there are none.
+    fn as_ptr(&self) -> *const *const latency_table {
+        if self.pointers.is_empty() { ptr::null() } else { self.pointers.as_ptr() }
+    }
+}
+
+/// What [`kk_socket_set_algorithm`] is given.
+struct Target<'a> {
+    socket: *mut Socket,
+    shared: &'a Shared,
+}
+
+impl<'a> Host<'a> {
+    /// None where the connection is not remembered.
+    pub fn of(switcher: &'a Switcher, socket: &'a mut Socket) -> Option<Host<'a>> {
+        socket.connection.as_ref()?;
+        Some(Host::new(switcher, socket, None))
+    }
+
+    /// With room for a connection that is not remembered yet.
+    pub fn meeting(switcher: &'a Switcher, socket: &'a mut Socket) -> Host<'a> {
+        let room = socket.connection.is_none().then(Box::default);
+        Host::new(switcher, socket, room)
+    }
+
+    fn new(
+        switcher: &'a Switcher,
+        socket: &'a mut Socket,
+        mut room: Option<Box<c::connection>>,
+    ) -> Host<'a> {
+        let shared = &*switcher.shared;
+        let host = c::host {
+            tables: shared.tables.as_ptr(),
+            rtcp: shared.rtcp.as_deref().map_or(ptr::null(), ptr::from_ref),
+            whereabouts: &raw const switcher.whereabouts,
+            room: room.as_deref_mut().map_or(ptr::null_mut(), ptr::from_mut),
+            now_ns: socket.fields.tcp_mstamp * 1000,
+            lot: lot(socket.fields.random),
+            in_use: name_to_bytes(socket.algorithm().name()).map(|byte| byte as c_char),
+            ..Default::default()
+        };
+        let policy = switcher.policy();
+        Host { host, shared, policy, socket, room, _socket: PhantomData }
+    }
+
+    /// See `happened()` in `bpf/switcher/lifecycle.h`.
+    pub fn happened(&mut self, call: &c::call) -> u32 {
+        let policy = self.policy;
+        // SAFETY: in with_pointers().
+        let callbacks =
+            self.with_pointers(|host, tp| unsafe { c::kk_happened(host, tp, policy, call) });
+        // SAFETY: nobody else uses the socket during the call, which is over.
+        let socket = unsafe { &mut *self.socket };
+        if self.room.is_some() && !socket.fields.connection.is_null() {
+            socket.connection = self.room.take();
+        }
+        callbacks
+    }
+
+    /// See `give_back()` in `bpf/switcher/give_back.h`.
+    pub fn give_back(&mut self, in_recovery_too: bool) -> bool {
+        self.with_pointers(|host, tp| unsafe { c::kk_give_back(host, tp, in_recovery_too) })
+    }
+
+    /// SAFETY of what is called: the C gets a host, a socket, a policy and tables that live through
+    /// the call; it keeps no pointer to any of them. It calls back kk_socket_set_algorithm() alone,
+    /// which uses the same socket, and only then.
+    fn with_pointers<T>(&mut self, call: impl FnOnce(&mut c::host, *mut c::tcp_sock) -> T) -> T {
+        let mut target = Target { socket: self.socket, shared: self.shared };
+        self.host.socket = (&raw mut target).cast();
+        // SAFETY: `self` has the only reference to the socket.
+        let fields = unsafe {
+            let connection = (*self.socket).connection.as_deref_mut();
+            (*self.socket).fields.connection = connection.map_or(ptr::null_mut(), ptr::from_mut);
+            &raw mut (*self.socket).fields
+        };
+        call(&mut self.host, fields)
+    }
+
+    /// The switch that the call was for, if it was for one; `from` was in use before.
+    pub fn switch(&self, from: Algorithm) -> Option<Switch> {
+        if !self.host.has_switched {
+            return None;
+        }
+        let event = &self.host.event;
+        let named = |name: &[u8; NAME_BYTES]| self.shared.algorithm(name);
+        let (names, predicted_us) = match &self.shared.rtcp {
+            Some(table) => (table.names(), &self.host.rtcp_predicted_us.of[..]),
+            None => {
+                let table = self.policy.scope[event.scope as usize].table;
+                (self.shared.tables.tables[table as usize].names(), &event.predicted_us.of[..])
+            }
+        };
+        let predicted = names.iter().zip(predicted_us).filter_map(|(name, us)| {
+            let candidate = self.shared.candidates.iter().find(|it| it.name() == name)?;
+            Some((candidate.name(), *us))
+        });
+        let observed = event.is_observed != 0;
+        Some(Switch {
+            from: if observed { named(&event.from).unwrap_or(from) } else { from },
+            to: named(&event.to).expect("the tables name candidates"),
+            observed,
+            rtt_us: event.measured.rtt_us,
+            rate: event.measured.rate,
+            burst: event.measured.burst,
+            isolated_ppb: event.isolated_ppb,
+            burst_ppb: event.burst_ppb,
+            predicted_us: predicted.collect(),
+        })
+    }
+}
+
+/// A connection's lot, by its own seed, of which nothing is used up (splitmix64's mixing).
+fn lot(seed: u64) -> u32 {
+    let mixed = (seed ^ (seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (mixed >> 32) as u32
+}
+
+/// The kernel's TCP_CONGESTION, which remembers that it was set. False: there is no such algorithm.
+///
+/// # Safety
+/// `target` is a [`Target`] whose socket nobody uses meanwhile; `name` has TCP_CA_NAME_MAX bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn kk_socket_set_algorithm(target: *mut c_void, name: *const c_char) -> bool {
+    // SAFETY: promised above.
+    let (target, name) = unsafe { (&*target.cast::<Target>(), *name.cast::<[u8; NAME_BYTES]>()) };
+    let Some(algorithm) = target.shared.algorithm(&name) else { return false };
+    // SAFETY: likewise.
+    let socket = unsafe { &mut *target.socket };
+    socket.fields.inet_conn.set_icsk_ca_setsockopt(1);
+    socket.switch_to(algorithm);
+    true
+}

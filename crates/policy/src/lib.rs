@@ -1,0 +1,11 @@
+//! The operator's policy: which connections are switched, and how. As people write it (a scope of a
+//! policy file, or of a scenario), and as the switcher reads it.
+
+mod policy;
+mod scope_section;
+
+pub use policy::{
+    Hysteresis, LEAST_RTT, Matching, Objective, Period, Policy, RULES, SCOPES, Scope, Timeouts,
+    TooManyRules, has_another_cgroup,
+};
+pub use scope_section::{Latencies, read_scope, read_scope_of_all};
