@@ -32,6 +32,8 @@ enum Command {
     Emulate(commands::emulate::Arguments),
     Search(commands::search::Arguments),
     Validate(commands::validate::Arguments),
+    Lockstep(commands::lockstep::Arguments),
+    Replay(commands::replay::Arguments),
     Characterize(commands::characterize::Arguments),
     Doctor(commands::doctor::Arguments),
     Explain(commands::explain::Arguments),
@@ -69,6 +71,8 @@ pub fn run() -> ExitCode {
         Command::Emulate(arguments) => commands::emulate::run(&arguments),
         Command::Search(arguments) => commands::search::run(&arguments),
         Command::Validate(arguments) => commands::validate::run(&arguments),
+        Command::Lockstep(arguments) => commands::lockstep::run(&arguments),
+        Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Reproduce(arguments) => commands::reproduce::run(&arguments),
         Command::BurstSender(arguments) => commands::burst_sender::run(&arguments),
     };

@@ -20,7 +20,7 @@ pub use parts::{
     Belief, Estimator, LossRuns, Measured, Period, Predicted, RtcpMeasured, exp2_fixed, log2_fixed,
     period_us, rtcp_choose,
 };
-pub use replay::{CALL_RECORD_BYTES, Replay, ReplayError, Tables};
+pub use replay::{CALL_RECORD_BYTES, CALL_RECORD_VERSION, Replay, ReplayError, Tables};
 
 /// Switches a connection as the switcher in the kernel does. What it remembers of the connection is
 /// the socket's. A clone, for another connection, shares policy and tables.

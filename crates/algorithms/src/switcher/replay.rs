@@ -16,6 +16,9 @@ pub const CALL_RECORD_BYTES: usize = size_of::<c::call_record>();
 /// The latency tables of a policy, by the numbers that its scopes have for them.
 pub type Tables = BTreeMap<u32, Arc<latency_table>>;
 
+/// Of what is recorded of a call.
+pub const CALL_RECORD_VERSION: u32 = c::CALL_RECORD_VERSION;
+
 /// Plays recorded calls again.
 #[derive(Default)]
 pub struct Replay {
@@ -69,7 +72,7 @@ impl fmt::Display for ReplayError {
             ReplayError::Version(found) => write!(
                 f,
                 "recorded by version {found} of the switcher; allowed: version {}",
-                c::CALL_RECORD_VERSION
+                CALL_RECORD_VERSION
             ),
             ReplayError::Policy(generation) => {
                 write!(f, "a call under policy {generation}, of which the recording has nothing")
@@ -150,7 +153,7 @@ fn read(bytes: &[u8]) -> Result<Box<c::call_record>, ReplayError> {
     // SAFETY: the sizes are the same, and every bit pattern is valid for numbers, of which the struct
     // consists.
     unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), (&raw mut *record).cast(), bytes.len()) };
-    if record.version != c::CALL_RECORD_VERSION {
+    if record.version != CALL_RECORD_VERSION {
         return Err(ReplayError::Version(record.version));
     }
     Ok(record)
