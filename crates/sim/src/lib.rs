@@ -19,10 +19,11 @@ mod stream;
 mod topology;
 mod workload;
 
+pub use kirikae_path::Hop;
 pub use observer::{LinkState, Observer, Passage, Step};
 pub use outcome::{Counters, DirectionOutcome, DroppedPacket, FlowOutcome, Left, Outcome, Traffic};
 pub use runs::{observe_all, run_all};
-pub use simulation::{End, Flow, Hop, Host, Mobile, Routes, Simulation, SimulationError};
+pub use simulation::{End, Flow, Host, Mobile, Routes, Simulation, SimulationError};
 pub use stream::Written;
 pub use topology::{dumbbell, parking_lot, staggered};
 pub use workload::{Activity, Interval, MOST_WRITES, Workload, Write};

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use kirikae_algorithms::{Losses, Switch};
-use kirikae_path::{DropCause, Span, Time};
+use kirikae_path::{DropCause, Hop, Span, Time};
 use serde::Serialize;
 
 use crate::parcels::Parcel;
-use crate::simulation::{End, Hop};
+use crate::simulation::End;
 use crate::stream::Written;
 
 /// What came of a simulation.
