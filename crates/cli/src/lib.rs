@@ -40,7 +40,7 @@ enum Command {
     Algorithms(commands::algorithms::Arguments),
     Support(commands::support::Arguments),
     #[command(hide = true)]
-    BurstSender(commands::burst_sender::Arguments),
+    Player(commands::player::Arguments),
 }
 
 /// Every command and its options.
@@ -70,7 +70,7 @@ pub fn run() -> ExitCode {
         Command::Search(arguments) => commands::search::run(&arguments),
         Command::Validate(arguments) => commands::validate::run(&arguments),
         Command::Reproduce(arguments) => commands::reproduce::run(&arguments),
-        Command::BurstSender(arguments) => commands::burst_sender::run(&arguments),
+        Command::Player(arguments) => commands::player::run(&arguments),
     };
     done.unwrap_or_else(|error| exit::report(&error))
 }

@@ -28,6 +28,17 @@ struct Ledger {
 
 static LEDGER: Mutex<Ledger> = Mutex::new(Ledger { measured: None, claimed: 0.0 });
 
+/// Checks that the machine holds these links where nothing else runs, as [`Network::create`] does beside
+/// what runs.
+///
+/// # Errors
+/// [`Error::TooFast`] if it does not, with `label` in it; and those of the measurement.
+///
+/// [`Network::create`]: crate::Network::create
+pub fn check_capacity(links: &[PathSpec], label: &str) -> Result<(), Error> {
+    Reservation::claim(links, label).map(drop)
+}
+
 /// A living network's part in the ledger, in packets/s; given back when dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Reservation(f64);

@@ -22,6 +22,7 @@ mod thread;
 mod tun;
 mod way;
 
+pub use capacity::check_capacity;
 pub use emulator::Emulated;
 pub use error::Error;
 pub use namespace::{Namespace, remove_stale};
@@ -29,3 +30,4 @@ pub use network::{Network, NetworkSpec, RouteSpec, RunningNetwork};
 pub use ownership::{Owner, own_name, owner_of};
 pub use report::{DirectionReport, DroppedPacket, Report, TimingError};
 pub use segment::Segment;
+pub use system::{Rank, go_before_ordinary_threads};

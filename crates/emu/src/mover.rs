@@ -19,8 +19,9 @@ use crate::ecn;
 use crate::namespace::MTU;
 use crate::report::DroppedPacket;
 use crate::segment::Connections;
+use crate::system::{Rank, go_before_ordinary_threads};
 use crate::way::{Fate, Way};
-use crate::{Error, Report, system};
+use crate::{Error, Report};
 
 /// Room for the largest packet.
 type Buffer = Box<[u8; MTU as usize]>;
@@ -97,7 +98,7 @@ impl Mover {
         };
         // Beside busy processes this is the difference between 0.1 ms late and 3 ms. Where it is not
         // allowed, the report tells whether the network was held without it.
-        let _ = system::go_before_ordinary_threads();
+        let _ = go_before_ordinary_threads(Rank::Network);
         // The default lets the kernel be 50 us late on purpose.
         prctl::set_timerslack(1)
             .map_err(|errno| Error::failed("setting the timer slack", errno))?;

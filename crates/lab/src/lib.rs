@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod bound;
 pub mod characterize;
+mod contest;
 mod controls;
 pub mod emulate;
 mod error;
@@ -11,6 +12,7 @@ pub mod fit;
 mod interruption;
 pub mod outcome;
 pub mod play;
+pub mod player;
 mod records;
 pub mod report;
 pub mod reproduce;

@@ -7,6 +7,7 @@
 
 mod application;
 mod connection;
+mod conversation;
 mod engine;
 mod observer;
 mod outcome;
@@ -19,6 +20,8 @@ mod stream;
 mod topology;
 mod workload;
 
+pub use application::WITHOUT_END;
+pub use conversation::{Arrived, Conversation};
 pub use kirikae_path::Hop;
 pub use observer::{LinkState, Observer, Passage, Step};
 pub use outcome::{Counters, DirectionOutcome, DroppedPacket, FlowOutcome, Left, Outcome, Traffic};

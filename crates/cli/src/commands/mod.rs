@@ -2,7 +2,6 @@
 
 pub mod algorithms;
 pub mod bench;
-pub mod burst_sender;
 pub mod characterize;
 pub mod check;
 mod comparison;
@@ -12,6 +11,7 @@ pub mod explain;
 pub mod fit;
 pub mod log;
 mod notify;
+pub mod player;
 pub mod reload;
 pub mod reproduce;
 pub mod run;
