@@ -31,7 +31,9 @@ impl Endpoint {
     /// Gives the kernel as much of what was written as it takes; it says when it takes more.
     pub fn flush(&mut self, pattern: &Pattern) -> io::Result<()> {
         while self.taken < self.written {
-            match self.socket.write(pattern.at(self.taken, self.written - self.taken)) {
+            // All at once: the kernel would send what lies between two calls as a segment of its own.
+            let pieces = pattern.pieces(self.taken..self.written);
+            match self.socket.write_vectored(&pieces) {
                 Ok(taken) => self.taken += taken as u64,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}

@@ -19,7 +19,7 @@ use super::endpoint::{BUFFER, Failure};
 use super::sockets::{Sockets, prepare};
 use crate::error::{Error, While};
 use crate::sim::Interval;
-use crate::workload::clock::now_ns;
+use crate::workload::clock::{now_ns, sleep_until};
 use crate::workload::pattern::Pattern;
 
 /// What an event is of.
@@ -104,6 +104,7 @@ impl<'a> Stage<'a> {
         let end = Time::ZERO + self.assignment.duration;
         let mut events = [EpollEvent::empty(); 64];
         let mut stopped = false;
+        sleep_until(self.start_ns);
         let end = loop {
             let now = now(self.start_ns);
             self.act(now)?;
@@ -233,7 +234,7 @@ impl<'a> Stage<'a> {
 const BOTH_WAYS: EpollFlags =
     EpollFlags::EPOLLIN.union(EpollFlags::EPOLLOUT).union(EpollFlags::EPOLLET);
 
-/// Time since the beginning, which may be to come.
+/// Time since the beginning.
 fn now(start_ns: u64) -> Time {
     Time::from_nanos(now_ns().saturating_sub(start_ns))
 }

@@ -1,8 +1,14 @@
 //! The bytes of the stream: a function of their place, so that the receiver can check each.
 
+use std::io::IoSlice;
+use std::ops::Range;
+
 /// Length after which the pattern repeats; prime, so that it never lines up with segments,
 /// pages or bursts, and a displaced piece of the stream shows.
 const PERIOD: usize = 65_521;
+
+/// Pieces written at once: more than any send buffer takes.
+const MOST_PIECES: usize = 64;
 
 /// The pattern from any place on, without a computation per byte of the stream.
 pub struct Pattern {
@@ -19,9 +25,16 @@ impl Pattern {
     }
 
     /// The stream's bytes from `offset` on, as many as asked for but at most one period.
-    pub fn at(&self, offset: u64, length: u64) -> &[u8] {
+    fn at(&self, offset: u64, length: u64) -> &[u8] {
         let phase = (offset % PERIOD as u64) as usize;
         &self.bytes[phase..phase + length.min(PERIOD as u64) as usize]
+    }
+
+    /// The stream's bytes in a range, as pieces to be written at once: from its beginning on, as many as
+    /// one system call takes.
+    pub fn pieces(&self, range: Range<u64>) -> Vec<IoSlice<'_>> {
+        let starts = range.clone().step_by(PERIOD).take(MOST_PIECES);
+        starts.map(|start| IoSlice::new(self.at(start, range.end - start))).collect()
     }
 
     /// Place of the first byte that does not belong at `offset` on, if there is one.
@@ -52,11 +65,9 @@ mod tests {
     #[test]
     fn a_changed_or_displaced_byte_is_found() {
         let pattern = Pattern::new();
-        let mut data = Vec::new();
-        while data.len() < 200_000 {
-            let left = 200_000 - data.len() as u64;
-            data.extend_from_slice(pattern.at(1_000_000 + data.len() as u64, left));
-        }
+        let pieces = pattern.pieces(1_000_000..1_200_000);
+        let mut data: Vec<u8> = pieces.iter().flat_map(|piece| piece.iter().copied()).collect();
+        assert_eq!(data.len(), 200_000);
         assert_eq!(pattern.first_wrong(1_000_000, &data), None);
         assert_eq!(pattern.first_wrong(1_001_448, &data), Some(1_001_448));
         data[70_123] ^= 1;
