@@ -103,7 +103,7 @@ pub struct PlayedFlow {
 }
 
 /// What a direction of a link did.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct PlayedLink {
     /// The link's name.
     pub link: String,
@@ -119,7 +119,7 @@ pub struct PlayedLink {
     pub inside: u64,
     /// How much later than its time a packet was written to its host; none in virtual time, which keeps
     /// itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timing_error: Option<TimingError>,
     /// Whether the link was the one described, see [`Report::held`].
     pub held: bool,

@@ -53,12 +53,12 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             eprintln!("INTERRUPTED: nothing is compared; the records have what had arrived.");
             return Ok(ExitCode::FAILURE);
         }
-        kernel = validate::latencies(&outcome);
+        kernel = validate::side(outcome);
     }
     let emulated: Vec<Scenario> = scenarios.iter().map(validate::as_emulated).collect();
     let options = sim::Options { output: None, files: sim::Files::default(), controls };
     let simulated = sim::run(&emulated, &options)?;
-    let cells = validate::cells(&scenarios, &kernel, &validate::latencies(&simulated));
+    let cells = validate::cells(&scenarios, kernel, validate::side(simulated));
     comparison::print(&cells, || validate::render(&cells), arguments.json)?;
     Ok(if validate::enough_agree(&cells) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -12,7 +12,7 @@ const STOCK: [&str; 3] = ["cubic", "bbr", "reno"];
 const USUAL_STOCK: usize = 2;
 
 /// A congestion control, or the switching among them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Contender {
     /// One of the kernel's own, by name.
     Stock(&'static str),
