@@ -15,7 +15,7 @@ pub use bpftune::Bpftune;
 pub use rule::Rule;
 pub use socket::{CaEvent, CaState, LargeState, RateSample, Socket};
 pub use switcher::{
-    Belief, CALL_RECORD_BYTES, CALL_RECORD_VERSION, Estimator, LossRuns, Losses, Measured, NoCandidate, Period,
-    Predicted, Replay, ReplayError, RtcpMeasured, Switch, Switcher, Tables, exp2_fixed, log2_fixed,
-    period_us, rtcp_choose,
+    Belief, CALL_RECORD_BYTES, CALL_RECORD_VERSION, Estimator, LossRuns, Losses, Measured,
+    NoCandidate, Period, Predicted, Replay, ReplayError, RtcpMeasured, Switch, Switcher, Tables,
+    exp2_fixed, log2_fixed, period_us, rtcp_choose,
 };

@@ -42,7 +42,7 @@ enum Command {
     Algorithms(commands::algorithms::Arguments),
     Support(commands::support::Arguments),
     #[command(hide = true)]
-    BurstSender(commands::burst_sender::Arguments),
+    Player(commands::player::Arguments),
 }
 
 /// Every command and its options.
@@ -74,7 +74,7 @@ pub fn run() -> ExitCode {
         Command::Lockstep(arguments) => commands::lockstep::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Reproduce(arguments) => commands::reproduce::run(&arguments),
-        Command::BurstSender(arguments) => commands::burst_sender::run(&arguments),
+        Command::Player(arguments) => commands::player::run(&arguments),
     };
     done.unwrap_or_else(|error| exit::report(&error))
 }

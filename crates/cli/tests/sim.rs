@@ -113,7 +113,6 @@ fn benched(name: &str, change: impl Fn(&str) -> String) -> String {
     fs::create_dir_all(&directory).unwrap();
     let file = directory.join("x.toml");
     fs::write(&file, &text).unwrap();
-    fs::write(directory.join("writes.txt"), "0 1000\n").unwrap();
     let results = directory.join("results");
     let output = kirikae().arg("bench").arg(&file).arg("--output").arg(&results).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{text}");
@@ -126,30 +125,24 @@ fn benched(name: &str, change: impl Fn(&str) -> String) -> String {
 
 #[test]
 fn bench_refuses_what_only_the_simulator_plays() {
-    let bursts = |text: &str| {
-        let begin = text.find("[workload]").unwrap();
-        let end = text.find("# What packets meet").unwrap();
-        text[begin..end].to_owned()
-    };
-    let writes = benched("writes", |text| {
-        text.replace(&bursts(text), "[workload]\nkind = \"writes\"\nfile = \"writes.txt\"\n")
+    let stack = benched("stack", |text| format!("{text}\n[stack]\nprofile = \"ns-2\"\n"));
+    assert!(
+        stack.contains(": stack: found [stack]; allowed: none but receive-buffer and"),
+        "{stack}"
+    );
+    let parking_lot =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/parking-lot.toml").to_owned();
+    let parking_lot = fs::read_to_string(parking_lot).unwrap();
+    let cross = "name = \"cross 3\"\nroute = [\"third\"]\nstagger = \"1 s\"\ncontender = \"cubic\"";
+    let contender = benched("contender", |_| {
+        assert_eq!(parking_lot.matches(cross).count(), 1);
+        parking_lot.replace(cross, &cross.replace("\"cubic\"", "\"r-tcp\""))
     });
     assert!(
-        writes.ends_with(
-            ": workload.kind: found \"writes\"; allowed: bursts on the real kernel; kirikae sim plays \
-             the others"
-        ),
-        "{writes}"
+        contender
+            .contains(": flow[3].contender: found \"r-tcp\"; allowed: one that the real kernel"),
+        "{contender}"
     );
-    let mix = benched("mix", |text| text.replace("[workload]", "[[workload]]"));
-    assert!(mix.contains(": workload: found [[workload]]; allowed: one [workload] on"), "{mix}");
-    let sim = benched("sim", |text| format!("{text}\n[sim]\nrepetitions = 2\n"));
-    assert!(sim.contains(": sim: found [sim]; allowed: one [path] and no [sim] on"), "{sim}");
-    let dumbbell = benched("dumbbell", |_| {
-        fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/dumbbell.toml"))
-            .unwrap()
-    });
-    assert!(dumbbell.contains(": link: found [[link]]; allowed: one [path]"), "{dumbbell}");
 }
 
 #[test]

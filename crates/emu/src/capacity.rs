@@ -18,7 +18,7 @@ const MEASURED_FOR: Span = Span::from_millis(100);
 /// paths, and for packets smaller than the largest.
 const SHARE: f64 = 0.5;
 
-/// What the paths of this process have claimed of this machine, in packets/s.
+/// What the networks of this process have claimed of this machine, in packets/s.
 #[derive(Debug)]
 struct Ledger {
     /// What one unlimited path moved, both directions together; `None` until measured.
@@ -28,17 +28,29 @@ struct Ledger {
 
 static LEDGER: Mutex<Ledger> = Mutex::new(Ledger { measured: None, claimed: 0.0 });
 
-/// A living path's part in the ledger, in packets/s; given back when dropped.
+/// Checks that the machine holds these links where nothing else runs, as [`Network::create`] does beside
+/// what runs.
+///
+/// # Errors
+/// [`Error::TooFast`] if it does not, with `label` in it; and those of the measurement.
+///
+/// [`Network::create`]: crate::Network::create
+pub fn check_capacity(links: &[PathSpec], label: &str) -> Result<(), Error> {
+    Reservation::claim(links, label).map(drop)
+}
+
+/// A living network's part in the ledger, in packets/s; given back when dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Reservation(f64);
 
 impl Reservation {
-    /// Claims what the path needs when both its directions are full of the largest packets, in the
+    /// Claims what the links need when both directions of each are full of the largest packets, in the
     /// busiest second of a rate that varies. A direction without a rate claims nothing: only its
     /// report can tell whether it was held.
-    pub(crate) fn claim(path: &PathSpec, label: &str) -> Result<Reservation, Error> {
-        let needed: f64 = [&path.forward, &path.backward]
-            .into_iter()
+    pub(crate) fn claim(links: &[PathSpec], label: &str) -> Result<Reservation, Error> {
+        let needed: f64 = links
+            .iter()
+            .flat_map(|link| [&link.forward, &link.backward])
             .filter_map(|direction| sustained_rate(direction))
             .map(packets_per_second)
             .sum();
@@ -79,7 +91,7 @@ fn megabits_per_second(packets_per_second: f64) -> f64 {
 
 /// Sends TCP through a path without elements as fast as it goes: packets/s, both directions.
 fn measure() -> Result<f64, Error> {
-    let path = Emulated::start(&PathSpec::default(), 0, Reservation::default())?;
+    let path = Emulated::create_with(&PathSpec::default(), 0, Reservation::default())?;
     let address = path.receiver().address();
     let listener = path.receiver().run_in(|| TcpListener::bind((address, 0)))?;
     let sent = listener.and_then(|listener| {

@@ -1,9 +1,9 @@
 use std::io;
 
-use kirikae_path::Time;
+use kirikae_path::{Span, Time};
 use nix::time::{ClockId, clock_gettime};
 
-/// CLOCK_MONOTONIC, counted from the path's start.
+/// CLOCK_MONOTONIC, counted from the start of a network's time.
 pub(crate) struct Clock {
     start_ns: u64,
 }
@@ -14,8 +14,19 @@ impl Clock {
         Ok(Clock { start_ns: monotonic_ns()? })
     }
 
+    /// Starts to count when CLOCK_MONOTONIC is there, in nanoseconds.
+    pub(crate) fn starting_at(start_ns: u64) -> Clock {
+        Clock { start_ns }
+    }
+
+    /// Zero until it starts to count.
     pub(crate) fn now(&self) -> io::Result<Time> {
-        Ok(Time::from_nanos(monotonic_ns()? - self.start_ns))
+        Ok(Time::from_nanos(monotonic_ns()?.saturating_sub(self.start_ns)))
+    }
+
+    /// How long it is from now until then.
+    pub(crate) fn until(&self, at: Time) -> io::Result<Span> {
+        Ok(Span::from_nanos(self.monotonic_ns(at).saturating_sub(monotonic_ns()?)))
     }
 
     /// The same instant as CLOCK_MONOTONIC has it, in nanoseconds.

@@ -1,7 +1,8 @@
-//! Paths in real time: packets of the real kernel meet the elements of [`kirikae_path`].
+//! Networks in real time: packets of the real kernel meet the elements of [`kirikae_path`].
 //!
-//! An [`Emulated`] path is two network namespaces, a TUN device in each, and a thread that moves
-//! packets between the two through the path's elements. Everything it makes on the host carries the
+//! A [`Network`] is hosts around shared links: for each host a network namespace with a TUN device, and
+//! one thread that moves packets from device to device through the elements of the links on their way.
+//! An [`Emulated`] path is the one with a single link between two hosts. Everything it makes on the host carries the
 //! name of this process ([`own_name`]) and goes with it; what a killed process left behind,
 //! [`remove_stale`] recognises and removes.
 
@@ -12,16 +13,21 @@ mod emulator;
 mod error;
 mod mover;
 mod namespace;
+mod network;
 mod ownership;
 mod report;
 mod segment;
 mod system;
+mod thread;
 mod tun;
 mod way;
 
+pub use capacity::check_capacity;
 pub use emulator::Emulated;
 pub use error::Error;
 pub use namespace::{Namespace, remove_stale};
+pub use network::{Network, NetworkSpec, RouteSpec, RunningNetwork};
 pub use ownership::{Owner, own_name, owner_of};
 pub use report::{DirectionReport, DroppedPacket, Report, TimingError};
 pub use segment::Segment;
+pub use system::{Rank, go_before_ordinary_threads};

@@ -33,8 +33,8 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// Creates the namespace `name` and in it the TUN device with this address, the other end of
-    /// the path being the other address of its /30. Returns the device's file too.
+    /// Creates the namespace `name` and in it the TUN device with this address, behind which all other
+    /// addresses of its /16 are. Returns the device's file too.
     pub(crate) fn create(name: String, address: Ipv4Addr) -> Result<(Namespace, File), Error> {
         ip(&["netns", "add", &name], "")?;
         let namespace = Namespace { name, address, removed: false };
@@ -54,7 +54,7 @@ impl Namespace {
         let commands = format!(
             "link set lo up\n\
              link set {DEVICE} mtu {MTU} txqueuelen {DEVICE_QUEUE} up\n\
-             address add {}/30 dev {DEVICE}\n",
+             address add {}/16 dev {DEVICE}\n",
             self.address
         );
         ip(&["-n", &self.name, "-batch", "-"], &commands)?;
@@ -71,7 +71,7 @@ impl Namespace {
         Path::new(NETNS).join(&self.name)
     }
 
-    /// The address of its end of the path.
+    /// The address of its end of the network.
     pub fn address(&self) -> Ipv4Addr {
         self.address
     }

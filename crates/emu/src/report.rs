@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 use kirikae_path::{Direction, DropCause};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Segment;
 
@@ -53,7 +53,7 @@ impl DirectionReport {
 }
 
 /// Actual less due time of a direction's writes, in microseconds; 0 if there were none.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct TimingError {
     /// Median.
     pub p50_us: f64,

@@ -25,10 +25,21 @@ pub(crate) fn set_tun_interface(file: &File, name: &str, flags: i32) -> nix::Res
     unsafe { tunsetiff(file.as_raw_fd(), &request) }.map(drop)
 }
 
-/// Gives the calling thread the lowest real-time priority (SCHED_RR): it goes before all ordinary
-/// threads.
-pub(crate) fn go_before_ordinary_threads() -> nix::Result<()> {
-    let lowest = sched_param { sched_priority: 1 };
+/// Who goes before whom, with real-time priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rank {
+    /// What writes and reads at the ends of a network.
+    Program = 1,
+    /// What moves the packets between them.
+    Network = 2,
+}
+
+/// Gives the calling thread a real-time priority (SCHED_RR): it goes before all ordinary threads.
+///
+/// # Errors
+/// If that is not allowed.
+pub fn go_before_ordinary_threads(rank: Rank) -> nix::Result<()> {
+    let priority = sched_param { sched_priority: rank as i32 };
     // SAFETY: sched_setscheduler reads a sched_param, which outlives the call.
-    Errno::result(unsafe { libc::sched_setscheduler(0, libc::SCHED_RR, &lowest) }).map(drop)
+    Errno::result(unsafe { libc::sched_setscheduler(0, libc::SCHED_RR, &priority) }).map(drop)
 }

@@ -16,13 +16,18 @@ const POLL: Duration = Duration::from_millis(100);
 /// `on_ready` is told when packets pass. Nothing is left behind on the host.
 ///
 /// # Errors
-/// A scenario that only the simulator can play, a host that lacks something, a path that the
-/// emulator cannot hold.
+/// A scenario of several links, a host that lacks something, a path that the emulator cannot hold.
 pub fn emulate(scenario: &Scenario, on_ready: impl FnOnce(&Emulated)) -> Result<Report, Error> {
-    let (path, _) = scenario.bursts()?;
+    let [link] = &scenario.links[..] else {
+        return Err(Error::Incompatible(format!(
+            "{}: link: found {} links; allowed: one, whose ends two programs can take",
+            scenario.file.display(),
+            scenario.links.len(),
+        )));
+    };
     bench::clean()?;
     let interruption = Interruption::listen()?;
-    let emulated = Emulated::create(path, scenario.seed, &scenario.title)?;
+    let emulated = Emulated::create(&link.path, scenario.seed, &scenario.title)?;
     on_ready(&emulated);
     while !interruption.came() {
         thread::sleep(POLL);

@@ -3,14 +3,17 @@
 pub mod bench;
 pub mod bound;
 pub mod characterize;
+mod contest;
 mod controls;
 pub mod emulate;
 mod error;
 pub mod explain;
 pub mod fit;
 mod interruption;
+pub mod lockstep;
 pub mod outcome;
 pub mod play;
+pub mod player;
 mod records;
 pub mod report;
 pub mod reproduce;

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use kirikae_agent::Switch;
 use kirikae_emu::Report;
-use kirikae_path::Direction;
+use kirikae_path::{Direction, Span, Time};
+use kirikae_sim::Written;
 use serde::{Deserialize, Serialize};
 
 use crate::bound::{Bound, Lost};
-use crate::play::Play;
+use crate::contest::Contest;
+use crate::play::{Course, Play};
 use crate::scenario::{Contender, Scenario};
-use crate::workload::receiver::Arrival;
-use crate::workload::sender::Sent;
 
 /// A whole run.
 #[derive(Debug)]
@@ -33,24 +33,8 @@ pub struct Comparison {
     /// Write by write, one for each contender and seed, contender by contender in the scenario's
     /// order; none where the scenario is not [`Scenario::timed`].
     pub performances: Vec<Performance>,
-    /// Flow by flow, in the same order; none of the real kernel.
+    /// Flow by flow, in the same order.
     pub plays: Vec<Play>,
-}
-
-/// What was measured of one contender, before it is put in relation to the path.
-pub(crate) struct Measured {
-    /// Bursts as they were written, without those never written.
-    pub sent: Vec<Sent>,
-    /// Bursts that arrived complete, in order.
-    pub arrivals: Vec<Arrival>,
-    /// The switches of its connection, in order of time.
-    pub switches: Vec<Switch>,
-    /// When it ended at the latest, in the bursts' clock, nanoseconds.
-    pub end_ns: u64,
-    /// The sender's port.
-    pub port: u16,
-    /// What the path did.
-    pub report: Report,
 }
 
 /// One contender of one scenario, once.
@@ -79,7 +63,7 @@ pub struct Burst {
     pub index: u32,
     /// Whether it is left out of the statistics.
     pub warmup: bool,
-    /// Start of its write, CLOCK_MONOTONIC in nanoseconds, see [`Sent::start_ns`].
+    /// Start of its write, CLOCK_MONOTONIC in nanoseconds.
     pub start_ns: u64,
     /// TCP_CONGESTION just before the write.
     pub algorithm_before: Cow<'static, str>,
@@ -103,53 +87,32 @@ pub struct Delivery {
     pub bound_s: f64,
 }
 
-impl Comparison {
-    /// Takes one measurement for each contender and seed of the scenario from `measured`, as long
-    /// as there are any.
-    pub(crate) fn new(
-        scenario: &Scenario,
-        measured: &mut impl Iterator<Item = Measured>,
-        interrupted: bool,
-    ) -> Comparison {
-        let performances = scenario
-            .contenders
-            .iter()
-            .flat_map(|&contender| scenario.seeds().map(move |seed| (contender, seed)))
-            .zip(measured)
-            .map(|((contender, seed), measured)| {
-                Performance::new(scenario, contender, seed, measured, interrupted)
-            })
-            .collect();
-        Comparison { scenario: scenario.clone(), performances, plays: Vec::new() }
-    }
-}
-
 impl Performance {
-    pub(crate) fn new(
-        scenario: &Scenario,
-        contender: Contender,
-        seed: u64,
-        measured: Measured,
-        interrupted: bool,
-    ) -> Performance {
+    /// Of a scenario that is [`Scenario::timed`]; of a run that was interrupted nothing is missing.
+    pub(crate) fn new(contest: &Contest, course: &Course, interrupted: bool) -> Performance {
+        let &Contest { scenario, contender, seed } = contest;
         let (path, workload) = scenario.timed().expect("nothing else is measured write by write");
+        let ([flow], [report]) = (&course.flows[..], &course.links[..]) else {
+            unreachable!("one flow over one link")
+        };
         let bound = Bound::new(path, scenario.stack.mtu);
-        let lost = lost(&measured);
-        let switches = &measured.switches;
-        let burst = |sent: &Sent| {
-            let arrival = measured.arrivals.get(sent.index as usize);
-            let until = arrival.map_or(u64::MAX, |arrival| arrival.last_ns);
+        let lost = lost(report, flow.port);
+        let clock_ns = |at: Time| course.begin_ns + at.as_nanos();
+        let burst = |((write, algorithms), index): ((&Written, &[Cow<'static, str>; 2]), u32)| {
+            let until = write.last.map_or(u64::MAX, clock_ns);
+            let [before, after] = algorithms.clone();
             Burst {
-                index: sent.index,
-                warmup: sent.index < workload.warmup(),
-                start_ns: sent.start_ns,
-                algorithm_before: sent.algorithm_before.clone(),
-                algorithm_after: sent.algorithm_after.clone(),
-                switches: switches.iter().filter(|switch| switch.at_ns <= until).count(),
-                delivery: arrival.map(|arrival| delivery(sent, arrival, &bound, &lost)),
+                index,
+                warmup: index < workload.warmup(),
+                start_ns: clock_ns(write.start),
+                algorithm_before: before,
+                algorithm_after: after,
+                switches: flow.switches.iter().filter(|switch| switch.at_ns <= until).count(),
+                delivery: write.last.map(|_| delivery(write, until, &bound, &lost)),
             }
         };
-        let bursts: Vec<Burst> = measured.sent.iter().map(burst).collect();
+        let [client, _] = &flow.written;
+        let bursts: Vec<Burst> = client.iter().zip(&flow.algorithms).zip(0..).map(burst).collect();
         let finished = bursts.iter().filter(|burst| !burst.warmup && burst.delivery.is_some());
         let unfinished = if interrupted { 0 } else { workload.count() - finished.count() as u32 };
         Performance {
@@ -157,9 +120,9 @@ impl Performance {
             seed,
             bursts,
             unfinished,
-            end_ns: measured.end_ns,
-            switches: measured.switches,
-            report: measured.report,
+            end_ns: clock_ns(course.end),
+            switches: flow.switches.clone(),
+            report: report.clone(),
         }
     }
 
@@ -188,25 +151,24 @@ impl Performance {
     }
 }
 
-fn delivery(sent: &Sent, arrival: &Arrival, bound: &Bound, lost: &[Lost]) -> Delivery {
-    let seconds = |from: u64, to: u64| to.saturating_sub(from) as f64 / 1e9;
-    let range = sent.offset..sent.offset + sent.bytes;
+/// Of a write whose last byte arrived at `last_ns` on the clock of the drops.
+fn delivery(write: &Written, last_ns: u64, bound: &Bound, lost: &[Lost]) -> Delivery {
+    let seconds = |span: Option<Span>| span.map_or(0.0, Span::as_secs_f64);
     Delivery {
-        latency_s: seconds(sent.start_ns, arrival.last_ns),
-        first_to_last_s: seconds(arrival.first_ns, arrival.last_ns),
-        bound_s: bound.seconds(range, arrival.last_ns, lost),
+        latency_s: seconds(write.latency()),
+        first_to_last_s: seconds(write.first_to_last()),
+        bound_s: bound.seconds(write.range(), last_ns, lost),
     }
 }
 
-/// What the channel lost of the stream.
-fn lost(measured: &Measured) -> Vec<Lost> {
-    measured
-        .report
+/// What the channel lost of the stream that was sent from this port.
+fn lost(report: &Report, port: u16) -> Vec<Lost> {
+    report
         .drops
         .iter()
         .filter(|drop| drop.direction == Direction::Forward && drop.cause.is_channel_loss())
         .filter_map(|drop| {
-            let segment = drop.segment.filter(|segment| segment.source_port == measured.port)?;
+            let segment = drop.segment.filter(|segment| segment.source_port == port)?;
             let start = u64::from(segment.stream_offset?);
             let range = start..start + u64::from(segment.payload_bytes);
             Some(Lost { range, at_ns: drop.monotonic_ns })

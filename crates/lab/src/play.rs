@@ -1,16 +1,55 @@
-//! What came of a simulated contender, flow by flow.
+//! What came of a contender, flow by flow, in virtual time or in real.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use kirikae_agent::Switch;
+use kirikae_emu::{DirectionReport, Report, TimingError};
 use kirikae_path::{Direction, DropCause, Time};
-use kirikae_sim::{FlowOutcome, Left, Written};
-use serde::Serialize;
+use kirikae_sim::{Left, Traffic, Written};
+use serde::{Deserialize, Serialize};
 
-use crate::scenario::{Activity, Contender, FlowGroup, Scenario, Workload};
-use crate::sim::Interval;
+use crate::contest::Contest;
+use crate::scenario::{Activity, Contender, FlowGroup, Workload};
 
-/// One contender of a scenario, simulated with one seed.
+/// A contest as it went, before it is put in relation to anything.
+#[derive(Debug)]
+pub(crate) struct Course {
+    /// Where its time begins on the clock of switches and drops, in nanoseconds: CLOCK_MONOTONIC, or 0 in
+    /// virtual time.
+    pub begin_ns: u64,
+    /// When it ended.
+    pub end: Time,
+    /// Every flow, group by group in the scenario's order.
+    pub flows: Vec<FlowCourse>,
+    /// What the links did, in the scenario's order.
+    pub links: Vec<Report>,
+    /// Whether its time was real.
+    pub is_real: bool,
+}
+
+/// A flow as it went.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct FlowCourse {
+    /// What the client wrote, what the server wrote.
+    pub written: [Vec<Written>; 2],
+    /// What it took to bring it there: of the client, of the server.
+    pub traffic: [Traffic; 2],
+    /// What was left to do at the end, if anything was.
+    pub left: Option<Left>,
+    /// Bytes that arrived in the time that the scenario says, of what the client wrote and of what the
+    /// server wrote; none where it says none.
+    pub measured: Option<[u64; 2]>,
+    /// TCP_CONGESTION of the client just before each of its writes and when that had returned.
+    pub algorithms: Vec<[Cow<'static, str>; 2]>,
+    /// The switches of the client's congestion control, in order of time.
+    pub switches: Vec<Switch>,
+    /// The client's port.
+    pub port: u16,
+}
+
+/// One contender of a scenario with one seed.
 #[derive(Debug)]
 pub struct Play {
     /// Who is compared.
@@ -26,7 +65,7 @@ pub struct Play {
 }
 
 /// What came of a flow.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct PlayedFlow {
     /// The group that it is of.
     pub flow: String,
@@ -36,7 +75,7 @@ pub struct PlayedFlow {
     pub played: Contender,
     /// When its applications first wrote, in seconds; none where they had not by the end.
     pub start_s: Option<f64>,
-    /// When all had arrived that was ever to be written; otherwise the end of the simulation.
+    /// When all had arrived that was ever to be written; otherwise the end of the run.
     pub end_s: f64,
     /// From when to when is measured what arrives, in seconds: the time that the scenario says, or
     /// from the first write to the end; none without a first write.
@@ -58,10 +97,13 @@ pub struct PlayedFlow {
     /// Latencies in seconds of those that arrived: from the start of the write, or of the request, to
     /// the last byte in order.
     pub latencies_s: Vec<f64>,
+    /// The switches of the client's congestion control, in order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub switches: Vec<Switch>,
 }
 
 /// What a direction of a link did.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct PlayedLink {
     /// The link's name.
     pub link: String,
@@ -75,42 +117,62 @@ pub struct PlayedLink {
     pub dropped: BTreeMap<DropCause, u64>,
     /// Packets still under way at the end.
     pub inside: u64,
+    /// How much later than its time a packet was written to its host; none in virtual time, which keeps
+    /// itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timing_error: Option<TimingError>,
+    /// Whether the link was the one described, see [`Report::held`].
+    pub held: bool,
 }
 
 impl Play {
-    pub(crate) fn new(
-        scenario: &Scenario,
-        contender: Contender,
-        seed: u64,
-        outcome: &kirikae_sim::Outcome,
-        interval: Option<&Interval>,
-    ) -> Play {
+    pub(crate) fn new(contest: &Contest, course: &Course) -> Play {
+        let &Contest { scenario, contender, seed } = contest;
         let members = scenario
             .flows
             .iter()
             .flat_map(|group| (0..group.count).map(move |index| (group, index)));
-        let mut left = outcome.left.iter().peekable();
-        let flows =
-            (0..).zip(members).zip(&outcome.flows).map(|((place, (group, index)), flow)| {
-                let left = left.next_if(|left| left.flow == place).copied();
-                let played = group.contender.unwrap_or(contender);
-                let interval = interval.map(|interval| (interval.time(), interval.arrived(place)));
-                PlayedFlow::new(group, index, played, flow, left, outcome.end, interval)
-            });
-        let links = outcome.links.iter().map(|way| PlayedLink {
-            link: scenario.links[way.hop.link].name.clone(),
-            direction: way.hop.direction,
-            offered: way.offered,
-            delivered: way.delivered,
-            dropped: way.dropped.clone(),
-            inside: way.inside,
+        let flows = members.zip(&course.flows).map(|((group, index), flow)| {
+            let played = group.contender.unwrap_or(contender);
+            let measured = scenario.measured.as_ref().zip(flow.measured);
+            PlayedFlow::new(group, index, played, flow, course.end, measured)
+        });
+        let links = scenario.links.iter().zip(&course.links).flat_map(|(link, report)| {
+            let ways =
+                [(Direction::Forward, &report.forward), (Direction::Backward, &report.backward)];
+            ways.map(|(way, report)| PlayedLink::new(&link.name, way, report, course.is_real))
         });
         Play {
             contender,
             seed,
-            end_s: seconds(outcome.end),
+            end_s: seconds(course.end),
             flows: flows.collect(),
             links: links.collect(),
+        }
+    }
+
+    /// Whether the links were the ones described, see [`Report::held`].
+    pub fn held(&self) -> bool {
+        self.links.iter().all(|link| link.held)
+    }
+}
+
+impl PlayedLink {
+    fn new(
+        link: &str,
+        direction: Direction,
+        report: &DirectionReport,
+        is_real: bool,
+    ) -> PlayedLink {
+        PlayedLink {
+            link: link.into(),
+            direction,
+            offered: report.offered,
+            delivered: report.delivered,
+            dropped: report.dropped.clone(),
+            inside: report.inside,
+            timing_error: is_real.then_some(report.timing_error),
+            held: report.held(),
         }
     }
 }
@@ -120,14 +182,13 @@ impl PlayedFlow {
         group: &FlowGroup,
         index: u32,
         played: Contender,
-        flow: &FlowOutcome,
-        left: Option<Left>,
+        flow: &FlowCourse,
         end: Time,
         interval: Option<(&Range<Time>, [u64; 2])>,
     ) -> PlayedFlow {
-        let both = || flow.client.iter().chain(&flow.server);
+        let both = || flow.written.iter().flatten();
         let last = both().filter_map(|write| write.last).max();
-        let end_s = seconds(last.filter(|_| left.is_none()).unwrap_or(end));
+        let end_s = seconds(last.filter(|_| flow.left.is_none()).unwrap_or(end));
         let start_s = both().map(|write| write.start).min().map(seconds);
         let (measured_s, arrived) = match interval {
             Some((time, arrived)) => (Some((seconds(time.start), seconds(time.end))), arrived),
@@ -138,9 +199,10 @@ impl PlayedFlow {
         };
         let bits = 8.0 * (arrived[0] + arrived[1]) as f64;
         let [client, server] = &flow.traffic;
+        let [asked, answered] = &flow.written;
         let writes: Vec<(Time, Option<Time>)> = (0..)
             .zip(&group.activities)
-            .flat_map(|(place, activity)| exchanges(flow, place, activity))
+            .flat_map(|(place, activity)| exchanges(asked, answered, place, activity))
             .collect();
         let latency =
             |(start, last): &(Time, Option<Time>)| Some(((*last)? - *start).as_secs_f64());
@@ -156,28 +218,30 @@ impl PlayedFlow {
             segments: client.segments + server.segments,
             retransmissions: client.retransmissions + server.retransmissions,
             srtt_s: client.srtt.map(|srtt| srtt.as_secs_f64()),
-            left,
+            left: flow.left,
             writes: writes.len(),
             latencies_s: writes.iter().filter_map(latency).collect(),
+            switches: flow.switches.clone(),
         }
     }
 }
 
 /// The start of each write of an activity that counts, and when it had arrived, if it did: of a request
-/// its response. `place` is the activity's among the flow's.
+/// its response. `client` and `server` are what the two ends of the flow wrote, `place` is the activity's among the flow's.
 pub(crate) fn exchanges(
-    flow: &FlowOutcome,
+    client: &[Written],
+    server: &[Written],
     place: usize,
     activity: &Activity,
 ) -> Vec<(Time, Option<Time>)> {
     let own = |writes: &[Written]| -> Vec<Written> {
         writes.iter().filter(|write| write.activity == place).copied().collect()
     };
-    let client = own(&flow.client);
+    let client = own(client);
     match &activity.workload {
         Workload::Simulated(kirikae_sim::Workload::Bulk { .. }) => Vec::new(),
         Workload::Simulated(kirikae_sim::Workload::Requests { .. }) => {
-            let responses = own(&flow.server);
+            let responses = own(server);
             let last = |place: usize| responses.get(place).and_then(|response| response.last);
             (0..).zip(&client).map(|(place, request)| (request.start, last(place))).collect()
         }

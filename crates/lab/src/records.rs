@@ -1,5 +1,5 @@
-//! Everything a run measured, as files: `run.json`, and `bursts.jsonl`, `drops.jsonl`,
-//! `switches.jsonl` and, from the simulator, `flows.jsonl` with a JSON object in each line.
+//! Everything a run measured, as files: `run.json`, and `flows.jsonl`, `bursts.jsonl`, `drops.jsonl`
+//! and `switches.jsonl` with a JSON object in each line.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -133,13 +133,10 @@ impl Records {
         self.lines("bursts.jsonl", outcome, performances(|performance| &performance.bursts))?;
         self.lines("drops.jsonl", outcome, performances(|performance| &performance.report.drops))?;
         self.lines("switches.jsonl", outcome, performances(|performance| &performance.switches))?;
-        if outcome.comparisons.iter().any(|comparison| !comparison.plays.is_empty()) {
-            self.lines("flows.jsonl", outcome, |comparison| {
-                let plays = comparison.plays.iter();
-                plays.map(|play| (play.contender, play.seed, &play.flows[..])).collect()
-            })?;
-        }
-        Ok(())
+        self.lines("flows.jsonl", outcome, |comparison| {
+            let plays = comparison.plays.iter();
+            plays.map(|play| (play.contender, play.seed, &play.flows[..])).collect()
+        })
     }
 
     /// A line for each of what `of` gives of a comparison.

@@ -1,16 +1,17 @@
 //! A whole comparison on the real kernel, with stock cubic alone. Needs root.
 //!
-//! This program is its own burst sender, as `kirikae` is; hence no test harness.
+//! This program is its own player, as `kirikae` is; hence no test harness.
 
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 use kirikae_lab::Controls;
 use kirikae_lab::bench::{self, Options};
+use kirikae_lab::player;
 use kirikae_lab::report;
 use kirikae_lab::scenario::Scenario;
 use kirikae_lab::summary::Summary;
-use kirikae_lab::workload::sender;
 
 /// Packets 0 and 1 are the handshake's, so the first burst's 46 begin with number 2: of the lost ones,
 /// the first two are of that burst, the third is of it or the next, sent again or not.
@@ -40,10 +41,10 @@ contenders = ["cubic"]
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    if let [_, subcommand, assignment] = arguments.as_slice()
-        && subcommand == sender::SUBCOMMAND
+    if let [_, subcommand] = arguments.as_slice()
+        && subcommand == player::SUBCOMMAND
     {
-        sender::run(assignment).unwrap_or_else(|error| panic!("{error}"));
+        player::run().unwrap_or_else(|error| panic!("{error}"));
         return;
     }
     if !nix::unistd::geteuid().is_root() {
@@ -60,7 +61,7 @@ fn a_comparison_measures_what_the_path_does() {
     fs::write(&file, SCENARIO).unwrap();
     let scenarios = Scenario::load(&file).unwrap_or_else(|refusal| panic!("{refusal}"));
     let output = directory.path().join("results");
-    let options = Options { output, controls: Controls::default() };
+    let options = Options { output, controls: Controls::default(), at_once: NonZeroUsize::MIN };
     let outcome = bench::run(&scenarios, &options).unwrap_or_else(|error| panic!("{error}"));
     println!("{}", report::render(&outcome, false));
 

@@ -45,7 +45,7 @@ fn record(directory: &Path, scenarios: &[Scenario], clock: Option<&str>) {
         Some(clock) => run.insert("clock".into(), clock.into()),
         None => run.remove("clock"),
     };
-    for name in ["run.json", "bursts.jsonl"] {
+    for name in ["run.json", "bursts.jsonl", "flows.jsonl"] {
         fs::copy(records.join(name), directory.join(name)).unwrap();
     }
     fs::write(directory.join("run.json"), serde_json::to_string(run).unwrap()).unwrap();
@@ -70,11 +70,11 @@ fn what_is_not_of_the_kernel_is_refused() {
     for clock in [Some("real"), None] {
         record(directory, &scenarios, clock);
         let side = validate::recorded(directory, &scenarios).unwrap();
-        let seconds = side.values().map(|latencies| latencies.seconds.len());
+        let seconds = side.values().map(|measured| measured.bursts.len());
         assert_eq!(seconds.collect::<Vec<_>>(), [5, 5]);
     }
     fs::write(directory.join("bursts.jsonl"), "{}\n").unwrap();
-    refused("bursts.jsonl:1: no burst's record (");
+    refused("bursts.jsonl:1: no such record (");
 }
 
 #[test]
@@ -97,4 +97,23 @@ fn records_of_another_scenario_are_refused() {
     // What is asked of another does not matter.
     let asked = common::load(&SCENARIO.replace("A path", "Another path"), &[]).unwrap();
     assert_eq!(validate::recorded(directory, &asked).unwrap().len(), 2);
+}
+
+#[test]
+fn recorded_flows_are_read_back() {
+    let (begin, end) = (SCENARIO.find("burst = "), SCENARIO.find("[[path.forward]]"));
+    let bulk =
+        "kind = \"bulk\"\nbytes = \"unlimited\"\n[sim]\nduration = \"20 s\"\nrepetitions = 2\n";
+    let text = SCENARIO.replace(&SCENARIO[begin.unwrap()..end.unwrap()], bulk);
+    let scenarios = common::load(&text, &[]).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    record(directory.path(), &scenarios, Some("real"));
+    let kernel = || validate::recorded(directory.path(), &scenarios).unwrap();
+    let plays = kernel().into_values().map(|measured| measured.plays.len());
+    assert_eq!(plays.collect::<Vec<_>>(), [2, 2]);
+    // The same on both sides agrees to the last digit.
+    let cells = validate::cells(&scenarios, kernel(), kernel());
+    assert_eq!(validate::SHARES.count(&cells), (2, 2));
+    let [kernel, simulated] = cells[0].goodput.as_ref().unwrap().shares().unwrap();
+    assert!(kernel == simulated && kernel > 0.1, "{kernel} {simulated}");
 }

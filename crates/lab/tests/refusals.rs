@@ -298,29 +298,18 @@ fn a_table_of_a_sweep_stands_for_what_belongs_together() {
 }
 
 #[test]
-fn bursts_that_only_the_simulator_plays() {
-    let refused = |key: &str| {
-        let text = GOOD.replace("count = 60", &format!("count = 60\n{key}"));
-        let scenario = common::load(&text, &[]).unwrap().remove(0);
-        let refusal = scenario.bursts().unwrap_err();
-        (refusal.key.unwrap(), refusal.line, refusal.allowed)
+fn stacks_that_only_the_simulator_has() {
+    let of = |stack: &str| {
+        let text = GOOD.replace("[bench]", &format!("[stack]\n{stack}\n[bench]"));
+        common::load(&text, &[]).unwrap().remove(0).on_real_kernel()
     };
+    let refusal = of("initial-window = 3").unwrap_err().to_string();
     assert_eq!(
-        refused("overlap = false"),
-        (
-            "workload.overlap".into(),
-            Some(7),
-            "true on the real kernel; in kirikae sim bursts can wait".into()
-        )
+        refusal,
+        "x.toml:16: stack: found [stack]; allowed: none but receive-buffer and receive-window-max on the \
+         real kernel, whose TCP is as it is; kirikae sim has the profiles"
     );
-    assert_eq!(
-        refused("sizes = \"exponential\""),
-        (
-            "workload.sizes".into(),
-            Some(7),
-            "fixed on the real kernel; kirikae sim draws sizes".into()
-        )
-    );
+    assert_eq!(of("profile = \"linux-6\"\nreceive-window-max = \"64 MiB\""), Ok(()));
 }
 
 /// The message for a scenario whose first element has these lines instead, the first of which is

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Packet, Span, Time, Waiting};
 
@@ -62,7 +62,7 @@ pub struct Dropped<P> {
 }
 
 /// Why a packet was lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DropCause {
     /// [`IndependentLoss`](crate::IndependentLoss) drew it.

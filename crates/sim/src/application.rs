@@ -137,7 +137,7 @@ impl Running {
 }
 
 /// More than any simulation sends: sequence numbers do not wrap, and leave room above.
-pub(crate) const WITHOUT_END: u64 = 1 << 60;
+pub const WITHOUT_END: u64 = 1 << 60;
 
 #[cfg(test)]
 mod tests {

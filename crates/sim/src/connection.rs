@@ -4,24 +4,19 @@ use kirikae_algorithms::Socket;
 use kirikae_path::{Span, Time, stream_seed};
 use kirikae_tcp::{Endpoint, Segment};
 
-use crate::application::{Application, WITHOUT_END};
+use crate::conversation::{Arrived, Conversation};
 use crate::outcome::{FlowOutcome, Left, Traffic};
 use crate::roaming::Roaming;
 use crate::simulation::{End, Flow, Host, Routes};
-use crate::stream::Stream;
 
-/// Label of what the applications draw, under the simulation's seed.
-const APPLICATIONS: u64 = 4;
-/// Label of what their congestion controls draw, likewise.
+/// Label of what the congestion controls draw, under the simulation's seed.
 const CONTROLS: u64 = 6;
 
 /// A connection with both its ends and what uses it.
 pub(crate) struct Connection {
     pub routes: Routes,
     ends: [Endpoint; 2],
-    /// What each end wrote.
-    streams: [Stream; 2],
-    application: Application,
+    conversation: Conversation,
     /// Where the data ends that each end has sent.
     sent_until: [u64; 2],
     /// Segments with data that each end has sent, and how many of them again.
@@ -48,12 +43,7 @@ impl Connection {
             roaming,
             routes: flow.routes.clone(),
             ends: [end(&flow.client, End::Client), end(&flow.server, End::Server)],
-            streams: Default::default(),
-            application: Application::new(
-                &flow.activities,
-                flow.start,
-                stream_seed(seed, &[APPLICATIONS, index as u64]),
-            ),
+            conversation: Conversation::new(&flow.activities, flow.start, index, seed),
             sent_until: [0; 2],
             sent: Default::default(),
             opens: Some(flow.start),
@@ -69,7 +59,7 @@ impl Connection {
         let [client, server] = self.timers;
         let roaming = self.roaming.as_ref().and_then(|roaming| roaming.next());
         let ends = Time::earliest(Time::earliest(client, server), roaming);
-        Time::earliest(ends, self.application.next())
+        Time::earliest(ends, self.conversation.next())
     }
 
     /// Does what is due by `now`; `sent` gets the segments of each end. Returns whether anything was due.
@@ -81,8 +71,8 @@ impl Connection {
             self.timers[client] = self.ends[client].timer();
             acted = true;
         }
-        while let Some((activity, bytes)) = self.application.act(now) {
-            self.write(now, End::Client, activity, bytes, sent);
+        while let Some(bytes) = self.conversation.act(now) {
+            self.write(now, End::Client, bytes, sent);
             acted = true;
         }
         if let Some(roaming) = &mut self.roaming {
@@ -115,26 +105,17 @@ impl Connection {
         end.receive(now, segment, &mut sent[to as usize]);
         self.timers[to as usize] = end.timer();
         let arrived = end.in_order();
-        let from = to.other();
         let mut whole = false;
-        while let Some(activity) = self.streams[from as usize].advance(now, arrived) {
+        while let Some(Arrived { answer }) = self.conversation.arrived(now, to.other(), arrived) {
             whole = true;
-            if let Some((end, bytes)) = self.application.arrived(now, from, activity) {
-                self.write(now, end, activity, bytes, sent);
+            if let Some((end, bytes)) = answer {
+                self.write(now, end, bytes, sent);
             }
         }
         whole
     }
 
-    fn write(
-        &mut self,
-        now: Time,
-        end: End,
-        activity: usize,
-        bytes: u64,
-        sent: &mut [Vec<Segment>; 2],
-    ) {
-        self.streams[end as usize].write(now, activity, bytes);
+    fn write(&mut self, now: Time, end: End, bytes: u64, sent: &mut [Vec<Segment>; 2]) {
         self.ends[end as usize].write(now, bytes, &mut sent[end as usize]);
         self.timers[end as usize] = self.ends[end as usize].timer();
     }
@@ -156,15 +137,12 @@ impl Connection {
 
     /// Whether everything was written and has arrived.
     pub fn is_done(&self) -> bool {
-        self.streams.iter().all(Stream::is_whole) && self.application.next().is_none()
+        self.conversation.is_done()
     }
 
     /// What is left to do, if anything is; `flow` is its place.
     pub fn left(&self, flow: usize) -> Option<Left> {
-        let limited = |stream: &&Stream| stream.bytes() < WITHOUT_END;
-        let bytes = self.streams.iter().filter(limited).map(|s| s.bytes() - s.arrived).sum();
-        let more = self.application.next().is_some() || !self.streams.iter().all(|s| limited(&s));
-        (!self.is_done()).then_some(Left { flow, bytes, more })
+        self.conversation.left(flow)
     }
 
     pub fn outcome(self) -> FlowOutcome {
@@ -172,7 +150,7 @@ impl Connection {
         let switches = client.switches().to_vec();
         let losses = client.socket().and_then(Socket::losses);
         let traffic = End::BOTH.map(|end| self.traffic(end));
-        let [client, server] = self.streams.map(|stream| stream.writes);
+        let [client, server] = self.conversation.into_written();
         FlowOutcome { switches, losses, client, server, traffic }
     }
 
@@ -181,7 +159,7 @@ impl Connection {
         // The socket has it in eighths of a microsecond, as the kernel does; 0 before the first.
         let srtt_8us = self.ends[end as usize].socket().map_or(0, |socket| socket.fields.srtt_us);
         Traffic {
-            arrived: self.streams[end as usize].arrived,
+            arrived: self.conversation.arrived_bytes(end),
             segments,
             retransmissions,
             srtt: (srtt_8us > 0).then(|| Span::from_nanos(u64::from(srtt_8us) * 1000 / 8)),

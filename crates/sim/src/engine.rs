@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use kirikae_path::{Chain, Direction, Dropped, Ecn, Packet, Time, stream_seed};
+use kirikae_path::{Chain, Direction, Dropped, Ecn, Hop, Packet, Time, link_seed};
 use kirikae_tcp::Segment;
 
 use crate::connection::Connection;
@@ -10,10 +10,7 @@ use crate::observer::{LinkState, Observer, Passage, Step};
 use crate::outcome::{Counters, DirectionOutcome, DroppedPacket, Outcome};
 use crate::parcels::{Parcel, Parcels};
 use crate::queue::EventQueue;
-use crate::simulation::{End, Hop, Simulation};
-
-/// Label of the links after the first, under the simulation's seed.
-const LINKS: u64 = 5;
+use crate::simulation::{End, Simulation};
 
 /// A simulation under way. The sources of events are the directions of the links, numbered as in
 /// [`Hop::place`], and after them the connections.
@@ -39,21 +36,14 @@ struct Way {
     drops: Vec<DroppedPacket>,
 }
 
-impl Hop {
-    /// Its place among the directions of all links.
-    fn place(self) -> usize {
-        2 * self.link + self.direction as usize
-    }
-}
-
 impl<'a, O: Observer> Engine<'a, O> {
     /// Of a simulation that is valid.
     pub fn new(simulation: &Simulation, observer: &'a mut O) -> Engine<'a, O> {
         let seed = simulation.seed;
         let mut ways = Vec::with_capacity(2 * simulation.links.len());
         for (link, path) in simulation.links.iter().enumerate() {
-            let seed = if link == 0 { seed } else { stream_seed(seed, &[LINKS, link as u64]) };
-            let (forward, backward) = path.build(seed).expect("the simulation is valid");
+            let (forward, backward) =
+                path.build(link_seed(seed, link)).expect("the simulation is valid");
             let way =
                 |direction, chain| Way { hop: Hop { link, direction }, chain, drops: Vec::new() };
             ways.extend([way(Direction::Forward, forward), way(Direction::Backward, backward)]);

@@ -7,6 +7,7 @@
 
 mod application;
 mod connection;
+mod conversation;
 mod engine;
 mod observer;
 mod outcome;
@@ -19,10 +20,13 @@ mod stream;
 mod topology;
 mod workload;
 
+pub use application::WITHOUT_END;
+pub use conversation::{Arrived, Conversation};
+pub use kirikae_path::Hop;
 pub use observer::{LinkState, Observer, Passage, Step};
 pub use outcome::{Counters, DirectionOutcome, DroppedPacket, FlowOutcome, Left, Outcome, Traffic};
 pub use runs::{observe_all, run_all};
-pub use simulation::{End, Flow, Hop, Host, Mobile, Routes, Simulation, SimulationError};
+pub use simulation::{End, Flow, Host, Mobile, Routes, Simulation, SimulationError};
 pub use stream::Written;
 pub use topology::{dumbbell, parking_lot, staggered};
 pub use workload::{Activity, Interval, MOST_WRITES, Workload, Write};

@@ -1,9 +1,9 @@
 //! Who watches a simulation.
 
-use kirikae_path::{Chain, DropCause, Time, Waiting};
+use kirikae_path::{Chain, DropCause, Hop, Time, Waiting};
 use kirikae_tcp::{Endpoint, Segment};
 
-use crate::simulation::{End, Hop};
+use crate::simulation::End;
 
 /// Watches a simulation as it runs. What an observer does not listen to costs nothing.
 pub trait Observer {

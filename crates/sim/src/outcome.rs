@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use kirikae_algorithms::{Losses, Switch};
-use kirikae_path::{DropCause, Span, Time};
-use serde::Serialize;
+use kirikae_path::{DropCause, Hop, Span, Time};
+use serde::{Deserialize, Serialize};
 
 use crate::parcels::Parcel;
-use crate::simulation::{End, Hop};
+use crate::simulation::End;
 use crate::stream::Written;
 
 /// What came of a simulation.
@@ -42,7 +42,7 @@ pub struct FlowOutcome {
 }
 
 /// What one end of a flow sent, in numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
     /// Bytes that could be read in order at the other end.
     pub arrived: u64,
@@ -55,7 +55,7 @@ pub struct Traffic {
 }
 
 /// A flow that had something left to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Left {
     /// Its place.
     pub flow: usize,

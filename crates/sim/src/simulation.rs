@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use kirikae_path::{Direction, PathSpec, Span, SpecError, Time};
+use kirikae_path::{Direction, Hop, PathSpec, Span, SpecError, Time};
 use kirikae_tcp::{Control, Profile};
 use serde::Serialize;
 use thiserror::Error;
@@ -70,15 +70,6 @@ pub struct Routes {
     pub forward: Arc<[Hop]>,
     /// From the server to the client.
     pub backward: Arc<[Hop]>,
-}
-
-/// A link on a route, and which way it is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Hop {
-    /// The link's place among the simulation's.
-    pub link: usize,
-    /// Which of its directions.
-    pub direction: Direction,
 }
 
 /// An end of a connection.

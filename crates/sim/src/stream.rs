@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use kirikae_path::{Span, Time};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A write and its arrival.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Written {
     /// The flow's activity that wrote it, from 0.
     pub activity: usize,

@@ -34,7 +34,7 @@ pub fn staggered(flows: usize, within: Span, seed: u64) -> Vec<Time> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::Hop;
+    use kirikae_path::Hop;
 
     #[test]
     fn a_dumbbells_flows_meet_in_the_shared_link() {

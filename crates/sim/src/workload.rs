@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use kirikae_path::Span;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Something that an application does on its connection. A connection may carry several.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Activity {
     /// How long after the connection's SYN it begins.
     pub after: Span,
@@ -15,7 +15,7 @@ pub struct Activity {
 }
 
 /// What an application writes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Workload {
     /// The client writes at given times: bursts, or what was recorded of an application.
@@ -53,7 +53,7 @@ pub enum Workload {
 }
 
 /// A write of the application.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Write {
     /// When, from the beginning of its activity.
     pub at: Span,
@@ -62,7 +62,7 @@ pub struct Write {
 }
 
 /// A duration that comes again and again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Interval {
     /// Always the same.

@@ -5,13 +5,14 @@ use std::process::ExitCode;
 
 use kirikae_lab::bench::{self, Options};
 
-use super::comparison::{self, Comparison};
+use super::comparison::{self, AtOnce, Comparison};
 
 /// Compare congestion controls on the real kernel over emulated paths
 ///
-/// Runs every contender of every scenario at the same time, each on its own emulated path between
-/// two network namespaces, with the same packets lost, and prints a table for each scenario.
-/// Every burst, every switch and the scenario itself are written as records.
+/// Runs every contender of every scenario, each on its own emulated network whose hosts are network
+/// namespaces, with the same packets lost, as many at the same time as the machine holds, and prints the
+/// table that `kirikae sim` prints. Every burst or flow, every switch and the scenario itself are written
+/// as records.
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -19,6 +20,8 @@ pub struct Arguments {
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    at_once: AtOnce,
     /// Directory in which the run makes a directory of its own for its records
     #[arg(long, value_name = "DIRECTORY", default_value = "results")]
     output: PathBuf,
@@ -28,7 +31,8 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let scenarios = arguments.comparison.scenarios()?;
     let controls = arguments.comparison.controls()?;
-    let outcome = bench::run(&scenarios, &Options { output: arguments.output.clone(), controls })?;
+    let (output, at_once) = (arguments.output.clone(), arguments.at_once.networks());
+    let outcome = bench::run(&scenarios, &Options { output, controls, at_once, recording: None })?;
     comparison::print_outcome(&outcome, arguments.json)?;
     Ok(if outcome.interrupted { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

@@ -1,6 +1,7 @@
 //! What `kirikae bench`, `kirikae sim` and `kirikae validate` have in common.
 
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use kirikae_algorithms::Algorithm;
@@ -27,6 +28,21 @@ pub struct Comparison {
     set: Vec<Setting>,
     #[command(flatten)]
     choice: Choice,
+}
+
+/// How much is measured at the same time.
+#[derive(clap::Args)]
+pub struct AtOnce {
+    /// Most networks emulated at the same time; what is compared is measured in so many turns as it takes
+    #[arg(long, value_name = "NETWORKS", default_value = "56")]
+    at_once: NonZeroUsize,
+}
+
+impl AtOnce {
+    /// Most networks.
+    pub fn networks(&self) -> NonZeroUsize {
+        self.at_once
+    }
 }
 
 #[derive(Clone)]

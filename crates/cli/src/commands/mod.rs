@@ -2,7 +2,6 @@
 
 pub mod algorithms;
 pub mod bench;
-pub mod burst_sender;
 pub mod characterize;
 pub mod check;
 mod comparison;
@@ -13,6 +12,7 @@ pub mod fit;
 pub mod lockstep;
 pub mod log;
 mod notify;
+pub mod player;
 pub mod reload;
 pub mod replay;
 pub mod reproduce;

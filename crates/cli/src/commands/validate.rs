@@ -1,6 +1,5 @@
 //! `kirikae validate`
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -8,7 +7,7 @@ use kirikae_lab::scenario::Scenario;
 use kirikae_lab::validate::{self, Side};
 use kirikae_lab::{bench, sim};
 
-use super::comparison::{self, Comparison};
+use super::comparison::{self, AtOnce, Comparison};
 
 /// Hold the simulator against this kernel: the same scenarios through both, side by side
 ///
@@ -27,10 +26,9 @@ pub struct Arguments {
     /// given several times; of what several have, the last counts
     #[arg(long, value_name = "DIRECTORY", conflicts_with = "output")]
     recorded: Vec<PathBuf>,
-    /// Most paths emulated at the same time; the scenarios are measured in so many runs as it takes
-    #[arg(long, value_name = "PATHS", default_value = "56")]
-    at_once: NonZeroUsize,
-    /// Directory in which each run makes a directory of its own for its records
+    #[command(flatten)]
+    at_once: AtOnce,
+    /// Directory in which the run makes a directory of its own for its records
     #[arg(long, value_name = "DIRECTORY", default_value = "results")]
     output: PathBuf,
 }
@@ -39,52 +37,29 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let scenarios = arguments.comparison.scenarios()?;
     let controls = arguments.comparison.controls()?;
-    for scenario in &scenarios {
-        scenario.bursts().map_err(kirikae_lab::Error::from)?;
-    }
+    scenarios.iter().try_for_each(bench::check_playable)?;
     let mut kernel = Side::new();
     for directory in &arguments.recorded {
         kernel.extend(validate::recorded(directory, &scenarios)?);
     }
     if arguments.recorded.is_empty() {
-        let output = arguments.output.clone();
-        let options = bench::Options { output, controls: controls.clone() };
-        for batch in batches(&scenarios, arguments.at_once.get()) {
-            let outcome = bench::run(batch, &options)?;
-            if let Some(records) = &outcome.records {
-                eprintln!("Records: {}", records.display());
-            }
-            if outcome.interrupted {
-                eprintln!("INTERRUPTED: nothing is compared; the records have what had arrived.");
-                return Ok(ExitCode::FAILURE);
-            }
-            kernel.extend(validate::latencies(&outcome));
+        let (output, at_once) = (arguments.output.clone(), arguments.at_once.networks());
+        let options =
+            bench::Options { output, controls: controls.clone(), at_once, recording: None };
+        let outcome = bench::run(&scenarios, &options)?;
+        if let Some(records) = &outcome.records {
+            eprintln!("Records: {}", records.display());
         }
+        if outcome.interrupted {
+            eprintln!("INTERRUPTED: nothing is compared; the records have what had arrived.");
+            return Ok(ExitCode::FAILURE);
+        }
+        kernel = validate::side(outcome);
     }
     let emulated: Vec<Scenario> = scenarios.iter().map(validate::as_emulated).collect();
     let options = sim::Options { output: None, files: sim::Files::default(), controls };
     let simulated = sim::run(&emulated, &options)?;
-    let cells = validate::cells(&scenarios, &kernel, &validate::latencies(&simulated));
+    let cells = validate::cells(&scenarios, kernel, validate::side(simulated));
     comparison::print(&cells, || validate::render(&cells), arguments.json)?;
     Ok(if validate::enough_agree(&cells) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// Runs of scenarios that together have at most so many paths; one with more is on its own.
-fn batches(scenarios: &[Scenario], most: usize) -> Vec<&[Scenario]> {
-    let mut batches = Vec::new();
-    let mut rest = scenarios;
-    while let Some(first) = rest.first() {
-        let mut paths = first.contenders.len();
-        let mut length = 1;
-        while let Some(next) = rest.get(length)
-            && paths + next.contenders.len() <= most
-        {
-            paths += next.contenders.len();
-            length += 1;
-        }
-        let (batch, others) = rest.split_at(length);
-        batches.push(batch);
-        rest = others;
-    }
-    batches
 }

@@ -16,13 +16,13 @@ pub fn check(scenarios: &[Scenario]) -> Result<(), Error> {
                 .into(),
         ));
     }
-    let everyone = || scenarios.iter().flat_map(|scenario| &scenario.contenders);
+    let everyone = || scenarios.iter().flat_map(Scenario::everyone);
     for contender in everyone() {
         if !matches!(contender, Contender::Fixed(_)) {
             check_stock(contender.congestion_control())?;
         }
     }
-    if everyone().any(|contender| *contender == Contender::Kirikae) {
+    if everyone().any(|contender| contender == Contender::Kirikae) {
         kirikae_agent::requirements()?;
     } else if everyone().any(|contender| matches!(contender, Contender::Fixed(_))) {
         kirikae_agent::algorithm_requirements()?;

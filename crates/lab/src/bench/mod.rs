@@ -1,34 +1,35 @@
-//! Every contender of every scenario at the same time, each on an emulated path of its own.
+//! Every contender of every scenario on the real kernel, each on an emulated network of its own.
 
 mod cgroup;
 mod host;
+mod network;
+mod player;
 mod progress;
 mod switcher;
 mod trial;
+mod waves;
 
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
 
 use kirikae_agent::{Algorithms, Switch};
 use kirikae_algorithms::Algorithm;
 use kirikae_policy::Scope;
 
+use crate::contest::{Contest, Kept, comparisons};
 use crate::controls::Controls;
 use crate::error::Error;
 use crate::interruption::Interruption;
-use crate::outcome::{Comparison, Measured, Outcome};
+use crate::lockstep::Recording;
+use crate::outcome::Outcome;
 use crate::records::{Clock, Records};
-use crate::scenario::{Contender, Scenario, stack};
-use crate::workload::clock::now_ns;
+use crate::scenario::{Contender, Scenario};
 pub(crate) use host::clean;
-use progress::Progress;
 use switcher::Switcher;
-use trial::Trial;
-
-/// Time for all senders to start and connect before the first burst is due.
-const RUN_UP: Duration = Duration::from_secs(2);
+use trial::Trialed;
+use waves::Waves;
 
 /// How a comparison is run.
 #[derive(Clone, Debug)]
@@ -37,85 +38,111 @@ pub struct Options {
     pub output: PathBuf,
     /// What the contenders are made of.
     pub controls: Controls,
+    /// Most networks at the same time; of those that take long fewer are, where the machine does not hold
+    /// so many.
+    pub at_once: NonZeroUsize,
+    /// Who is told every call of the switcher; none: nobody.
+    pub recording: Option<Recording>,
 }
 
-/// Runs every contender of every scenario side by side and writes the records. Ends early on
-/// SIGINT, SIGTERM and SIGHUP, with what was measured until then. Leaves nothing behind on the
-/// host but the records.
+/// Runs every contender of every scenario with each of its seeds, as many side by side as the machine
+/// holds, and writes the records. Ends early on SIGINT, SIGTERM and SIGHUP, with what was measured until
+/// then. Leaves nothing behind on the host but the records.
 ///
 /// # Errors
-/// Scenarios that only the simulator can play or that cannot run together, a host that lacks something, a path that the emulator
-/// cannot hold, records that cannot be written, and anything that breaks on the way.
+/// Scenarios that only the simulator can play or that cannot run together, a host that lacks something, a
+/// network that the emulator cannot hold, records that cannot be written, and anything that breaks on the
+/// way.
 pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> {
-    scenarios.iter().try_for_each(|scenario| scenario.bursts().map(drop))?;
+    scenarios.iter().try_for_each(check_playable)?;
     let scope = common_scope(scenarios, &options.controls)?;
-    refuse_stacks(scenarios)?;
-    refuse_contenders(scenarios)?;
     host::check(scenarios)?;
     clean()?;
+    for scenario in scenarios {
+        let links: Vec<_> = scenario.links.iter().map(|link| link.path.clone()).collect();
+        kirikae_emu::check_capacity(&links, &label(scenario))?;
+    }
     let interruption = Interruption::listen()?;
 
-    let mut trials = Vec::new();
-    for scenario in scenarios {
-        for &contender in &scenario.contenders {
-            trials.push(Trial::prepare(scenario, contender, trials.len() as u16)?);
-        }
-    }
     // Registered until the end of the run, by the agent where there is one.
     let candidates = scope.as_ref().map_or_else(Vec::new, |scope| scope.table.names());
     let algorithms = contending(scenarios, &options.controls.algorithms, &candidates);
     let (switcher, _registered) = match scope {
-        Some(scope) => (Some(Switcher::start(scope, algorithms.clone())?), None),
+        Some(scope) => {
+            let recording = options.recording.clone();
+            (Some(Switcher::start(scope, algorithms.clone(), recording)?), None)
+        }
         None if algorithms.is_empty() => (None, None),
         None => (None, Some(Algorithms::register(&algorithms)?)),
     };
-
     let records = Records::create(&options.output, scenarios, Clock::Real)?;
+    let contests = Contest::all(scenarios);
     let cgroup = switcher.as_ref().map(|switcher| switcher.cgroup().to_owned());
-    let mut measured = run_all(trials, &cgroup.unwrap_or_default(), interruption.flag())?;
+    let waves = Waves {
+        controls: &options.controls,
+        cgroup: cgroup.as_deref(),
+        at_once: options.at_once.get(),
+        stop: interruption.flag(),
+    };
+    let trialed = waves.play(&contests)?;
     let switches = switcher.map_or(Ok(Vec::new()), Switcher::finish)?;
 
     let interrupted = interruption.came();
-    for measured in &mut measured {
-        let own = |switch: &&Switch| switch.local.port() == measured.port;
-        measured.switches = switches.iter().filter(own).cloned().collect();
-    }
-    let mut measured = measured.into_iter();
-    let comparisons = scenarios
+    let mut switches = by_client(switches);
+    let kept = contests
         .iter()
-        .map(|scenario| Comparison::new(scenario, &mut measured, interrupted))
-        .collect();
-    let outcome =
-        Outcome { comparisons, interrupted, records: Some(records.directory().to_owned()) };
+        .zip(trialed)
+        .map(|(contest, trialed)| Some(kept(contest, trialed?, &mut switches, interrupted)));
+    let outcome = Outcome {
+        comparisons: comparisons(scenarios, kept),
+        interrupted,
+        records: Some(records.directory().to_owned()),
+    };
     records.write(&outcome, &algorithms)?;
     Ok(outcome)
 }
 
-/// The real kernel's TCP is as it is.
-fn refuse_stacks(scenarios: &[Scenario]) -> Result<(), Error> {
-    match scenarios.iter().find(|scenario| scenario.stack != stack::usual()) {
+/// Refuses what the simulator alone plays.
+///
+/// # Errors
+/// What of the scenario that is, by file, line and key.
+pub fn check_playable(scenario: &Scenario) -> Result<(), Error> {
+    scenario.on_real_kernel()?;
+    match scenario.contenders.iter().find(|contender| !contender.is_real()) {
         None => Ok(()),
-        Some(scenario) => Err(Error::Incompatible(format!(
-            "{}: stack: a profile for the simulator; allowed where the kernel's own TCP runs: no \
-             [stack]",
+        Some(contender) => Err(Error::Incompatible(format!(
+            "{}: bench.contenders: {contender} is played by the simulator alone, kirikae sim; allowed \
+             on the real kernel: the others",
             scenario.file.display(),
         ))),
     }
 }
 
-/// Some contenders have no program for the kernel.
-fn refuse_contenders(scenarios: &[Scenario]) -> Result<(), Error> {
-    let mut all = scenarios.iter().flat_map(|scenario| {
-        scenario.contenders.iter().map(|contender| (&scenario.file, *contender))
-    });
-    match all.find(|(_, contender)| !contender.is_real()) {
-        None => Ok(()),
-        Some((file, contender)) => Err(Error::Incompatible(format!(
-            "{}: bench.contenders: {contender} is played by the simulator alone, kirikae sim; allowed \
-             on the real kernel: the others",
-            file.display(),
-        ))),
+/// A scenario in messages.
+fn label(scenario: &Scenario) -> String {
+    format!("{}: {}", scenario.file.display(), scenario.title)
+}
+
+/// The switches of each client's connection, in order of time.
+fn by_client(switches: Vec<Switch>) -> BTreeMap<SocketAddr, Vec<Switch>> {
+    let mut by_client: BTreeMap<SocketAddr, Vec<Switch>> = BTreeMap::new();
+    for switch in switches {
+        by_client.entry(switch.local).or_default().push(switch);
     }
+    by_client
+}
+
+fn kept(
+    contest: &Contest,
+    trialed: Trialed,
+    switches: &mut BTreeMap<SocketAddr, Vec<Switch>>,
+    interrupted: bool,
+) -> Kept {
+    let Trialed { mut course, client_ends } = trialed;
+    for (flow, client) in course.flows.iter_mut().zip(&client_ends) {
+        flow.switches = switches.remove(client).unwrap_or_default();
+    }
+    contest.kept(&course, interrupted)
 }
 
 /// Every algorithm that a contender is or may be switched to.
@@ -124,7 +151,7 @@ fn contending(
     algorithms: &[Algorithm],
     candidates: &[String],
 ) -> Vec<Algorithm> {
-    let contends = |contender| scenarios.iter().any(|s| s.contenders.contains(&contender));
+    let contends = |wanted| scenarios.iter().flat_map(Scenario::everyone).any(|it| it == wanted);
     let switched = contends(Contender::Kirikae);
     algorithms
         .iter()
@@ -138,8 +165,8 @@ fn contending(
 
 /// The scope of the one agent of the run; none where no scenario has kirikae as a contender.
 fn common_scope(scenarios: &[Scenario], controls: &Controls) -> Result<Option<Scope>, Error> {
-    let mut switched =
-        scenarios.iter().filter(|scenario| scenario.contenders.contains(&Contender::Kirikae));
+    let is_switched = |scenario: &&Scenario| scenario.everyone().any(|it| it == Contender::Kirikae);
+    let mut switched = scenarios.iter().filter(is_switched);
     let Some(first) = switched.next() else { return Ok(None) };
     let scope = controls.scope(first);
     match switched.find(|other| controls.scope(other) != scope) {
@@ -150,40 +177,4 @@ fn common_scope(scenarios: &[Scenario], controls: &Controls) -> Result<Option<Sc
             other.file.display(),
         ))),
     }
-}
-
-/// Runs all trials to their end, in their order. One that fails ends the others.
-fn run_all(
-    trials: Vec<Trial>,
-    cgroup: &std::path::Path,
-    stop: &AtomicBool,
-) -> Result<Vec<Measured>, Error> {
-    let paths = trials.len() as u32;
-    let longest = trials.iter().map(Trial::duration).max().unwrap_or_default();
-    let bursts = trials.iter().map(Trial::bursts).sum();
-    let progress = Progress::new(bursts, RUN_UP + longest);
-    let start_ns = now_ns() + RUN_UP.as_nanos() as u64;
-    let failed = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let threads: Vec<_> = (0..)
-            .zip(trials)
-            .map(|(place, trial): (u32, Trial)| {
-                // Not all bursts at the same instant: the machine has few cores.
-                let stagger = trial.interval() * place / paths;
-                let start_ns = start_ns + stagger.as_nanos() as u64;
-                let stop = || stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
-                let (failed, progress) = (&failed, &progress);
-                scope.spawn(move || {
-                    trial
-                        .run(start_ns, cgroup, stop, || progress.burst())
-                        .inspect_err(|_| failed.store(true, Ordering::Relaxed))
-                })
-            })
-            .collect();
-        progress.follow(|| threads.iter().all(|thread| thread.is_finished()));
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
-    })
 }

@@ -1,7 +1,6 @@
 //! How far a run has come, on stderr: a bar on a terminal, else a line now and then.
 
 use std::io::IsTerminal;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -9,52 +8,74 @@ use indicatif::{ProgressBar, ProgressStyle};
 /// Time between two lines where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
-/// Counts bursts and shows the time that is left, which the schedule tells.
+/// Counts what was played, and shows the time that is left of what is played now.
 pub struct Progress {
-    arrived: AtomicU64,
-    bursts: u64,
+    contests: usize,
+    /// Those of earlier waves, and of this one.
+    over: usize,
+    playing: usize,
     begun: Instant,
     planned: Duration,
+    next_line: Instant,
     bar: Option<ProgressBar>,
 }
 
 impl Progress {
-    /// A run of so many bursts that takes about as long as planned.
-    pub fn new(bursts: u64, planned: Duration) -> Progress {
+    /// Of a run of so many contests.
+    pub fn new(contests: usize) -> Progress {
         let bar = std::io::stderr().is_terminal().then(|| {
-            let bar = ProgressBar::new(planned.as_secs());
+            let bar = ProgressBar::new(0);
             let style = "{elapsed_precise} {wide_bar} {msg}";
             bar.with_style(ProgressStyle::with_template(style).expect("a valid template"))
         });
-        Progress { arrived: AtomicU64::new(0), bursts, begun: Instant::now(), planned, bar }
+        let begun = Instant::now();
+        let next_line = begun + LINE_EVERY;
+        let planned = Duration::ZERO;
+        Progress { contests, over: 0, playing: 0, begun, planned, next_line, bar }
     }
 
-    /// One more burst has arrived.
-    pub fn burst(&self) {
-        self.arrived.fetch_add(1, Ordering::Relaxed);
+    /// So many begin now, which take about as long as planned.
+    pub fn begin(&mut self, playing: usize, planned: Duration) {
+        (self.playing, self.begun, self.planned) = (playing, Instant::now(), planned);
+        if let Some(bar) = &self.bar {
+            bar.set_length(planned.as_secs());
+        }
     }
 
-    /// Shows the state until `over` says that the run has ended.
-    pub fn follow(&self, over: impl Fn() -> bool) {
-        let mut next_line = self.begun + LINE_EVERY;
-        while !over() {
-            let elapsed = self.begun.elapsed();
-            let left = self.planned.saturating_sub(elapsed).as_secs();
-            let (arrived, bursts) = (self.arrived.load(Ordering::Relaxed), self.bursts);
-            let state = format!("{arrived} of {bursts} bursts, {left} s left");
-            match &self.bar {
-                Some(bar) => {
-                    bar.set_position(elapsed.as_secs());
-                    bar.set_message(state);
-                }
-                None if Instant::now() >= next_line => {
-                    eprintln!("{state}");
-                    next_line += LINE_EVERY;
-                }
-                None => {}
+    /// Shows the state until as many are over as have begun.
+    pub fn follow(&mut self, over: impl Fn() -> usize) {
+        loop {
+            let now_over = over();
+            if now_over == self.playing {
+                self.over += self.playing;
+                return;
             }
+            self.show(self.over + now_over);
             std::thread::sleep(Duration::from_millis(100));
         }
+    }
+
+    fn show(&mut self, over: usize) {
+        let elapsed = self.begun.elapsed();
+        let left = self.planned.saturating_sub(elapsed).as_secs();
+        let (contests, playing) = (self.contests, self.playing);
+        let state =
+            format!("{over} of {contests} played; {playing} at once, at most {left} s left");
+        match &self.bar {
+            Some(bar) => {
+                bar.set_position(elapsed.as_secs());
+                bar.set_message(state);
+            }
+            None if Instant::now() >= self.next_line => {
+                eprintln!("{state}");
+                self.next_line = Instant::now() + LINE_EVERY;
+            }
+            None => {}
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kirikae_agent::{Agent, Config, Pinning, Switch};
 use kirikae_algorithms::Algorithm;
@@ -13,6 +13,10 @@ use kirikae_policy::{Policy, Scope};
 
 use super::cgroup::Cgroup;
 use crate::error::Error;
+use crate::lockstep::Recording;
+
+/// How long switches are waited for at a time.
+const POLL: Duration = Duration::from_millis(200);
 
 /// An agent in a thread of its own, which collects its switches.
 pub struct Switcher {
@@ -23,7 +27,11 @@ pub struct Switcher {
 
 impl Switcher {
     /// Starts the agent on a cgroup of ours; returns when it is attached.
-    pub fn start(scope: Scope, algorithms: Vec<Algorithm>) -> Result<Switcher, Error> {
+    pub fn start(
+        scope: Scope,
+        algorithms: Vec<Algorithm>,
+        recording: Option<Recording>,
+    ) -> Result<Switcher, Error> {
         let cgroup = Cgroup::create()?;
         let stop = Arc::new(AtomicBool::new(false));
         let (attached, wait) = mpsc::channel();
@@ -34,10 +42,10 @@ impl Switcher {
                 algorithms,
                 adopt: None,
                 pinning: Pinning::Unpinned,
-                are_calls_recorded: false,
+                are_calls_recorded: recording.is_some(),
             };
             let stop = Arc::clone(&stop);
-            move || follow(config, &stop, &attached)
+            move || follow(&config, recording, &stop, &attached)
         });
         let mut switcher = Switcher { stop, thread: Some(thread), cgroup };
         if wait.recv().is_err() {
@@ -73,19 +81,58 @@ impl Drop for Switcher {
 }
 
 fn follow(
-    config: Config,
+    config: &Config,
+    recording: Option<Recording>,
     stop: &AtomicBool,
     attached: &mpsc::Sender<()>,
 ) -> Result<Vec<Switch>, Error> {
-    let agent = Agent::start(&config)?;
+    let mut agent = Agent::start(config)?;
     // Nobody waits any more only where start() has already failed.
     let _ = attached.send(());
     let mut switches = Vec::new();
-    let mut polled = Ok(());
-    while polled.is_ok() && !stop.load(Ordering::Relaxed) {
-        polled = agent.poll(Duration::from_millis(200), &mut |switch| switches.push(switch));
+    let mut reloads = Reloads::new(config, recording.as_ref());
+    let mut followed = Ok(());
+    while followed.is_ok() && !stop.load(Ordering::Relaxed) {
+        followed = agent.poll(POLL, &mut |switch| switches.push(switch));
+        if let Some(recording) = &recording {
+            // Whoever plays them may have given up.
+            agent.recorded().for_each(|recorded| drop(recording.to.send(recorded)));
+        }
+        if followed.is_ok() && reloads.is_due() {
+            followed = agent.reload(&reloads.next_policy(), &config.algorithms, None);
+        }
     }
     agent.stop()?;
-    polled?;
+    followed?;
     Ok(switches)
+}
+
+/// When which policy is put in force anew.
+struct Reloads<'a> {
+    policy: &'a Policy,
+    every: Option<Duration>,
+    latest: Instant,
+    made: u32,
+}
+
+impl<'a> Reloads<'a> {
+    fn new(config: &'a Config, recording: Option<&Recording>) -> Reloads<'a> {
+        let every = recording.and_then(|recording| recording.reload_every);
+        Reloads { policy: &config.policy, every, latest: Instant::now(), made: 0 }
+    }
+
+    fn is_due(&self) -> bool {
+        self.every.is_some_and(|every| self.latest.elapsed() >= every)
+    }
+
+    /// Every other time one that only observes.
+    fn next_policy(&mut self) -> Policy {
+        self.latest = Instant::now();
+        self.made += 1;
+        let mut policy = self.policy.clone();
+        for scope in &mut policy.scopes {
+            scope.observed |= self.made % 2 == 1;
+        }
+        policy
+    }
 }

@@ -122,7 +122,8 @@ impl Reader {
                 CALL => return Ok(Some(Recorded::Call(entry))),
                 POLICY => {
                     let policy = policy::read_from_bytes(&entry).map(Box::new);
-                    let policy = policy.map_err(|_| self.refuse("a policy of another length", WHAT));
+                    let policy =
+                        policy.map_err(|_| self.refuse("a policy of another length", WHAT));
                     let tables = std::mem::take(&mut self.tables);
                     return Ok(Some(Recorded::Policy { policy: policy?, tables }));
                 }

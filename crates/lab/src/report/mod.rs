@@ -57,15 +57,13 @@ pub fn render(outcome: &Outcome, colour: bool) -> String {
             text += &flows::heading(&comparison.scenario);
             text += &flows::table(summary, colour);
             text += &flows::notes(summary, comparison.scenario.repetitions);
+            text += &network_notes(comparison);
             text.push('\n');
             continue;
         };
         text += &heading(&comparison.scenario, path, workload);
         text += &table(summary, colour);
-        // Virtual time keeps itself.
-        if comparison.plays.is_empty() {
-            text += &path_notes(comparison);
-        }
+        text += &network_notes(comparison);
         text += &unfinished_notes(summary);
         let by_contender = comparison.performances.chunk_by(|a, b| a.contender == b.contender);
         for repetitions in by_contender {
@@ -195,28 +193,28 @@ pub(crate) fn estimate(estimate: Option<Estimate>, digits: usize) -> String {
     }
 }
 
-/// How well the emulator kept time, at worst, and where it did not hold the path.
-fn path_notes(comparison: &Comparison) -> String {
-    let errors = || {
-        let reports = comparison.performances.iter().map(|performance| &performance.report);
-        reports.flat_map(|report| [report.forward.timing_error, report.backward.timing_error])
-    };
-    let worst = |of: fn(&TimingError) -> f64| errors().map(|error| of(&error)).fold(0.0, f64::max);
+/// How well the emulator kept time, at worst, and where it did not hold the links. Virtual time keeps
+/// itself.
+fn network_notes(comparison: &Comparison) -> String {
+    let links = comparison.plays.iter().flat_map(|play| &play.links);
+    let errors: Vec<TimingError> = links.filter_map(|link| link.timing_error).collect();
+    if errors.is_empty() {
+        return String::new();
+    }
+    let worst = |of: fn(&TimingError) -> f64| errors.iter().map(of).fold(0.0, f64::max);
     let mut text = format!(
-        "Emulated path: packets late by {:.0} us (p50), {:.0} us (p99), {:.0} us at most, in the \
-         worst of the paths\n",
+        "Emulated links: packets late by {:.0} us (p50), {:.0} us (p99), {:.0} us at most, in the \
+         worst of the links\n",
         worst(|error| error.p50_us),
         worst(|error| error.p99_us),
         worst(|error| error.max_us),
     );
-    for performance in &comparison.performances {
-        if !performance.report.held {
-            let contender = performance.contender;
-            text += &format!(
-                "WARNING: the machine did not keep up with the path of {contender}: its figures \
-                 are of another path than the one described\n"
-            );
-        }
+    for play in comparison.plays.iter().filter(|play| !play.held()) {
+        let (contender, seed) = (play.contender, play.seed);
+        text += &format!(
+            "WARNING: the machine did not keep up with the links of {contender}, seed {seed}: its \
+             figures are of others than those described\n"
+        );
     }
     text
 }

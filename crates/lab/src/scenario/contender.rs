@@ -3,7 +3,8 @@
 use std::fmt;
 
 use kirikae_algorithms::Algorithm;
-use serde::{Serialize, Serializer};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Congestion controls that the kernel brings; the first is the baseline of every comparison.
 const STOCK: [&str; 3] = ["cubic", "bbr", "reno"];
@@ -11,7 +12,7 @@ const STOCK: [&str; 3] = ["cubic", "bbr", "reno"];
 const USUAL_STOCK: usize = 2;
 
 /// A congestion control, or the switching among them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Contender {
     /// One of the kernel's own, by name.
     Stock(&'static str),
@@ -120,6 +121,14 @@ impl fmt::Display for Contender {
 impl Serialize for Contender {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Contender {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Contender, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let found = Contender::all().into_iter().find(|contender| contender.name() == name);
+        found.ok_or_else(|| D::Error::custom(format!("no contender: {name}")))
     }
 }
 

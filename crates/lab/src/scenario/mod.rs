@@ -29,8 +29,6 @@ pub use network::{FlowGroup, Link};
 pub use recorded_writes::RecordedWrites;
 pub use workload::{Activity, Workload};
 
-use crate::workload::Bursts;
-
 /// A scenario file, validated.
 #[derive(Clone, Debug, Serialize)]
 pub struct Scenario {
@@ -44,7 +42,7 @@ pub struct Scenario {
     pub links: Vec<Link>,
     /// Connections over the links; without `[[flow]]`, one over the path.
     pub flows: Vec<FlowGroup>,
-    /// How the hosts' TCP behaves in the simulator; a real kernel is as it is.
+    /// How the hosts' TCP behaves in the simulator; of it the real kernel has the buffers.
     pub stack: Profile,
     /// What is compared, in the order of the table's rows.
     pub contenders: Vec<Contender>,
@@ -138,6 +136,8 @@ impl Scenario {
             let allowed = "none where no flow has a mobile end";
             return Err(root.refuse_at("stack.handover", "nobody's link changes", allowed));
         }
+        let only_simulated =
+            stack::only_simulated(root, &stack).or_else(|| network::only_simulated(root, &flows));
         let contenders = bench(root)?;
         let (scope, choice) = scope::read(root)?;
         let Sim { duration, measured, repetitions } = sim(root, &flows)?;
@@ -159,7 +159,7 @@ impl Scenario {
                 .flat_map(|it| it.texts(source))
                 .map(|(name, text)| (name, text.to_owned()))
                 .collect(),
-            only_simulated: only_simulated(root),
+            only_simulated,
         })
     }
 
@@ -178,18 +178,18 @@ impl Scenario {
         (same && activity.workload.is_timed()).then_some((&link.path, &activity.workload))
     }
 
-    /// The path and the bursts on it: what the real kernel is shown.
+    /// Checks that the real kernel can be shown it, whoever is compared.
     ///
     /// # Errors
     /// What of the scenario only the simulator can do.
-    pub fn bursts(&self) -> Result<(&PathSpec, &Bursts), Refusal> {
-        if let Some(refusal) = &self.only_simulated {
-            return Err(refusal.clone());
-        }
-        match self.timed() {
-            Some((path, Workload::Bursts(bursts))) => Ok((path, bursts)),
-            _ => unreachable!("a path and a workload of bursts are one flow of them"),
-        }
+    pub fn on_real_kernel(&self) -> Result<(), Refusal> {
+        self.only_simulated.clone().map_or(Ok(()), Err)
+    }
+
+    /// Who is compared, and whom groups of flows play whoever is.
+    pub fn everyone(&self) -> impl Iterator<Item = Contender> {
+        let own = self.flows.iter().filter_map(|group| group.contender);
+        self.contenders.iter().copied().chain(own)
     }
 
     /// The seed of each repetition.
@@ -197,14 +197,6 @@ impl Scenario {
         let seed = self.seed;
         (0..self.repetitions).map(move |repetition| seed.wrapping_add(repetition.into()))
     }
-}
-
-/// What of a scenario the real kernel is not shown, if anything.
-fn only_simulated(root: &Section) -> Option<Refusal> {
-    const ALLOWED: &str = "one [path] and no [sim] on the real kernel; kirikae sim has the rest";
-    let section = ["link", "flow", "sim"].into_iter().find_map(|key| root.optional(key));
-    let workload = || workload::only_simulated(&root.optional("workload")?);
-    section.map(|field| field.refuse(ALLOWED)).or_else(workload)
 }
 
 /// `[sim]`: when a simulation ends, how often it is repeated, what is measured of it.

@@ -79,6 +79,9 @@ impl FlowGroup {
     }
 }
 
+/// Flows that the bench plays in a network, for each of which it has a port.
+const MOST_REAL_FLOWS: u32 = 20_000;
+
 /// The link that `[path]` is, and its flow.
 const ALONE: (&str, &str) = ("path", "flow");
 
@@ -226,6 +229,29 @@ fn mobile(field: &Field, links: &[Link], flow: &FlowGroup) -> Result<Mobile, Ref
         );
     }
     Ok(Mobile { end, gaps })
+}
+
+/// What of it the real kernel is not shown, if anything.
+pub(super) fn only_simulated(root: &Section, flows: &[FlowGroup]) -> Option<Refusal> {
+    let sections = root.optional("flow")?.tables("").ok()?;
+    let mut ports = MOST_REAL_FLOWS;
+    sections.iter().zip(flows).find_map(|(section, flow)| {
+        let simulated = flow.contender.filter(|contender| !contender.is_real());
+        let many = ports < flow.count;
+        ports = ports.saturating_sub(flow.count);
+        let refused = |key, is_so: bool, allowed: &str| {
+            Some(section.optional(key).filter(|_| is_so)?.refuse(allowed))
+        };
+        refused("mobile", true, "none on the real kernel; kirikae sim has mobile ends")
+            .or_else(|| {
+                let allowed = "one that the real kernel has, too; kirikae sim plays this one";
+                refused("contender", simulated.is_some(), allowed)
+            })
+            .or_else(|| {
+                let most = format!("at most {MOST_REAL_FLOWS} flows together on the real kernel");
+                refused("count", many, &most)
+            })
+    })
 }
 
 /// A contender by name, or "contender" for whoever is compared.

@@ -11,11 +11,10 @@ use kirikae_settings::section::Section;
 
 const PROFILES: [&str; 4] = ["linux-6", "linux-2.6.33", "ns-3", "ns-2"];
 
-/// The receive buffers of the bench's receiver, which must not be the limit: bytes of data, half of
-/// what the kernel counts.
-pub const RECEIVE_BUFFER: u32 = 1 << 20;
+/// The receive buffers where nothing is said of them, which must not be the limit: bytes of data.
+const RECEIVE_BUFFER: u32 = 1 << 20;
 /// Likewise, at most.
-pub const RECEIVE_BUFFER_MAX: u32 = 3 << 20;
+const RECEIVE_BUFFER_MAX: u32 = 3 << 20;
 
 /// Least receive buffer, bytes.
 const LEAST_BUFFER: u64 = 1500;
@@ -28,7 +27,7 @@ fn with_buffers(profile: Profile) -> Profile {
 }
 
 /// What a scenario without `[stack]` has, as the kernel has it in the bench.
-pub(crate) fn usual() -> Profile {
+fn usual() -> Profile {
     with_buffers(Profile::linux_6())
 }
 
@@ -143,6 +142,20 @@ pub(crate) fn read(root: &Section) -> Result<Profile, Refusal> {
     section.allow(&keys)?;
     agree(&section, &profile)?;
     Ok(profile)
+}
+
+/// What of it the real kernel is not shown, if anything: its TCP is as it is, but for the buffers.
+pub(super) fn only_simulated(root: &Section, profile: &Profile) -> Option<Refusal> {
+    let kernel = Profile {
+        receive_buffer: profile.receive_buffer,
+        receive_window_max: profile.receive_window_max,
+        ..usual()
+    };
+    let field = root.optional("stack").filter(|_| *profile != kernel)?;
+    Some(field.refuse(
+        "none but receive-buffer and receive-window-max on the real kernel, whose TCP is as it is; \
+         kirikae sim has the profiles",
+    ))
 }
 
 /// Refuses features that cannot be had together.

@@ -25,11 +25,11 @@ pub struct Activity {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Workload {
-    /// Bursts by the clock, on the real kernel too.
+    /// Bursts by the clock.
     Bursts(Bursts),
     /// Writes as they were recorded.
     Writes(RecordedWrites),
-    /// What the simulator alone can play.
+    /// What the simulator has by itself.
     #[serde(untagged)]
     Simulated(kirikae_sim::Workload),
 }
@@ -100,23 +100,6 @@ pub(super) fn read(field: &Field) -> Result<Vec<Activity>, Refusal> {
         return Err(bytes.refuse("a size where several share a connection: nothing would follow"));
     }
     Ok(activities)
-}
-
-/// What of it the real kernel is not shown, refused.
-pub(super) fn only_simulated(field: &Field) -> Option<Refusal> {
-    if field.is_list() {
-        return Some(field.refuse("one [workload] on the real kernel; kirikae sim plays a mix"));
-    }
-    let section = field.section(ALLOWED).ok()?;
-    let other =
-        |key, real| section.optional(key).filter(|it| it.text("").is_ok_and(|it| it != real));
-    let waits = section.optional("overlap").filter(|overlap| overlap.boolean() == Ok(false));
-    let refused = [
-        (other("kind", BURSTS), "bursts on the real kernel; kirikae sim plays the others"),
-        (other("sizes", "fixed"), "fixed on the real kernel; kirikae sim draws sizes"),
-        (waits, "true on the real kernel; in kirikae sim bursts can wait"),
-    ];
-    refused.into_iter().find_map(|(field, allowed)| Some(field?.refuse(allowed)))
 }
 
 fn activity(section: &Section, mixed: bool) -> Result<Activity, Refusal> {

@@ -79,7 +79,7 @@ fn mean_wait(
     let [flow] = &outcome.flows[..] else { unreachable!("one flow is drawn") };
     let activities = (0..).zip(&scenario.flows[0].activities);
     let waits: Vec<f64> = activities
-        .flat_map(|(place, activity)| exchanges(flow, place, activity))
+        .flat_map(|(place, activity)| exchanges(&flow.client, &flow.server, place, activity))
         .map(|(start, last)| (last.unwrap_or(outcome.end) - start).as_secs_f64())
         .collect();
     Ok(waits.iter().sum::<f64>() / waits.len() as f64)

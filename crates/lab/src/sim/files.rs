@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use kirikae_sim::{End, Outcome, Simulation};
 
-use super::Contest;
 use super::packet_capture::PacketCapture;
 use super::plot::Plot;
 use super::trace::{Format, Trace};
+use crate::contest::Contest;
 use crate::error::{Error, While};
 use crate::scenario::Scenario;
 
@@ -140,7 +140,7 @@ fn named(scenarios: &[Scenario]) -> Vec<Named> {
         let numbered = (2..).map(|number| format!("{slug}-{number}"));
         let mut slugs = std::iter::once(slug.clone()).chain(numbered);
         let slug = slugs.find(|slug| taken.insert(slug.clone())).expect("numbers do not end");
-        for Contest { contender, seed, .. } in Contest::all(scenario) {
+        for Contest { contender, seed, .. } in Contest::of(scenario) {
             let mut title = format!("{}: {contender}", scenario.title);
             let mut stem = format!("{slug}.{contender}");
             if scenario.repetitions > 1 {

@@ -1,9 +1,9 @@
-//! What arrives within a part of the simulated time.
+//! What arrives within a part of the time.
 
 use std::ops::Range;
 
 use kirikae_path::Time;
-use kirikae_sim::{End, Observer, Simulation};
+use kirikae_sim::{End, Observer};
 use kirikae_tcp::Endpoint;
 
 /// Counts what arrives in order from a time on and before another.
@@ -16,13 +16,20 @@ pub(crate) struct Interval {
 }
 
 impl Interval {
-    pub fn new(time: Range<Time>, simulation: &Simulation) -> Interval {
-        Interval { time, arrived: vec![[0..0, 0..0]; simulation.flows.len()] }
+    /// Of so many flows.
+    pub fn new(time: Range<Time>, flows: usize) -> Interval {
+        Interval { time, arrived: vec![[0..0, 0..0]; flows] }
     }
 
-    /// When it is.
-    pub fn time(&self) -> &Range<Time> {
-        &self.time
+    /// So many bytes of what `from` wrote have arrived until now.
+    pub fn note(&mut self, now: Time, flow: usize, from: End, arrived: u64) {
+        let bytes = &mut self.arrived[flow][from as usize];
+        if now < self.time.end {
+            bytes.end = arrived;
+        }
+        if now < self.time.start {
+            bytes.start = bytes.end;
+        }
     }
 
     /// Bytes that arrived in it: of what the client wrote, of what the server wrote.
@@ -33,12 +40,6 @@ impl Interval {
 
 impl Observer for Interval {
     fn received(&mut self, now: Time, flow: usize, end: End, endpoint: &Endpoint) {
-        let bytes = &mut self.arrived[flow][end.other() as usize];
-        if now < self.time.end {
-            bytes.end = endpoint.in_order();
-        }
-        if now < self.time.start {
-            bytes.start = bytes.end;
-        }
+        self.note(now, flow, end.other(), endpoint.in_order());
     }
 }

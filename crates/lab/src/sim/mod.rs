@@ -11,14 +11,14 @@ mod trial;
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use kirikae_sim::Observer;
+use kirikae_sim::{Observer, Simulation};
 
+use crate::contest::{Contest, comparisons};
 use crate::controls::Controls;
 use crate::error::Error;
-use crate::outcome::{Comparison, Outcome, Performance};
-use crate::play::Play;
+use crate::outcome::Outcome;
 use crate::records::{Clock, Records};
-use crate::scenario::{Contender, Scenario};
+use crate::scenario::Scenario;
 use files::Plan;
 pub(crate) use interval::Interval;
 
@@ -37,49 +37,13 @@ pub struct Options {
     pub controls: Controls,
 }
 
-/// A contender of a scenario with one of its seeds.
-struct Contest<'a> {
-    scenario: &'a Scenario,
-    contender: Contender,
-    seed: u64,
-}
-
-impl Contest<'_> {
-    /// Those of a scenario, contender by contender.
-    fn all(scenario: &Scenario) -> impl Iterator<Item = Contest<'_>> {
-        scenario.contenders.iter().flat_map(move |&contender| {
-            scenario.seeds().map(move |seed| Contest { scenario, contender, seed })
-        })
-    }
-
-    /// What is kept of its outcome: write by write where that is compared, and flow by flow. Which
-    /// packets were dropped only the records tell.
-    fn result(
-        &self,
-        outcome: &kirikae_sim::Outcome,
-        interval: Option<&Interval>,
-        recorded: bool,
-    ) -> (Option<Performance>, Play) {
-        let &Contest { scenario, contender, seed } = self;
-        let performance = scenario.timed().map(|_| {
-            let measured = trial::measured(contender, outcome);
-            let mut performance = Performance::new(scenario, contender, seed, measured, false);
-            if !recorded {
-                performance.report.drops = Vec::new();
-            }
-            performance
-        });
-        (performance, Play::new(scenario, contender, seed, outcome, interval))
-    }
-}
-
 /// Simulates every contender of every scenario and writes the records and files asked for. Without
 /// records, dropped packets are counted and not listed.
 ///
 /// # Errors
 /// Records or files that cannot be written; files that are there already.
 pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> {
-    let contests: Vec<Contest> = scenarios.iter().flat_map(Contest::all).collect();
+    let contests = Contest::all(scenarios);
     let simulation = |index: usize| {
         let Contest { scenario, contender, seed } = contests[index];
         trial::simulation(scenario, contender, seed, &options.controls)
@@ -89,16 +53,23 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
     let create = |output: &Path| Records::create(output, scenarios, Clock::Virtual);
     let records = options.output.as_deref().map(create).transpose()?;
     let bar = progress(contests.len() as u64);
-    let interval = |index: usize, simulation: &_| {
+    let interval = |index: usize, simulation: &Simulation| {
         let time = contests[index].scenario.measured.clone();
-        time.map(|time| Interval::new(time, simulation))
+        time.map(|time| Interval::new(time, simulation.flows.len()))
     };
     let result = |index: usize, interval: Option<Interval>, outcome: kirikae_sim::Outcome| {
         bar.inc(1);
-        Ok::<_, Error>(contests[index].result(&outcome, interval.as_ref(), records.is_some()))
+        let contest = contests[index];
+        let course = trial::course(contest, outcome, interval.as_ref());
+        let (mut performance, play) = contest.kept(&course, false);
+        // Which packets were dropped only the records tell.
+        if let Some(performance) = performance.as_mut().filter(|_| records.is_none()) {
+            performance.report.drops = Vec::new();
+        }
+        Ok::<_, Error>((performance, play))
     };
     let results = if options.files.is_none() {
-        let open = |index, simulation: &_| Ok(interval(index, simulation));
+        let open = |index, simulation: &Simulation| Ok(interval(index, simulation));
         kirikae_sim::observe_all(contests.len(), simulation, open, result)?
     } else {
         let open = |index, simulation: &_| {
@@ -112,15 +83,8 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
     };
     bar.finish_and_clear();
 
-    let mut results = results.into_iter();
-    let comparisons = scenarios.iter().map(|scenario| {
-        let own = results.by_ref().take(Contest::all(scenario).count());
-        let (performances, plays): (Vec<_>, Vec<_>) = own.unzip();
-        let performances = performances.into_iter().flatten().collect();
-        Comparison { scenario: scenario.clone(), performances, plays }
-    });
     let outcome = Outcome {
-        comparisons: comparisons.collect(),
+        comparisons: comparisons(scenarios, results.into_iter().map(Some)),
         interrupted: false,
         records: records.as_ref().map(|records| records.directory().to_owned()),
     };
@@ -139,7 +103,7 @@ pub(crate) fn watch<O: Observer + Send, R: Send>(
     observer: impl Fn() -> O + Sync,
     result: impl Fn(O, kirikae_sim::Outcome) -> R + Sync,
 ) -> Result<Vec<R>, Error> {
-    let contests: Vec<Contest> = scenarios.iter().flat_map(Contest::all).collect();
+    let contests = Contest::all(scenarios);
     let simulation = |index: usize| {
         let Contest { scenario, contender, seed } = contests[index];
         trial::simulation(scenario, contender, seed, controls)

@@ -1,5 +1,6 @@
 //! One contender of a scenario as a simulation; and what came of it, in the bench's terms.
 
+use std::borrow::Cow;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
@@ -9,18 +10,18 @@ use kirikae_emu::{DirectionReport, DroppedPacket, Report, Segment, TimingError};
 use kirikae_path::{Direction, Span, Time, stream_seed};
 use kirikae_policy::Scope;
 use kirikae_sim::{
-    Activity, DirectionOutcome, Flow, Hop, Host, Routes, Simulation, Workload, Write, Written,
-    staggered,
+    Activity, DirectionOutcome, Flow, FlowOutcome, Hop, Host, Routes, Simulation, Workload, Write,
+    Written, staggered,
 };
 use kirikae_table::rtcp;
 use kirikae_tcp::Control;
 
+use super::Interval;
+use crate::contest::Contest;
 use crate::controls::Controls;
-use crate::outcome::Measured;
+use crate::play::{Course, FlowCourse};
 use crate::scenario::{self, Contender, FlowGroup, Scenario};
-use crate::workload::receiver::Arrival;
 use crate::workload::schedule;
-use crate::workload::sender::Sent;
 
 /// Time for the handshake before the first burst is due.
 const RUN_UP: Span = Span::from_secs(2);
@@ -154,36 +155,44 @@ fn thesis(scope: &Scope, algorithms: &[Algorithm]) -> Switcher {
     Switcher::rtcp(policy, table, algorithms).expect(OURS)
 }
 
-/// What was measured of one flow over one link, in the bench's terms.
-pub(super) fn measured(contender: Contender, outcome: &kirikae_sim::Outcome) -> Measured {
-    let [flow] = &outcome.flows[..] else { unreachable!("one flow was simulated") };
-    let in_use = |at: Time| {
-        let switched = flow.switches.iter().take_while(|(switched, _)| *switched <= at).last();
-        switched.map_or(contender.congestion_control(), |(_, switch)| switch.to.name())
-    };
-    let sent = flow.client.iter().zip(0..).map(|(write, index)| Sent {
-        index,
-        due_ns: write.start.as_nanos(),
-        start_ns: write.start.as_nanos(),
-        offset: write.offset,
-        bytes: write.bytes,
-        algorithm_before: in_use(write.start).into(),
-        algorithm_after: in_use(write.start).into(),
+/// The course of a contest. Only of what is compared write by write dropped packets are told one by
+/// one.
+pub(super) fn course(
+    contest: Contest,
+    outcome: kirikae_sim::Outcome,
+    interval: Option<&Interval>,
+) -> Course {
+    let Contest { scenario, contender, .. } = contest;
+    let timed = scenario.timed().is_some();
+    let links = outcome.links.chunks(2).map(|ways| Report {
+        forward: direction(&ways[0]),
+        backward: direction(&ways[1]),
+        drops: if timed { drops(ways) } else { Vec::new() },
+        held: true,
     });
-    let [forward, backward] = &outcome.links[..] else { unreachable!("one link both ways") };
-    Measured {
-        sent: sent.collect(),
-        arrivals: flow.client.iter().map_while(arrival).collect(),
+    let links = links.collect();
+    let mut left = outcome.left.into_iter().peekable();
+    let flows = (0..).zip(outcome.flows).map(|(place, flow)| FlowCourse {
+        algorithms: if timed { algorithms(contender, &flow) } else { Vec::new() },
+        traffic: flow.traffic,
+        left: left.next_if(|left| left.flow == place),
+        measured: interval.map(|interval| interval.arrived(place)),
         switches: flow.switches.iter().map(|(at, switch)| reported(*at, switch)).collect(),
-        end_ns: outcome.end.as_nanos(),
+        written: [flow.client, flow.server],
         port: PORTS.0,
-        report: Report {
-            forward: direction(forward),
-            backward: direction(backward),
-            drops: drops(&outcome.links),
-            held: true,
-        },
-    }
+    });
+    Course { begin_ns: 0, end: outcome.end, flows: flows.collect(), links, is_real: false }
+}
+
+/// What was in use at each of the client's writes, which take no time.
+fn algorithms(contender: Contender, flow: &FlowOutcome) -> Vec<[Cow<'static, str>; 2]> {
+    let in_use = |write: &Written| {
+        let before = flow.switches.iter().take_while(|(switched, _)| *switched <= write.start);
+        let last = before.last().map(|(_, switch)| switch.to.name());
+        let name = last.unwrap_or(contender.congestion_control());
+        [name.into(), name.into()]
+    };
+    flow.client.iter().map(in_use).collect()
 }
 
 /// A switch as the agent reports one.
@@ -213,11 +222,6 @@ fn reported(at: Time, switch: &kirikae_algorithms::Switch) -> Switch {
         burst_loss: f64::from(switch.burst_ppb) / 1e9,
         predicted_s,
     }
-}
-
-fn arrival(write: &Written) -> Option<Arrival> {
-    let (first, last) = (write.first?, write.last?);
-    Some(Arrival { first_ns: first.as_nanos(), last_ns: last.as_nanos() })
 }
 
 /// In virtual time nothing is late.

@@ -45,6 +45,8 @@ pub struct GroupSummary {
     pub left_flows: usize,
     /// Bytes written that had not arrived, of all repetitions; without those of unlimited writes.
     pub left_bytes: u64,
+    /// Whether the links were the ones described in all repetitions, see [`kirikae_emu::Report::held`].
+    pub held: bool,
 }
 
 /// One for each contender and group, in the scenario's order.
@@ -114,6 +116,7 @@ fn summary(
         }),
         left_flows: left().count(),
         left_bytes: left().map(|left| left.bytes).sum(),
+        held: repetitions.iter().all(|repetition| repetition.play.held()),
     }
 }
 

@@ -40,7 +40,7 @@ pub struct ScenarioSummary {
     /// Write by write: one for each contender, in the scenario's order; none where the scenario is
     /// not [`Scenario::timed`](crate::scenario::Scenario::timed).
     pub contenders: Vec<ContenderSummary>,
-    /// Flow by flow: one for each contender and group of flows; none of the real kernel.
+    /// Flow by flow: one for each contender and group of flows.
     pub flows: Vec<GroupSummary>,
 }
 

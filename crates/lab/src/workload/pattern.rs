@@ -1,10 +1,14 @@
 //! The bytes of the stream: a function of their place, so that the receiver can check each.
 
+use std::io::IoSlice;
 use std::ops::Range;
 
 /// Length after which the pattern repeats; prime, so that it never lines up with segments,
 /// pages or bursts, and a displaced piece of the stream shows.
 const PERIOD: usize = 65_521;
+
+/// Pieces written at once: more than any send buffer takes.
+const MOST_PIECES: usize = 64;
 
 /// The pattern from any place on, without a computation per byte of the stream.
 pub struct Pattern {
@@ -20,27 +24,24 @@ impl Pattern {
         Pattern { bytes: (0..2 * PERIOD).map(|place| byte(place) as u8).collect() }
     }
 
-    /// The stream's bytes in a range.
-    pub fn bytes(&self, range: Range<u64>) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity((range.end - range.start) as usize);
-        while range.start + (bytes.len() as u64) < range.end {
-            let at = range.start + bytes.len() as u64;
-            bytes.extend_from_slice(self.at(at, (range.end - at) as usize));
-        }
-        bytes
+    /// The stream's bytes from `offset` on, as many as asked for but at most one period.
+    fn at(&self, offset: u64, length: u64) -> &[u8] {
+        let phase = (offset % PERIOD as u64) as usize;
+        &self.bytes[phase..phase + length.min(PERIOD as u64) as usize]
     }
 
-    /// The stream's bytes from `offset` on, as many as asked for but at most one period.
-    fn at(&self, offset: u64, length: usize) -> &[u8] {
-        let phase = (offset % PERIOD as u64) as usize;
-        &self.bytes[phase..phase + length.min(PERIOD)]
+    /// The stream's bytes in a range, as pieces to be written at once: from its beginning on, as many as
+    /// one system call takes.
+    pub fn pieces(&self, range: Range<u64>) -> Vec<IoSlice<'_>> {
+        let starts = range.clone().step_by(PERIOD).take(MOST_PIECES);
+        starts.map(|start| IoSlice::new(self.at(start, range.end - start))).collect()
     }
 
     /// Place of the first byte that does not belong at `offset` on, if there is one.
     pub fn first_wrong(&self, offset: u64, data: &[u8]) -> Option<u64> {
         let mut at = offset;
         for piece in data.chunks(PERIOD) {
-            let expected = self.at(at, piece.len());
+            let expected = self.at(at, piece.len() as u64);
             if piece != expected {
                 let wrong = piece.iter().zip(expected).position(|(found, right)| found != right);
                 return wrong.map(|place| at + place as u64);
@@ -64,7 +65,9 @@ mod tests {
     #[test]
     fn a_changed_or_displaced_byte_is_found() {
         let pattern = Pattern::new();
-        let mut data = pattern.bytes(1_000_000..1_200_000);
+        let pieces = pattern.pieces(1_000_000..1_200_000);
+        let mut data: Vec<u8> = pieces.iter().flat_map(|piece| piece.iter().copied()).collect();
+        assert_eq!(data.len(), 200_000);
         assert_eq!(pattern.first_wrong(1_000_000, &data), None);
         assert_eq!(pattern.first_wrong(1_001_448, &data), Some(1_001_448));
         data[70_123] ^= 1;

@@ -1,0 +1,145 @@
+//! A contest as an emulated network: a host at each end of each group of flows.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Command;
+
+use kirikae_emu::{Namespace, Network, NetworkSpec, RouteSpec};
+use kirikae_sim::{Flow, Simulation};
+
+use crate::contest::Contest;
+use crate::error::{Error, While};
+use crate::player::{Assignment, FlowAssignment, GroupAssignment, HostAssignment};
+use crate::scenario::{Contender, FlowGroup};
+
+/// The first client's port; the switcher reports connections by address and port, and drops are told
+/// apart by ports alone, so each flow of a network has its own.
+const FIRST_CLIENT_PORT: u16 = 20_000;
+
+/// The most that a send buffer may grow to, bytes with all that the kernel adds: simulated senders have
+/// none that limits, and a window of the narrowest link with the deepest queue fits in.
+const SEND_BUFFER_MAX: u32 = 64 << 20;
+
+/// Each group with its flows.
+fn groups<'a>(
+    contest: &Contest<'a>,
+    simulation: &'a Simulation,
+) -> impl Iterator<Item = (&'a FlowGroup, &'a [Flow])> {
+    let mut rest = &simulation.flows[..];
+    contest.scenario.flows.iter().map(move |group| {
+        let (own, others) = rest.split_at(group.count as usize);
+        rest = others;
+        (group, own)
+    })
+}
+
+/// The network: of each group the host of the clients, and behind it that of the servers.
+pub fn spec(contest: &Contest, simulation: &Simulation) -> NetworkSpec {
+    let mut network = NetworkSpec { links: simulation.links.clone(), ..NetworkSpec::default() };
+    for (place, (_, flows)) in groups(contest, simulation).enumerate() {
+        let (client, server) = (2 * place, 2 * place + 1);
+        network.hosts.extend([format!("{place}-client"), format!("{place}-server")]);
+        let routes = &flows[0].routes;
+        for (from, to, hops) in
+            [(client, server, &routes.forward), (server, client, &routes.backward)]
+        {
+            network.routes.push(RouteSpec { from, to, hops: hops.to_vec() });
+        }
+    }
+    network
+}
+
+/// What is set on the hosts of a group.
+pub fn furnish(contest: &Contest, network: &Network) -> Result<(), Error> {
+    for (group, hosts) in contest.scenario.flows.iter().zip(network.hosts().chunks(2)) {
+        let [client, server] = hosts else { unreachable!("a group has two hosts") };
+        hosts.iter().try_for_each(|host| set_buffers(contest, host))?;
+        match group.contender.unwrap_or(contest.contender) {
+            Contender::Kirikae => start_from_baseline(client, server)?,
+            Contender::CubicWithoutIdleRestart => {
+                client.set_sysctl("net.ipv4.tcp_slow_start_after_idle", "0")?;
+            }
+            Contender::Stock(_) | Contender::Fixed(_) => {}
+            Contender::RTcp | Contender::Bpftune => unreachable!("refused before"),
+        }
+    }
+    Ok(())
+}
+
+fn set_buffers(contest: &Contest, host: &Namespace) -> Result<(), Error> {
+    // The default receive window (64 KiB) would hold back the first bursts, whoever sends. The kernel
+    // takes half of the buffer for what it adds to the data.
+    let stack = &contest.scenario.stack;
+    let buffers = [stack.receive_buffer, stack.receive_window_max]
+        .map(|bytes| (2 * u64::from(bytes)).min(i32::MAX as u64));
+    host.set_sysctl("net.ipv4.tcp_rmem", &format!("4096 {} {}", buffers[0], buffers[1]))?;
+    host.set_sysctl("net.ipv4.tcp_wmem", &format!("4096 16384 {SEND_BUFFER_MAX}"))?;
+    // What one connection learns of the path is not for the next: contenders do not learn alike.
+    Ok(host.set_sysctl("net.ipv4.tcp_no_metrics_save", "1")?)
+}
+
+/// Makes the baseline what connections start with, by name and whatever the host's default is.
+///
+/// By the route, since a namespace may take as its default only what the host allows to everyone
+/// (net.ipv4.tcp_allowed_congestion_control), which need not have cubic in it and is the
+/// operator's to change; and not by the socket, since an application that chooses for itself is
+/// not what kirikae is for. (The route would win over the socket: the other contenders go without.)
+fn start_from_baseline(client: &Namespace, server: &Namespace) -> Result<(), Error> {
+    let server = server.address().to_string();
+    let baseline = Contender::BASELINE.name();
+    let route = ["route", "add", &server, "via", &server, "congctl", baseline];
+    let output = Command::new("ip")
+        .args(["-n", client.name()])
+        .args(route)
+        .output()
+        .during(|| "running ip".into())?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let says = String::from_utf8_lossy(&output.stderr);
+    Err(Error::Failed(format!("ip {}: {}", route.join(" "), says.trim())))
+}
+
+/// What the player of the network is told. `cgroup` is where clients are switched.
+pub fn assignment(
+    contest: &Contest,
+    simulation: &Simulation,
+    network: &Network,
+    cgroup: Option<&Path>,
+) -> Assignment {
+    let mut first_port = FIRST_CLIENT_PORT;
+    let hosts = network.hosts().chunks(2);
+    let group = |((group, flows), hosts): ((&FlowGroup, &[Flow]), &[Namespace])| {
+        let played = group.contender.unwrap_or(contest.contender);
+        let [client, server] = [&hosts[0], &hosts[1]]
+            .map(|host| HostAssignment { namespace: host.path(), address: host.address() });
+        let own_first_port = first_port;
+        first_port += flows.len() as u16;
+        let flow =
+            |flow: &Flow| FlowAssignment { start: flow.start, activities: flow.activities.clone() };
+        GroupAssignment {
+            client,
+            server,
+            congestion_control: played.congestion_control().into(),
+            is_switched: played.is_switched(),
+            first_port: own_first_port,
+            flows: flows.iter().map(flow).collect(),
+        }
+    };
+    Assignment {
+        seed: simulation.seed,
+        duration: simulation.duration,
+        measured: contest.scenario.measured.clone(),
+        cgroup: cgroup.map(Path::to_owned),
+        groups: groups(contest, simulation).zip(hosts).map(group).collect(),
+    }
+}
+
+/// Where each client is, flow by flow.
+pub fn client_ends(assignment: &Assignment) -> Vec<SocketAddr> {
+    let ends = |group: &GroupAssignment| {
+        let ends = (0..group.flows.len()).map(|place| group.client_end(place).into());
+        ends.collect::<Vec<SocketAddr>>()
+    };
+    assignment.groups.iter().flat_map(ends).collect()
+}

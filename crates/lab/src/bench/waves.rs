@@ -1,0 +1,99 @@
+//! Many contests on the real kernel: as many at the same time as the machine holds.
+
+use std::cmp::Reverse;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use super::progress::Progress;
+use super::trial::{Trial, Trialed};
+use crate::contest::Contest;
+use crate::controls::Controls;
+use crate::error::Error;
+use crate::sim::simulation;
+use crate::workload::clock::now_ns;
+
+/// Time for all networks of a wave to start, before the first of them begins.
+const RUN_UP: Duration = Duration::from_millis(500);
+
+/// What the contests of a run have in common.
+pub struct Waves<'a> {
+    pub controls: &'a Controls,
+    /// Where clients are switched, if any are.
+    pub cgroup: Option<&'a Path>,
+    /// Most networks at the same time.
+    pub at_once: usize,
+    /// Set when the run is to end early.
+    pub stop: &'a AtomicBool,
+}
+
+impl Waves<'_> {
+    /// Plays all of them, and says how each went, in their order; none of those that were not begun when
+    /// the run was to end. One that fails ends the others.
+    pub fn play(&self, contests: &[Contest]) -> Result<Vec<Option<Trialed>>, Error> {
+        let mut played: Vec<Option<Trialed>> = contests.iter().map(|_| None).collect();
+        let mut progress = Progress::new(contests.len());
+        // What takes equally long is played together; contenders of a scenario stay beside each other.
+        let mut waiting: Vec<usize> = (0..contests.len()).collect();
+        let duration = |place: &usize| {
+            let &Contest { scenario, contender, seed } = &contests[*place];
+            simulation(scenario, contender, seed, self.controls).duration
+        };
+        waiting.sort_by_cached_key(|place| Reverse(duration(place)));
+        let mut waiting = &waiting[..];
+        while !waiting.is_empty() && !self.stop.load(Ordering::Relaxed) {
+            let wave = self.prepare(contests, waiting)?;
+            let (places, others) = waiting.split_at(wave.len());
+            waiting = others;
+            for (place, trialed) in places.iter().zip(self.run(wave, &mut progress)?) {
+                played[*place] = Some(trialed);
+            }
+        }
+        progress.finish();
+        Ok(played)
+    }
+
+    /// The first of those that wait, as many as there may be and as the machine holds.
+    fn prepare(&self, contests: &[Contest], waiting: &[usize]) -> Result<Vec<Trial>, Error> {
+        let mut wave = Vec::new();
+        for place in &waiting[..waiting.len().min(self.at_once)] {
+            match Trial::prepare(&contests[*place], self.controls, self.cgroup) {
+                Ok(trial) => wave.push(trial),
+                Err(Error::Emulator(kirikae_emu::Error::TooFast { .. })) if !wave.is_empty() => {
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        wave.iter_mut().try_for_each(Trial::wait_until_ready)?;
+        Ok(wave)
+    }
+
+    fn run(&self, wave: Vec<Trial>, progress: &mut Progress) -> Result<Vec<Trialed>, Error> {
+        let trials = wave.len() as u32;
+        let longest = wave.iter().map(|trial| trial.duration).max().unwrap_or_default();
+        progress.begin(wave.len(), RUN_UP + longest);
+        let start_ns = now_ns() + RUN_UP.as_nanos() as u64;
+        let failed = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let begin = |(place, trial): (u32, Trial)| {
+                // Not all bursts at the same instant: the machine has few cores.
+                let put_off = trial.spread * place / trials;
+                let start_ns = start_ns + put_off.as_nanos() as u64;
+                let failed = &failed;
+                let stop = || self.stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
+                scope.spawn(move || {
+                    let trialed = trial.run(start_ns, stop);
+                    trialed.inspect_err(|_| failed.store(true, Ordering::Relaxed))
+                })
+            };
+            let threads: Vec<_> = (0..).zip(wave).map(begin).collect();
+            progress.follow(|| threads.iter().filter(|thread| thread.is_finished()).count());
+            let join = |thread: thread::ScopedJoinHandle<'_, Result<Trialed, Error>>| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            threads.into_iter().map(join).collect()
+        })
+    }
+}
