@@ -5,9 +5,8 @@
 Run as root: python3 docs/kernel/send_buffer.py [KIRIKAE]
 
 KIRIKAE (target/release/kirikae) emulates a path; one program writes into a connection over it as fast
-as the kernel lets it, and the socket is looked at every millisecond. A line is printed when the
-send buffer has grown, and at the end: since when, the window, what is in flight, the buffer and what is
-charged to it, and what was written and not ACKed, least and most since the line before.
+as the kernel lets it, and the socket is looked at every half a millisecond: window, send buffer, what is
+charged to it, and bytes written and not ACKed. A line is printed whenever the buffer has doubled.
 """
 
 import array
@@ -26,8 +25,10 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 NEW_NETWORK = 0x40000000
 SIOCOUTQ = 0x5411
 SO_MEMINFO, SNDBUF, WMEM_QUEUED = 55, 3, 5
-TCP_INFO, UNACKED, CWND = 11, 24, 80
-EVERY_S = 0.001
+TCP_INFO, CWND = 11, 80
+EVERY_S, SETTLED_S, SECONDS = 0.0005, 2, 12
+INITIAL_WINDOW = 10
+MOST = int(open("/proc/sys/net/ipv4/tcp_wmem").read().split()[2])
 SCENARIO = """
 title = "Send buffer"
 seed = 1
@@ -46,7 +47,6 @@ delay = "{one_way} ms"
 element = "delay"
 delay = "{one_way} ms"
 """
-SECONDS = 15
 CHUNK = bytes(1 << 20)
 PATHS = {  # Mbit/s, one way in ms, packets of queue
     "10 Mbit/s, RTT 80 ms, queue 1 BDP": dict(mbit=10, one_way=40, queue=67),
@@ -117,39 +117,44 @@ def read(receiver):
 
 
 def look(sender):
-    """Window and what is in flight, segments; send buffer and what is charged to it; bytes written and
-    not ACKed."""
+    """Window, segments; send buffer and what is charged to it; bytes written and not ACKed."""
     info = sender.getsockopt(socket.IPPROTO_TCP, TCP_INFO, 104)
     memory = struct.unpack("9I", sender.getsockopt(socket.SOL_SOCKET, SO_MEMINFO, 36))
     queue = array.array("i", [0])
     fcntl.ioctl(sender, SIOCOUTQ, queue)
-    cwnd, in_flight = (struct.unpack_from("<I", info, at)[0] for at in (CWND, UNACKED))
-    return cwnd, in_flight, memory[SNDBUF], memory[WMEM_QUEUED], queue[0]
+    return struct.unpack_from("<I", info, CWND)[0], memory[SNDBUF], memory[WMEM_QUEUED], queue[0]
 
 
-def show(begin, since, seen, least, most):
-    cwnd, in_flight, buffer, charged, _ = seen
-    columns = (since - begin, cwnd, in_flight, buffer, charged, least, most)
-    print("{:8.3f} {:7} {:9} {:9} {:9} {:9} {:9}".format(*columns), flush=True)
-
-
-def watch(sender, seconds):
-    """Prints a line for each size that the send buffer had."""
-    print("       s    cwnd in flight    buffer   charged     least      most")
-    begin = since = time.monotonic()
-    first = seen = None
-    while (now := time.monotonic()) < begin + seconds:
-        seen = look(sender)
-        queue = seen[4]
-        if first is None or seen[2] != first[2]:
-            if first is not None:
-                show(begin, since, first, least, most)
-            first, since, least, most = seen, now, queue, queue
-        least, most = min(least, queue), max(most, queue)
-        if queue == 0 and now > begin + 1:
+def watch(sender, seen):
+    """Adds to `seen`, each time that something has changed, when, and what `look` tells."""
+    begin = time.monotonic()
+    while (now := time.monotonic() - begin) < SECONDS:
+        state = look(sender)
+        if state != seen[-1][1:]:
+            seen.append((now, *state))
+        if state[-1] == 0 and now > SETTLED_S:
             break  # a finite write is over
         time.sleep(EVERY_S)
-    show(begin, since, first, least, most)
+    return seen
+
+
+def report(seen):
+    print("        s   window    buffer   charged  not ACKed")
+    largest = shown = in_proportion = 0
+    for when, window, buffer, charged, queue in seen:
+        largest = max(largest, window)
+        in_proportion += buffer == min(MOST, largest * seen[0][2] // INITIAL_WINDOW)
+        if buffer >= 2 * shown:
+            shown = buffer
+            print("{:9.3f} {:8} {:9} {:9} {:10}".format(when, window, buffer, charged, queue))
+    queues = sorted(queue for when, *_, queue in seen if when > SETTLED_S)
+    if not queues:
+        return
+    print("in proportion to the largest window so far: {:.1%} of {} samples".format(
+        in_proportion / len(seen), len(seen)))
+    print("not ACKed after {} s: 5 % {}, mean {:.0f}, 95 % {}, {} samples".format(
+        SETTLED_S, queues[len(queues) // 20], sum(queues) / len(queues),
+        queues[len(queues) * 19 // 20], len(queues)), flush=True)
 
 
 def main():
@@ -160,9 +165,11 @@ def main():
             for what, size in BYTES.items():
                 with Path(kirikae, path) as emulated:
                     sender, receiver = connection(emulated, algorithm)
-                    print(f"{name}, {algorithm}, {what}: {look(sender)[2]} at first")
+                    print(f"\n{name}, {algorithm}, {what}")
+                    seen = [(0, *look(sender))]
                     children = [in_child(lambda: read(receiver)), in_child(lambda: write(sender, size))]
-                    watch(sender, SECONDS)
+                    watch(sender, seen)
+                    report(seen)
                     for child in children:
                         os.kill(child, signal.SIGKILL)
                         os.waitpid(child, 0)

