@@ -19,10 +19,25 @@
 #define LATENCY_MEMORY 16
 #define LATENCY_KNOWN 14
 
-/* A burst of so many bytes took so long until all of it was ACKed. */
-static __always_inline void burst_over(struct bursts *b, u32 bytes, u64 us, u32 rtt_us)
+/*
+ * Bytes of the stream before a sequence number that is not ACKed yet. Sequence numbers wrap, and
+ * bulk of more than 4 GiB would look like a short burst; bytes_acked has 64 bits.
+ */
+static __always_inline u64 bytes_before(const struct tcp_sock *tp, u32 seq)
 {
-	u32 latency_us = us - min(us, (u64)rtt_us / 2); /* the last ACK's way back is not in it */
+	return tp->bytes_acked + (u32)(seq - tp->snd_una);
+}
+
+/* The same number, or the largest that 32 bits hold: bulk may go on for long. */
+static __always_inline u32 at_most_32_bits(u64 number)
+{
+	return min(number, (u64)~0U);
+}
+
+/* A burst of so many bytes took so long until all of it was ACKed. */
+static __always_inline void burst_over(struct bursts *b, u32 bytes, u32 us, u32 rtt_us)
+{
+	u32 latency_us = us - min(us, rtt_us / 2); /* the last ACK's way back is not in it */
 
 	b->latest_us = b->is_mixed ? 0 : latency_us;
 	b->latest_bytes = bytes;
@@ -40,12 +55,12 @@ static __always_inline void burst_over(struct bursts *b, u32 bytes, u64 us, u32 
  * much at least. bbr never spreads one over less than a round trip, and when it took no longer,
  * that is no news of the path.
  */
-static __always_inline u32 rate_of_burst(const struct bursts *b, u32 bytes, u64 us, u32 rtt_us)
+static __always_inline u32 rate_of_burst(const struct bursts *b, u64 bytes, u64 us, u32 rtt_us)
 {
-	u64 seen = min((u64)bytes * USEC_PER_MSEC / max(us, 1ULL), (u64)~0U);
+	u32 seen = at_most_32_bits(bytes * USEC_PER_MSEC / max(us, 1ULL));
 	u32 kept = us > rtt_us + rtt_us / 4 ? b->rate - (b->rate >> RATE_SHIFT) : b->rate;
 
-	return us ? max((u32)seen, kept) : b->rate;
+	return us ? max(seen, kept) : b->rate;
 }
 
 /* A transmission with nothing in flight. `rate` in bytes per millisecond; 0: the algorithm knows of
@@ -56,16 +71,15 @@ static __always_inline void next_burst(struct bursts *b, const struct tcp_sock *
 	if (tp->packets_out)
 		return;
 	if (b->start_us) {
-		u32 bytes = tp->snd_nxt - b->start_seq;
-		/* Bulk may go on for longer than 32 bits hold. */
-		u64 us = min(tp->delivered_mstamp - b->start_us, (u64)~0U);
+		u64 bytes = bytes_before(tp, tp->snd_nxt) - b->start;
+		u64 us = tp->delivered_mstamp - b->start_us;
 		u32 rtt_us = tcp_min_rtt(tp);
 
-		burst_over(b, bytes, us, rtt_us);
+		burst_over(b, at_most_32_bits(bytes), at_most_32_bits(us), rtt_us);
 		b->rate = rate ? rate : rate_of_burst(b, bytes, us - min(us, (u64)rtt_us), rtt_us);
 	}
 	b->start_us = tp->tcp_mstamp;
-	b->start_seq = tp->snd_nxt;
+	b->start = bytes_before(tp, tp->snd_nxt);
 	b->begun++;
 }
 
@@ -81,7 +95,9 @@ static __always_inline void burst_begins(struct sock *sk)
 /* Bytes of the burst to reckon with: the present one may be larger than those before. */
 static __always_inline u32 burst_bytes(const struct bursts *b, const struct tcp_sock *tp)
 {
-	return b->start_us ? max(b->bytes, tp->write_seq - b->start_seq) : 0;
+	u64 present = bytes_before(tp, tp->write_seq) - b->start;
+
+	return b->start_us ? max(b->bytes, at_most_32_bits(present)) : 0;
 }
 
 /* Another algorithm is in use from now on. */

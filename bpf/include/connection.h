@@ -54,7 +54,7 @@ struct belief {
 /* What the application writes, and the path carries; see bursts.h. */
 struct bursts {
 	u64 start_us;	/* when the present one began; 0: none yet */
-	u32 start_seq;	/* and where */
+	u64 start;	/* and where: see bytes_before() */
 	u32 bytes;	/* of the latest ones in the mean; 0: none is over yet */
 	u32 rate;	/* bytes per millisecond that the path was seen to carry; 0: not known */
 	u32 latency_us; /* mean since the latest switch */

@@ -117,6 +117,7 @@ struct tcp_sock {
 	u32 srtt_us;	      /* smoothed RTT, microseconds << 3 */
 	u32 rttvar_us;	      /* what the timeout allows for its variation, microseconds */
 	u32 delivered;	      /* segments, SACKed ones included */
+	u64 bytes_acked;      /* by which snd_una has advanced */
 	u64 bytes_sent;	      /* payload, retransmissions included */
 	u64 bytes_retrans;    /* payload of retransmissions */
 	u32 data_segs_out;    /* segments sent with data, retransmissions included */

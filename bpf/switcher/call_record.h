@@ -10,7 +10,7 @@
 #include "policy.h"
 
 /* To be counted up whenever a field of what follows, or of what it holds, becomes another. */
-#define CALL_RECORD_VERSION 1
+#define CALL_RECORD_VERSION 2
 
 /* What the switcher is called for. */
 struct call {
@@ -22,9 +22,11 @@ struct call {
 
 /* Every field of a socket that the switcher reads. */
 struct socket_seen {
+	u64 bytes_acked;
 	u64 bytes_retrans;
 	u64 tcp_mstamp;
 	u64 delivered_mstamp;
+	u32 snd_una;
 	u32 snd_nxt;
 	u32 write_seq;
 	u32 mss_cache;

@@ -53,7 +53,7 @@ static __always_inline void measuring_begin(struct connection *c, const struct t
 	__builtin_memset(&c->bursts, 0, sizeof(c->bursts));
 	/* What is written first is a burst, too; but when it is, nobody tells. */
 	c->bursts.start_us = tp->tcp_mstamp;
-	c->bursts.start_seq = tp->snd_nxt;
+	c->bursts.start = bytes_before(tp, tp->snd_nxt);
 	c->bursts.is_mixed = true;
 	c->runs.dsack_dups = tp->dsack_dups;
 	__builtin_memset(&c->trial, 0, sizeof(c->trial));

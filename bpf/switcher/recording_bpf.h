@@ -79,9 +79,11 @@ static __always_inline u64 record_now(struct tcp_sock *tp, u64 now_ns)
 
 static __always_inline void record_socket(struct socket_seen *seen, const struct tcp_sock *tp)
 {
+	seen->bytes_acked = tp->bytes_acked;
 	seen->bytes_retrans = tp->bytes_retrans;
 	seen->tcp_mstamp = tp->tcp_mstamp;
 	seen->delivered_mstamp = tp->delivered_mstamp;
+	seen->snd_una = tp->snd_una;
 	seen->snd_nxt = tp->snd_nxt;
 	seen->write_seq = tp->write_seq;
 	seen->mss_cache = tp->mss_cache;

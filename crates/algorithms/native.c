@@ -64,6 +64,11 @@ void kk_belief_update(struct belief *belief, const struct latency_table *table,
 	belief_update(belief, table, &corners, algorithm, period);
 }
 
+u32 kk_burst_bytes(const struct connection *c, const struct tcp_sock *tp)
+{
+	return burst_bytes(&c->bursts, tp);
+}
+
 u32 kk_happened(struct host *host, struct tcp_sock *tp, const struct policy *policy,
 		const struct call *call)
 {
@@ -81,9 +86,11 @@ static void socket_of(struct tcp_sock *tp, const struct socket_seen *seen)
 {
 	struct inet_connection_sock *icsk = inet_csk(tcp_to_sock(tp));
 
+	tp->bytes_acked = seen->bytes_acked;
 	tp->bytes_retrans = seen->bytes_retrans;
 	tp->tcp_mstamp = seen->tcp_mstamp;
 	tp->delivered_mstamp = seen->delivered_mstamp;
+	tp->snd_una = seen->snd_una;
 	tp->snd_nxt = seen->snd_nxt;
 	tp->write_seq = seen->write_seq;
 	tp->mss_cache = seen->mss_cache;

@@ -102,6 +102,14 @@ impl Socket {
         })
     }
 
+    /// Bytes of the burst that the switcher reckons with, the mean or the present one; 0 where it has
+    /// not met the connection.
+    pub fn burst(&self) -> u32 {
+        // SAFETY: plain data that the C code only uses during the call.
+        let bytes = |connection| unsafe { c::kk_burst_bytes(connection, &self.fields) };
+        self.connection.as_deref().map_or(0, |connection| bytes(connection))
+    }
+
     /// `init`: the algorithm takes the connection up.
     pub fn establish(&mut self) {
         self.large_state = self.algorithm.has_large_state().then(|| Box::new([0; _]));

@@ -315,6 +315,7 @@ impl Connection {
             .min(u64::from(fields.snd_nxt.wrapping_sub(self.una))) as u32;
         self.una = self.una.wrapping_add(bytes);
         fields.snd_una = self.una;
+        fields.bytes_acked += u64::from(bytes);
         fields.delivered = fields.delivered.wrapping_add(segments + sacked);
         fields.delivered_mstamp = fields.tcp_mstamp;
         if let Some(rtt_us) = rtt_us {

@@ -70,6 +70,7 @@ pub fn ack(socket: &mut Socket, segments: u32, rtt_us: u32) {
     let fields = &mut socket.fields;
     fields.delivered += segments;
     fields.snd_una = fields.delivered.wrapping_mul(MSS);
+    fields.bytes_acked += u64::from(segments) * u64::from(MSS);
     fields.delivered_mstamp = fields.tcp_mstamp;
     fields.packets_out = in_flight;
     let sample = RateSample {

@@ -190,8 +190,11 @@ impl Sender {
                 self.idle_restart(now); // the time in which the window was closed counts as idle
             }
         }
-        self.una = self.una.max(segment.ack);
-        self.socket.fields.snd_una = self.una as u32;
+        let una = self.una.max(segment.ack);
+        let fields = &mut self.socket.fields;
+        fields.bytes_acked += una - self.una;
+        fields.snd_una = una as u32;
+        self.una = una;
     }
 
     /// Nothing was in flight: a window may have opened.

@@ -11,6 +11,7 @@ mod recovery;
 mod retransmit;
 mod round_trip;
 mod scoreboard;
+mod send_buffer;
 mod switching;
 mod timer;
 mod transmit;
@@ -31,6 +32,7 @@ use rack::Rack;
 use recovery::Reduction;
 use round_trip::RoundTrip;
 use scoreboard::Scoreboard;
+use send_buffer::SendBuffer;
 use switching::Switching;
 use timer::Timers;
 use undo::Undo;
@@ -50,6 +52,7 @@ pub(crate) struct Sender {
     una: u64,
     nxt: u64,
     written: u64,
+    buffer: SendBuffer,
     /// The receive window announced last, bytes, and the sequence number of the segment that it came
     /// with: SND.WND and SND.WL1.
     window: u32,
@@ -109,6 +112,7 @@ impl Sender {
             una: 1,
             nxt: 1,
             written: 1,
+            buffer: SendBuffer::new(&profile, 1),
             window: 0,
             window_seq: 1,
             board: Scoreboard::default(),
@@ -135,6 +139,7 @@ impl Sender {
         };
         sender.set_clock(now);
         let fields = &mut sender.socket.fields;
+        (fields.snd_una, fields.snd_nxt, fields.write_seq) = (1, 1, 1);
         fields.snd_cwnd = sender.profile.initial_window;
         fields.random = seed;
         fields.rto_min_us = (sender.profile.rto_min.as_nanos() / 1_000) as u32;
@@ -179,8 +184,7 @@ impl Sender {
         if self.packets_out() == 0 {
             self.idle_restart(now);
         }
-        self.written += bytes;
-        self.socket.fields.write_seq = self.written as u32;
+        self.buffer_written(bytes);
         self.transmit_new(now, out);
     }
 
@@ -188,6 +192,7 @@ impl Sender {
     pub fn transmit(&mut self, now: Time, out: &mut Vec<Segment>) {
         self.set_clock(now);
         self.transmit_new(now, out);
+        self.check_space();
     }
 
     /// The state of congestion control.
