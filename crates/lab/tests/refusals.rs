@@ -306,7 +306,7 @@ fn stacks_that_only_the_simulator_has() {
     let refusal = of("initial-window = 3").unwrap_err().to_string();
     assert_eq!(
         refusal,
-        "x.toml:16: stack: found [stack]; allowed: none but receive-buffer and receive-window-max on the \
+        "x.toml:17: stack: found [stack]; allowed: none but receive-buffer and receive-window-max on the \
          real kernel, whose TCP is as it is; kirikae sim has the profiles"
     );
     assert_eq!(of("profile = \"linux-6\"\nreceive-window-max = \"64 MiB\""), Ok(()));

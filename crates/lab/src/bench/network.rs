@@ -16,10 +16,6 @@ use crate::scenario::{Contender, FlowGroup};
 /// apart by ports alone, so each flow of a network has its own.
 const FIRST_CLIENT_PORT: u16 = 20_000;
 
-/// The most that a send buffer may grow to, bytes with all that the kernel adds: simulated senders have
-/// none that limits, and a window of the narrowest link with the deepest queue fits in.
-const SEND_BUFFER_MAX: u32 = 64 << 20;
-
 /// Each group with its flows.
 fn groups<'a>(
     contest: &Contest<'a>,
@@ -73,7 +69,8 @@ fn set_buffers(contest: &Contest, host: &Namespace) -> Result<(), Error> {
     let buffers = [stack.receive_buffer, stack.receive_window_max]
         .map(|bytes| (2 * u64::from(bytes)).min(i32::MAX as u64));
     host.set_sysctl("net.ipv4.tcp_rmem", &format!("4096 {} {}", buffers[0], buffers[1]))?;
-    host.set_sysctl("net.ipv4.tcp_wmem", &format!("4096 16384 {SEND_BUFFER_MAX}"))?;
+    // The lowest size and that at the start are the kernel's own.
+    host.set_sysctl("net.ipv4.tcp_wmem", &format!("4096 16384 {}", stack.send_buffer_max))?;
     // What one connection learns of the path is not for the next: contenders do not learn alike.
     Ok(host.set_sysctl("net.ipv4.tcp_no_metrics_save", "1")?)
 }
