@@ -58,6 +58,9 @@ impl Waves<'_> {
     fn prepare(&self, contests: &[Contest], waiting: &[usize]) -> Result<Vec<Trial>, Error> {
         let mut wave = Vec::new();
         for place in &waiting[..waiting.len().min(self.at_once)] {
+            if self.stop.load(Ordering::Relaxed) {
+                break;
+            }
             match Trial::prepare(&contests[*place], self.controls, self.cgroup) {
                 Ok(trial) => wave.push(trial),
                 Err(Error::Emulator(kirikae_emu::Error::TooFast { .. })) if !wave.is_empty() => {
