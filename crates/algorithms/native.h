@@ -19,10 +19,11 @@ void kk_predict(const struct latency_table *table, const struct measured *measur
 void kk_belief_update(struct belief *belief, const struct latency_table *table,
 		      const struct measured *measured, u32 algorithm, const struct period *period);
 
-/* The switcher: something has happened to a connection. Returns what the host is asked to call back
- * for (BPF_SOCK_OPS_..._CB_FLAG). */
 /* Bytes of the burst that is reckoned with. */
 u32 kk_burst_bytes(const struct connection *c, const struct tcp_sock *tp);
+
+/* The switcher: something has happened to a connection. Returns what the host is asked to call back
+ * for (BPF_SOCK_OPS_..._CB_FLAG). */
 u32 kk_happened(struct host *host, struct tcp_sock *tp, const struct policy *policy,
 		const struct call *call);
 /* A recorded call once more. `c` is what is remembered of the connection, or zeros: as it was after

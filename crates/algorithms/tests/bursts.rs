@@ -1,6 +1,7 @@
 //! Bursts: what the switcher takes what the application writes for.
 
-use kirikae_algorithms::{Algorithm, CaEvent, Socket, Switcher, Timeouts};
+use kirikae_algorithms::{Algorithm, CaEvent, Socket, Switcher};
+use kirikae_interface::{policy, scope};
 
 const MSS: u32 = 1448;
 /// Room in the send buffer, bytes.
@@ -14,7 +15,7 @@ fn measured() -> Socket {
     (fields.snd_una, fields.snd_nxt, fields.write_seq) =
         (u32::MAX - 99, u32::MAX - 99, u32::MAX - 99);
     fields.tcp_mstamp = 1_000_000;
-    Switcher::measuring(0, Timeouts::Kernel).met(&mut socket);
+    Switcher::measuring(policy::one(scope::usual())).met(&mut socket);
     socket
 }
 

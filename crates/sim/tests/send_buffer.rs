@@ -6,10 +6,10 @@ mod common;
 use std::sync::Arc;
 
 use common::{flow, link, ms};
-use kirikae_algorithms::{Algorithm, Rule, Switch, Switcher, Timeouts};
+use kirikae_algorithms::{Algorithm, Rule, Switch, Switcher};
+use kirikae_interface::{policy, scope};
 use kirikae_path::{PathSpec, Span, Time};
 use kirikae_sim::{End, Host, Observer, Routes, Simulation, Workload};
-use kirikae_table::KernelTable;
 use kirikae_tcp::{Control, Endpoint, Profile};
 
 /// Of the first flow's client: bytes written and not ACKed after each ACK from the second second on,
@@ -73,8 +73,8 @@ fn as_much_waits_as_in_the_kernel() {
 /// Two flows of Kirikae over 20 Mbit/s, near and far, that write so much; the seconds are too few.
 fn switched(bytes: Option<u64>) -> (Vec<Vec<(Time, Switch)>>, Watch) {
     let candidates: Vec<Algorithm> = Algorithm::all().collect();
-    let table = KernelTable::new(kirikae_table::usual());
-    let switcher = Switcher::new(table.as_bytes(), 0, Timeouts::Adapted, &candidates).unwrap();
+    let tables = vec![kirikae_table::usual().kernel_table().into()];
+    let switcher = Switcher::new(policy::one(scope::usual()), tables, &candidates).unwrap();
     let algorithm = Algorithm::stock("cubic").unwrap();
     let control = Control { algorithm, switcher: Some(Rule::Switcher(switcher)) };
     let host = Host { profile: Arc::new(Profile::linux_6()), control: Arc::new(control) };
