@@ -166,7 +166,8 @@ impl Socket {
     /// `cong_avoid`
     pub fn cong_avoid(&mut self, ack: u32, acked: u32) {
         if let Some(cong_avoid) = self.algorithm.ops().cong_avoid {
-            self.call(|sk| unsafe { cong_avoid(sk, ack, acked) });
+            // With quiet ACKs, and so with a twin, an algorithm has cong_control instead.
+            self.call_alone(|sk| unsafe { cong_avoid(sk, ack, acked) });
         }
     }
 
