@@ -20,8 +20,8 @@
  *  8. No min_tso_segs: ARCHITECTURE.md says why. Below 1.2 Mbit/s trains have 2 segments, not 1.
  *  9. Times are in milliseconds, not in jiffies.
  * 10. ssthresh stays infinite after Startup; the one found is kept for the successor.
- * 11. Of the samples of a round trip that are below the bandwidth the windowed maximum takes the
- *     fastest, not each.
+ * 11. Of the samples of a round trip only the first and the fastest change the windowed maximum. In
+ *     the second half of its window Linux has the third largest follow each.
  * 12. No sndbuf_expand: twice what Linux reckons a segment to take holds more than 3 windows, and
  *     the callback would run for each ACK of a sender that waits for its buffer.
  *

@@ -17,9 +17,7 @@
  *  8. Gains are in 1/256: 2.77 is 2.7695 and 0.90 is 0.8984.
  *  9. As the draft leaves it: no ECN.
  * 10. The ssthresh found is kept for the successor.
- * 11. Of the ACKs of a round trip that came in excess by no more than the most so far, the filter
- *     of extra_acked takes the one with the most, not each.
- * 12. Part of its state lies in socket storage. While there is no memory for it the window stays
+ * 11. Part of its state lies in socket storage. While there is no memory for it the window stays
  *     where it is, in recovery what leaves the path is replaced, and pacing is at 2 cwnd/srtt.
  *
  * Switched in mid-flight: a start, as the draft has it, but from the window and the RTTs found:

@@ -33,8 +33,9 @@ struct flight_marks {
 
 struct flight_notes {
 	struct flight sent;
-	u32 latest; /* the place of the latest note */
-	u32 found;  /* the one that `sent` was taken from */
+	u32 latest;	   /* the place of the latest note */
+	u32 found;	   /* the one that `sent` was taken from */
+	u32 complete_from; /* `delivered` from which on every note was kept */
 	struct flight noted[FLIGHTS];
 };
 
@@ -49,6 +50,7 @@ static __always_inline void flight_notes_begin(struct flight_notes *notes,
 		notes->noted[i].lost = tp->lost;
 	}
 	notes->sent = notes->noted[0];
+	notes->complete_from = tp->delivered;
 	marks->latest_delivered = tp->delivered;
 	marks->is_kept = true;
 	marks->is_found = true;
@@ -60,27 +62,34 @@ static __always_inline const struct flight *flight_at(const struct flight_notes 
 	return &notes->noted[read_now(at) % FLIGHTS];
 }
 
-/* Whether a note is from before the newest segment ACKed was sent. */
-static __always_inline bool flight_is_before(const struct flight_notes *notes,
-					     const struct flight_marks *marks, u32 at)
+/* Whether a note is from before `delivered` stood. */
+static __always_inline bool flight_is_before(const struct flight_notes *notes, u32 delivered,
+					     u32 at)
 {
-	return (s32)(marks->acked_delivered - flight_at(notes, at)->delivered) >= 0;
+	return reached(delivered, flight_at(notes, at)->delivered);
 }
 
-/* What was noted last when the newest segment ACKed was sent. Few ACKs need it. */
+/*
+ * What was noted last when the newest segment ACKed was sent; of one that was held up in the
+ * network for so long that notes are missing from then, the first note without a gap after it. Few
+ * ACKs need it.
+ */
 SELDOM const struct flight *flight_sent(struct flight_notes *notes, struct flight_marks *marks)
 {
+	u32 delivered = marks->acked_delivered, from = notes->complete_from;
 	u32 at = notes->found % FLIGHTS;
 
 	if (marks->is_found)
 		return &notes->sent;
+	if (!reached(delivered, from))
+		delivered = from;
 	/* Mostly what was wanted last or little later; where it is too new, from the oldest on */
-	if (!flight_is_before(notes, marks, at))
+	if (!flight_is_before(notes, delivered, at))
 		at = (notes->latest + 1) % FLIGHTS;
 	for (u32 i = 1; i < FLIGHTS && at != notes->latest; i++) {
 		u32 next = (at + 1) % FLIGHTS;
 
-		if (!flight_is_before(notes, marks, next))
+		if (!flight_is_before(notes, delivered, next))
 			break;
 		at = next;
 	}
@@ -117,6 +126,15 @@ static __always_inline void flight_note_latest(struct flight_marks *marks,
 	marks->latest_delivered = either(ones, delivered_before(tp, rs), marks->latest_delivered);
 	marks->latest_in_flight = either(ones, rs->prior_in_flight, marks->latest_in_flight);
 	marks->is_kept &= ~ones;
+}
+
+/* Whether only the latest note will be asked for from now on. */
+static __always_inline void flight_only_latest(struct flight_notes *notes,
+					       struct flight_marks *marks, bool only_latest)
+{
+	if (marks->only_latest && !only_latest)
+		notes->complete_from = marks->latest_delivered;
+	marks->only_latest = only_latest;
 }
 
 /* Keeps the latest note, with what had been lost at its time, if that is yet to be done. */

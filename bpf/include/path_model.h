@@ -164,8 +164,11 @@ static __always_inline void max_filter_shift(struct max_filter *f, u32 round, u3
 	max_filter_set_third(f, round, value);
 }
 
+/* Of the values of a round only the first one and larger ones make a difference. */
 SELDOM void max_filter_renew(struct max_filter *f, u32 window, u32 round, u32 value)
 {
+	bool is_first_of_round = f->third_round != (u16)round;
+
 	if (value >= f->first || (u16)(round - f->third_round) > window) {
 		max_filter_set(f, round, value);
 		return;
@@ -174,6 +177,8 @@ SELDOM void max_filter_renew(struct max_filter *f, u32 window, u32 round, u32 va
 		max_filter_set_second(f, round, value);
 	else if (value >= f->third)
 		max_filter_set_third(f, round, value);
+	if (!is_first_of_round)
+		return;
 
 	if (max_filter_age(f, round) > window) {
 		max_filter_shift(f, round, value);
@@ -189,8 +194,7 @@ SELDOM void max_filter_renew(struct max_filter *f, u32 window, u32 round, u32 va
 /*
  * Whether the next value, however small, renews one of the three: one was kept for long and this
  * round has brought none. Else only larger values than the third matter, and of a round the largest
- * alone would do as well. (In the second half of a window the third follows each value after the
- * largest until the round ends; what comes of that is about as good.)
+ * alone does as well.
  */
 static __always_inline bool max_filter_is_due(const struct max_filter *f, u32 window, u32 round)
 {

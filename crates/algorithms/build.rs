@@ -28,7 +28,7 @@ fn main() {
     let bpf = root.join("../../bpf");
     let include = bpf.join("include");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    let own = ["native.c", "native.h", "native_host.h"].map(|file| root.join(file));
+    let own = ["native.c", "native.h", "native_host.h", "twins"].map(|file| root.join(file));
     for path in own.iter().chain([&bpf]) {
         println!("cargo::rerun-if-changed={}", path.display());
     }
@@ -49,6 +49,7 @@ fn main() {
         .file(root.join("native.c"))
         .files(algorithms.iter().map(|name| bpf.join(format!("algorithms/{name}.bpf.c"))))
         .files(stock.iter().map(|name| bpf.join(format!("stock/{name}.c"))))
+        .files(["bbr", "bbr3"].map(|name| root.join(format!("twins/{name}.c"))))
         .include(&include)
         .include(root)
         .warnings(true)
@@ -77,7 +78,9 @@ fn main() {
         .clang_args([format!("-I{}", root.display()), format!("-I{}", include.display())])
         .allowlist_item("kk_.*|tcp_ca_.*|TCP_.*|SK_PACING_.*|sk_pacing|tcp_sock|CA_EVENT_.*")
         .allowlist_item("ack_sample|rate_sample|connection|about|parameter|PARAMETERS_MAX")
-        .allowlist_item("LARGE_STATE_.*|BOUNDED_RTO_MS|BPF_SOCK_OPS_.*|CALL_.*|call_record")
+        .allowlist_item(
+            "LARGE_STATE_.*|TWINS_ALIKE|BOUNDED_RTO_MS|BPF_SOCK_OPS_.*|CALL_.*|call_record",
+        )
         // What the agent exchanges with the kernel's side is in a crate of its own.
         .blocklist_type("latency_table|expectation|axis|rtcp_table|rtcp_points|rtcp_columns")
         .blocklist_type("policy|rule|scope|hysteresis|address|whereabouts|ends|measured|columns")

@@ -3,6 +3,7 @@
 #include "connection.h"
 #include "large_state.h"
 #include "native_host.h"
+#include "twins/twins.h"
 
 void kk_loss_runs_retransmit(struct loss_runs *runs, u32 seq, u32 segments, u32 bytes);
 void kk_loss_runs_dsack(struct loss_runs *runs, u32 dsack_dups);

@@ -10,7 +10,7 @@ enum mode { STARTUP, DRAIN, PROBE_BW, PROBE_RTT };
 
 /* What a quiet ACK needs comes first: the kernel puts 48 bytes of it into one cache line. */
 struct bbr {
-	u32 quiet_until_ticks;
+	u32 quiet_until_64us;
 	u32 rtprop_us;
 	u32 target_cwnd;
 	struct fastest fastest; /* of this round; it is yet to come into btl_bw */

@@ -2,6 +2,15 @@
 /*
  * BBR version 1: quiet ACKs, for which nothing has to be decided, as for most. What they are
  * compared with is reckoned whenever everything is looked at.
+ *
+ * A quiet ACK leaves the window, the pacing rate and the state that looking at everything leaves,
+ * but for this (crates/algorithms/twins/ holds it to that):
+ *  1. Its sample is only noted. The next ACK for which everything is looked at takes the fastest
+ *     noted, which makes the same of btl_bw: no round begins in between.
+ *  2. What tells a quiet ACK is not reckoned anew.
+ *  3. round_start is that of the latest ACK for which everything was looked at.
+ *  4. Another MSS, SO_MAX_PACING_RATE or pacing shift counts from the next round trip on at the
+ *     latest.
  */
 #ifndef KIRIKAE_BBR_QUIET_H
 #define KIRIKAE_BBR_QUIET_H
@@ -10,24 +19,22 @@
 #include "probe_rtt.h"
 #include "samples.h"
 
-/* Time of 64 microseconds, which takes no division. */
-#define TICK_SHIFT 6
-
-static __always_inline u32 time_ticks(const struct tcp_sock *tp)
+/* Time in 64 microseconds, which takes no division */
+static __always_inline u32 time_64us(const struct tcp_sock *tp)
 {
-	return tp->tcp_mstamp >> TICK_SHIFT;
+	return tp->tcp_mstamp >> 6;
 }
 
-/* The ticks of which the last one ends so many microseconds from now or earlier. */
-static __always_inline u32 ticks_after(const struct tcp_sock *tp, u64 us)
+/* The same so many microseconds from now, or up to 63 microseconds earlier */
+static __always_inline u32 time_64us_after(const struct tcp_sock *tp, u64 us)
 {
-	return (tp->tcp_mstamp + us) >> TICK_SHIFT;
+	return (tp->tcp_mstamp + us) >> 6;
 }
 
 /* No ACK is quiet until everything has been looked at. */
 static __always_inline void stay_alert(struct sock *sk)
 {
-	bbr_of(sk)->quiet_until_ticks = time_ticks(tcp_sk(sk));
+	bbr_of(sk)->quiet_until_64us = time_64us(tcp_sk(sk));
 	bbr_of(sk)->settled = false;
 }
 
@@ -57,7 +64,7 @@ static __always_inline void note_time(struct sock *sk)
 	struct bbr *b = bbr_of(sk);
 
 	if (!b->packet_conservation && tp->snd_cwnd >= MIN_PIPE_CWND)
-		b->quiet_until_ticks = ticks_after(tp, quiet_us(b, tp));
+		b->quiet_until_64us = time_64us_after(tp, quiet_us(b, tp));
 }
 
 /* After everything has been looked at: which ACKs are quiet. */
@@ -127,7 +134,7 @@ static __always_inline bool update_quietly(struct sock *sk, const struct rate_sa
 	const struct bbr *b = bbr_of(sk);
 	u32 is_startup = b->filled_pipe - 1U;
 
-	if (reached(time_ticks(tp), b->quiet_until_ticks) ||
+	if (reached(time_64us(tp), b->quiet_until_64us) ||
 	    !(is_startup | is_surely_filled(tp, b, rs->prior_in_flight)) ||
 	    !update_samples_quietly(sk, rs))
 		return false;

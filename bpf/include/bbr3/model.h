@@ -34,12 +34,15 @@ enum ack_phase {
 /* Bandwidths as in path_model.h, volumes in segments; INFINITE is the draft's Infinity. */
 #define INFINITE (~0U)
 
+/* Segments: the largest quiet_in_flight */
+#define QUIET_IN_FLIGHT_MAX 0xffffU
+
 /*
  * The private area. An ACK that update_quietly() (quiet.h) takes changes nothing of the rest and
  * nothing in the state machine.
  */
 struct bbr3 {
-	u32 quiet_until_ticks;
+	u32 quiet_until_1024us;
 	u32 lost;	      /* tp->lost when last looked at */
 	u32 probe_rtt_min_us; /* BBR.probe_rtt_min_delay */
 	struct rounds rounds;

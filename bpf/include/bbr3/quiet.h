@@ -2,14 +2,27 @@
 /*
  * BBR version 3: quiet ACKs, for which nothing has to be decided, as for most. They do without the
  * state in socket storage, and with a fraction of the code.
+ *
+ * A quiet ACK leaves the window, the pacing rate and the state that looking at everything leaves,
+ * but for this (crates/algorithms/twins/ holds it to that):
+ *  1. What it tells of the rate and of what came in excess is only noted. The next ACK for which
+ *     more is looked at takes up the most noted, which makes the same of bw_latest, latest_max and
+ *     extra_acked: no round trip begins in between.
+ *  2. What tells a quiet ACK is not reckoned anew.
+ *  3. round_start, loss_round_start, rate, delivered and probe_rtt_expired are those of the latest
+ *     ACK for which everything was looked at.
+ *  4. Between probes the flight_notes have gaps; nothing asks for what is missing.
+ *  5. Another MSS, SO_MAX_PACING_RATE or pacing shift counts from the next round trip on at the
+ *     latest; where SO_MAX_PACING_RATE is the pacing rate, with the next ACK for which everything
+ *     is looked at.
  */
 #ifndef KIRIKAE_BBR3_QUIET_H
 #define KIRIKAE_BBR3_QUIET_H
 
 #include "control.h"
 
-/* Time of 1024 microseconds, which takes no division. */
-static __always_inline u32 time_ticks(const struct tcp_sock *tp)
+/* Time in 1024 microseconds, which takes no division */
+static __always_inline u32 time_1024us(const struct tcp_sock *tp)
 {
 	return tp->tcp_mstamp >> 10;
 }
@@ -17,7 +30,7 @@ static __always_inline u32 time_ticks(const struct tcp_sock *tp)
 /* No ACK is quiet until everything has been looked at. */
 static __always_inline void stay_alert(struct sock *sk)
 {
-	bbr3_of(sk)->quiet_until_ticks = time_ticks(tcp_sk(sk));
+	bbr3_of(sk)->quiet_until_1024us = time_1024us(tcp_sk(sk));
 }
 
 /* Between two probes */
@@ -71,21 +84,23 @@ static __always_inline void note_renewal(struct bbr3 *b)
 }
 
 /* After everything has been looked at: which ACKs are quiet. */
-static __always_inline void settle(struct sock *sk, const struct bbr3_rest *r)
+static __always_inline void settle(struct sock *sk, struct bbr3_rest *r)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct bbr3 *b = bbr3_of(sk);
+	u32 in_flight = undrained(sk, r);
 	s32 ms = quiet_ms(sk, r);
 
 	stay_alert(sk);
-	if (ms > 0)
-		b->quiet_until_ticks =
+	/* What does not fit cannot be told from a quiet ACK. */
+	if (ms > 0 && in_flight <= QUIET_IN_FLIGHT_MAX)
+		b->quiet_until_1024us =
 			((u64)(tp->tcp_mstamp / USEC_PER_MSEC) + ms) * USEC_PER_MSEC >> 10;
 	b->quiet_rounds = quiet_rounds(sk, r);
-	b->quiet_in_flight = min(undrained(sk, r), 0xffffU);
+	b->quiet_in_flight = in_flight;
 	b->had_losses = r->losses_in_round;
 	/* Only a probe asks what was in flight when a segment was sent: the ones sent for it. */
-	b->flights.only_latest = !r->is_bw_probe_sample && is_cruising(b);
+	flight_only_latest(&r->notes, &b->flights, !r->is_bw_probe_sample && is_cruising(b));
 	note_renewal(b);
 }
 
@@ -97,7 +112,7 @@ static __always_inline bool is_uneventful(struct sock *sk, const struct rate_sam
 	const struct bbr3 *b = bbr3_of(sk);
 	u32 app_limited = -(u32)rs->is_app_limited;
 
-	return !reached(time_ticks(tp), b->quiet_until_ticks) && tp->lost == b->lost &&
+	return !reached(time_1024us(tp), b->quiet_until_1024us) && tp->lost == b->lost &&
 	       tcp_packets_in_flight(tp) >= b->quiet_in_flight && has_rate(rs) &&
 	       rs->acked_sacked && rs->rtt_us >= b->probe_rtt_min_us &&
 	       /* One that counts may raise the bandwidth of this cycle up to the one in use. */

@@ -45,6 +45,7 @@ static STOCK: &[Registration] = &[
 pub struct Algorithm {
     registration: &'static Registration,
     values: [u32; c::PARAMETERS_MAX as usize],
+    has_twin: bool,
 }
 
 /// A value that may be set without rebuilding.
@@ -108,7 +109,7 @@ impl Algorithm {
     }
 
     fn preset(registration: &'static Registration) -> Algorithm {
-        let mut algorithm = Algorithm { registration, values: Default::default() };
+        let mut algorithm = Algorithm { registration, values: Default::default(), has_twin: false };
         for (place, parameter) in algorithm.parameters().enumerate() {
             algorithm.values[place] = parameter.preset;
         }
@@ -185,6 +186,19 @@ impl Algorithm {
         }
         self.values[place] = value;
         Ok(self)
+    }
+
+    /// The same algorithm, with a check on its quiet ACKs: each socket has a twin that looks at
+    /// everything with each ACK, and whatever makes them differ is a panic. Where the algorithm has
+    /// no quiet ACKs nothing is checked.
+    #[must_use]
+    pub fn checked(mut self) -> Algorithm {
+        self.has_twin = true;
+        self
+    }
+
+    pub(crate) fn has_twin(self) -> bool {
+        self.has_twin
     }
 
     /// Values of the parameters, in their order; places beyond them are 0.

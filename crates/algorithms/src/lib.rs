@@ -9,6 +9,7 @@ pub mod portrait;
 mod rule;
 mod socket;
 mod switcher;
+mod twin;
 
 pub use algorithm::{Algorithm, Parameter, ParameterError};
 pub use bpftune::Bpftune;
@@ -19,3 +20,4 @@ pub use switcher::{
     NoCandidate, Period, Predicted, Replay, ReplayError, RtcpMeasured, Switch, Switcher, Tables,
     exp2_fixed, log2_fixed, period_us, rtcp_choose,
 };
+pub use twin::Compared;

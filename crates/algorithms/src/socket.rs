@@ -1,6 +1,9 @@
 //! A TCP socket as an algorithm sees it, and the callbacks in which the kernel calls it.
 
+use std::fmt::Debug;
+
 use crate::c;
+use crate::twin::{Compared, Twin};
 use crate::{Algorithm, Losses};
 
 /// What one ACK told of the rate of delivery.
@@ -48,7 +51,9 @@ pub struct Socket {
     /// What an algorithm keeps beyond the private area; none where it keeps nothing there, or where
     /// memory is short.
     pub large_state: Option<Box<LargeState>>,
-    algorithm: Algorithm,
+    pub(crate) algorithm: Algorithm,
+    /// Where quiet ACKs are checked.
+    pub(crate) twin: Option<Box<Twin>>,
 }
 
 // SAFETY: the pointers among the fields are set before each call; nobody else follows them.
@@ -75,7 +80,7 @@ impl Socket {
         let sock = &mut fields.inet_conn.icsk_inet.sk;
         sock.sk_max_pacing_rate = std::ffi::c_ulong::MAX;
         sock.sk_pacing_shift = 10;
-        Socket { fields, connection: None, large_state: None, algorithm }
+        Socket { fields, connection: None, large_state: None, algorithm, twin: None }
     }
 
     /// The algorithm in use.
@@ -113,6 +118,7 @@ impl Socket {
     /// `init`: the algorithm takes the connection up.
     pub fn establish(&mut self) {
         self.large_state = self.algorithm.has_large_state().then(|| Box::new([0; _]));
+        self.twin = self.algorithm.has_twin().then(|| Twin::of(self)).flatten();
         if let Some(init) = self.algorithm.ops().init {
             self.call(|sk| unsafe { init(sk) });
         }
@@ -160,15 +166,24 @@ impl Socket {
     /// `cong_avoid`
     pub fn cong_avoid(&mut self, ack: u32, acked: u32) {
         if let Some(cong_avoid) = self.algorithm.ops().cong_avoid {
-            self.call(|sk| unsafe { cong_avoid(sk, ack, acked) });
+            // With quiet ACKs, and so with a twin, an algorithm has cong_control instead.
+            self.call_alone(|sk| unsafe { cong_avoid(sk, ack, acked) });
         }
     }
 
     /// `cong_control`
     pub fn cong_control(&mut self, sample: &RateSample) {
         if let Some(cong_control) = self.algorithm.ops().cong_control {
-            self.call(|sk| unsafe { cong_control(sk, sample) });
+            if self.twin.is_some() {
+                return self.ack_of_twins(|sk| unsafe { cong_control(sk, sample) });
+            }
+            self.call_alone(|sk| unsafe { cong_control(sk, sample) });
         }
+    }
+
+    /// What the twin of this socket has been compared in; none where it has none.
+    pub fn compared(&self) -> Option<Compared> {
+        self.twin.as_ref().map(|twin| twin.compared())
     }
 
     /// The end of an ACK: `cong_control`, or else `cong_avoid` where the state lets a window grow.
@@ -210,13 +225,21 @@ impl Socket {
             if on { c::sk_pacing_SK_PACING_NEEDED } else { c::sk_pacing_SK_PACING_NONE };
     }
 
+    #[inline]
+    fn call<T: PartialEq + Debug>(&mut self, callback: impl Fn(*mut c::sock) -> T) -> T {
+        if self.twin.is_some() {
+            return self.call_twins(callback);
+        }
+        self.call_alone(callback)
+    }
+
     /// SAFETY of every call: the C code gets a socket that lives through the call and that no one
     /// else uses; it follows no pointer in it but those that are set here, and keeps none.
     ///
     /// They are set each time, which is three stores: whatever was done to the public fields since,
     /// or to where the socket is, none of them leads astray.
     #[inline]
-    fn call<T>(&mut self, callback: impl FnOnce(*mut c::sock) -> T) -> T {
+    pub(crate) fn call_alone<T>(&mut self, callback: impl FnOnce(*mut c::sock) -> T) -> T {
         fn pointer<T>(place: &mut Option<Box<T>>) -> *mut T {
             place.as_deref_mut().map_or(std::ptr::null_mut(), |kept| kept)
         }

@@ -23,6 +23,32 @@ pub fn play(bytes: &[u8]) -> Result<(), Broken> {
     play_decoded(&beginning, &operations)
 }
 
+/// The same for a check on quiet ACKs ([`Algorithm::checked`]): the connection begins with an
+/// algorithm that has some.
+pub fn decode_quiet(bytes: &[u8]) -> (Beginning, Vec<Operation>) {
+    let (mut beginning, mut operations) = decode(bytes);
+    let bbr = ["kk_bbr", "kk_bbr3"][usize::from(bytes.first().is_some_and(|which| which & 1 == 1))];
+    beginning.algorithm = Algorithm::named(bbr).expect("one of ours").checked();
+    for operation in &mut operations {
+        if let Operation::Switch { to } = operation {
+            *to = to.checked();
+        }
+    }
+    (beginning, operations)
+}
+
+/// Plays what the bytes mean with that check.
+///
+/// # Errors
+/// As [`play`].
+///
+/// # Panics
+/// Where a quiet ACK leaves something else than one for which everything is looked at.
+pub fn play_quiet(bytes: &[u8]) -> Result<(), Broken> {
+    let (beginning, operations) = decode_quiet(bytes);
+    play_decoded(&beginning, &operations)
+}
+
 /// Plays operations.
 ///
 /// # Errors
@@ -74,6 +100,13 @@ fn operation(record: &[u8; RECORD]) -> Operation {
         19 => Operation::ApplicationLimited { used: u32::from(medium) },
         20 => Operation::Mss { bytes: mss(medium) },
         21 => Operation::ForgetRtt,
+        22 => Operation::Flights {
+            count: 1 + small % 4,
+            acks: 1 + (small >> 3),
+            rtt_us: magnitude(medium, RTT_MAX_US),
+            limited: c >= 32,
+        },
+        23 if d & 1 == 1 => Operation::PacingLimit { most: magnitude(medium, u32::MAX) },
         _ => Operation::Switch { to: algorithm(small, (large & 0xff) as u8) },
     }
 }

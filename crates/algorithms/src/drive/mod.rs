@@ -5,12 +5,13 @@
 //! in the present state does nothing.
 
 mod bytes;
+mod pace;
 
 use std::fmt;
 
 use crate::{Algorithm, CaEvent, CaState, RateSample, Socket};
 
-pub use bytes::{RECORD, decode, play, play_decoded};
+pub use bytes::{RECORD, decode, decode_quiet, play, play_decoded, play_quiet};
 
 /// Longest round-trip time that is played, microseconds.
 pub const RTT_MAX_US: u32 = 100_000_000;
@@ -20,9 +21,6 @@ pub const SSTHRESH_INFINITE: u32 = 0x7fff_ffff;
 
 /// Most bytes in flight: the largest window that TCP can announce.
 const FLIGHT_MAX: u64 = 1 << 30;
-
-/// ACKs that a flight before an idle gap comes in, at most.
-const MOST_ACKS: u32 = 64;
 
 /// Growth for an ACK beyond twice the window and what it ACKs: Hybla's 2^16 in slow start, where it
 /// knows the RTT; for the others what they have counted before.
@@ -43,6 +41,17 @@ pub enum Operation {
         /// Time since whatever was before.
         after_us: u32,
         /// Whether the program writes so much that the window is the limit.
+        limited: bool,
+    },
+    /// What is in flight is ACKed at an even pace, and as much sent again, several times.
+    Flights {
+        /// Round trips.
+        count: u8,
+        /// ACKs in each, at most.
+        acks: u8,
+        /// How long each takes; the RTT of the first ACK is that, of each later one 1/256 more.
+        rtt_us: u32,
+        /// As with [`Operation::Ack`].
         limited: bool,
     },
     /// A loss is found by what the receiver SACKs.
@@ -76,6 +85,11 @@ pub enum Operation {
     Mss {
         /// Bytes.
         bytes: u32,
+    },
+    /// The program sets SO_MAX_PACING_RATE.
+    PacingLimit {
+        /// Bytes per second.
+        most: u32,
     },
     /// The lowest RTT has left the kernel's window of 5 minutes.
     ForgetRtt,
@@ -197,6 +211,10 @@ impl Connection {
                 self.limited = limited;
                 self.ack(segments, sacked, rtt_us, after_us)
             }
+            Operation::Flights { count, acks, rtt_us, limited } => {
+                self.limited = limited;
+                self.flights(count, acks, rtt_us)
+            }
             Operation::FastRetransmit => self.fast_retransmit(),
             Operation::Timeout { left } => self.timeout(left),
             Operation::CongestionMark => self.congestion_mark(),
@@ -217,6 +235,10 @@ impl Connection {
                 Ok(())
             }
             Operation::Mss { bytes } => self.path_mtu(bytes),
+            Operation::PacingLimit { most } => {
+                self.pacing_limit(most);
+                Ok(())
+            }
             Operation::ForgetRtt => {
                 let fields = &mut self.socket.fields;
                 if fields.srtt_us > 0 {
@@ -268,6 +290,7 @@ impl Connection {
 
     /// Whatever the window allows is sent, and the first of it announced where nothing was there.
     fn send(&mut self) -> Checked {
+        self.tell_clock();
         if self.in_flight() == 0 {
             // There is always more to send.
             self.socket.fields.write_seq = self.una.wrapping_add(FLIGHT_MAX as u32);
@@ -278,13 +301,17 @@ impl Connection {
         if fields.snd_nxt.wrapping_sub(self.una) < bytes {
             fields.data_segs_out = fields.data_segs_out.wrapping_add(1);
             let snd_nxt = self.una.wrapping_add(bytes);
-            fields.bytes_sent += u64::from(snd_nxt.wrapping_sub(fields.snd_nxt));
+            let sent = snd_nxt.wrapping_sub(fields.snd_nxt);
+            fields.bytes_sent += u64::from(sent);
             fields.lsndtime_us = fields.tcp_mstamp;
             fields.snd_nxt = snd_nxt;
+            self.paced(sent);
         }
+        let fields = &mut self.socket.fields;
         fields.max_packets_out = fields.snd_nxt.wrapping_sub(self.una).div_ceil(fields.mss_cache);
         fields.packets_out = fields.max_packets_out;
         fields.set_is_cwnd_limited(self.limited.into());
+        self.tell_whether_app_limited();
         Ok(())
     }
 
@@ -318,6 +345,8 @@ impl Connection {
         fields.bytes_acked += u64::from(bytes);
         fields.delivered = fields.delivered.wrapping_add(segments + sacked);
         fields.delivered_mstamp = fields.tcp_mstamp;
+        self.tell_clock();
+        self.end_app_limited();
         if let Some(rtt_us) = rtt_us {
             self.rtt_sample(rtt_us);
         }
@@ -432,8 +461,9 @@ impl Connection {
         let fields = &mut self.socket.fields;
         let bytes = u64::from(fields.snd_cwnd) * u64::from(fields.mss_cache);
         let rate = bytes.saturating_mul(8_000_000).checked_div(u64::from(fields.srtt_us));
+        let sock = &mut fields.inet_conn.icsk_inet.sk;
         if let Some(rate) = rate {
-            fields.inet_conn.icsk_inet.sk.sk_pacing_rate = rate;
+            sock.sk_pacing_rate = rate.min(sock.sk_max_pacing_rate);
         }
     }
 
@@ -518,33 +548,6 @@ impl Connection {
         }
         self.may_undo = false;
         self.set_state(CaState::Open)
-    }
-
-    fn idle(&mut self, gap_us: u64, writes: u8) -> Checked {
-        // What was written is sent and ACKed, by ACKs of the usual size; nothing follows.
-        let rtt_us = (self.socket.fields.srtt_us >> 3).max(1);
-        let size = self.in_flight().div_ceil(MOST_ACKS).max(2);
-        let apart_us = u64::from(rtt_us / self.in_flight().div_ceil(size).max(1));
-        while self.in_flight() > 0 {
-            self.socket.fields.tcp_mstamp += apart_us;
-            self.acked(size, 0, Some(rtt_us))?;
-        }
-
-        self.socket.fields.tcp_mstamp += gap_us;
-        let rto_us = u64::from(rtt_us) + 200_000;
-        for _ in 0..writes {
-            if gap_us <= rto_us || self.controls_alone() {
-                break;
-            }
-            self.call(|socket| socket.cwnd_event(CaEvent::CwndRestart))?;
-            let ssthresh = self.ssthresh_now();
-            let fields = &mut self.socket.fields;
-            fields.snd_ssthresh = ssthresh;
-            let restart = fields.snd_cwnd.min(10);
-            let halvings = (gap_us / rto_us).min(31) as u32;
-            fields.snd_cwnd = (fields.snd_cwnd >> halvings).max(restart);
-        }
-        self.send()
     }
 
     fn application_limited(&mut self, used: u32) {

@@ -65,7 +65,17 @@ impl Path {
         Path::with_rtt(algorithm, buffer, RTT_US)
     }
 
+    /// Whatever is played, quiet ACKs have to be as good as those for which everything is looked at.
     pub fn with_rtt(algorithm: &str, buffer: u64, rtt_us: u64) -> Path {
+        Path::of(Algorithm::named(algorithm).unwrap().checked(), buffer, rtt_us)
+    }
+
+    /// Without that check.
+    pub fn unchecked(algorithm: &str, buffer: u64) -> Path {
+        Path::of(Algorithm::named(algorithm).unwrap(), buffer, RTT_US)
+    }
+
+    fn of(algorithm: Algorithm, buffer: u64, rtt_us: u64) -> Path {
         let mut socket = Socket::new(Algorithm::named("kk_cubic").unwrap(), MSS);
         // The handshake has measured the round trip when init is called.
         socket.fields.rtt_min.s[0].v = rtt_us as u32;
@@ -73,7 +83,7 @@ impl Path {
         socket.fields.tcp_mstamp = SECOND;
         socket.fields.random = 7;
         socket.fields.set_is_cwnd_limited(1);
-        socket.switch_to(Algorithm::named(algorithm).unwrap());
+        socket.switch_to(algorithm);
         Path {
             socket,
             now_us: SECOND,
