@@ -5,7 +5,7 @@ mod common;
 
 use std::fs;
 
-use common::{kirikae, privileged};
+use common::{kirikae, privileged_with_paths};
 use serde_json::Value;
 
 const SCENARIO: &str = r#"
@@ -36,7 +36,7 @@ contenders = ["cubic", "cubic-no-idle-restart", "bbr", "kk_hybla"]
 
 #[test]
 fn simulator_and_kernel_agree_on_the_median() {
-    if !privileged() {
+    if !privileged_with_paths() {
         return;
     }
     let directory = std::env::temp_dir().join(format!("kirikae-agreement-{}", std::process::id()));

@@ -1,25 +1,20 @@
-//! Emulated paths on the real kernel. These tests need root and skip with a message without it.
+//! Emulated paths on the real kernel. These tests need root.
 
 use std::fs;
 use std::net::UdpSocket;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use kirikae_checks::{Need, can_run};
 use kirikae_emu::{Emulated, Error, owner_of, remove_stale};
 use kirikae_path::{
     Direction, DropCause, ElementSpec, LinkSpec, PathSpec, QueueLimit, QueueSpec, RateSpec, Span,
 };
 use socket2::SockRef;
 
-/// Whether the test can run here; says so where it cannot.
 fn privileged() -> bool {
-    let privileged = nix::unistd::geteuid().is_root() && Path::new("/dev/net/tun").exists();
-    if !privileged {
-        println!("SKIPPED: needs root and /dev/net/tun");
-    }
-    privileged
+    can_run(&[Need::Root, Need::Tun])
 }
 
 fn delay(millis: u64) -> ElementSpec {

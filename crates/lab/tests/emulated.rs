@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::Path;
 
+use kirikae_checks::{Need, can_run};
 use kirikae_lab::Controls;
 use kirikae_lab::bench::{self, Options};
 use kirikae_lab::report;
@@ -46,8 +47,7 @@ fn main() {
         sender::run(assignment).unwrap_or_else(|error| panic!("{error}"));
         return;
     }
-    if !nix::unistd::geteuid().is_root() {
-        println!("SKIPPED: a comparison on the real kernel needs root");
+    if !can_run(&[Need::Root, Need::Tun]) {
         return;
     }
     a_comparison_measures_what_the_path_does();

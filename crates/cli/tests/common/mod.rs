@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Write;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use kirikae_checks::{Need, can_run, has};
 use kirikae_daemon::client;
 use kirikae_daemon::status::Status;
 use libbpf_rs::query::{LinkInfoIter, MapInfoIter, ProgInfoIter};
@@ -22,23 +22,16 @@ pub fn kirikae() -> Command {
     Command::new(env!("CARGO_BIN_EXE_kirikae"))
 }
 
-/// Says something although the test passes, of which cargo shows no output.
-#[allow(dead_code)]
-pub fn say(text: &str) {
-    // Not eprintln!, which the test harness catches.
-    std::io::stderr().write_all(format!("{text}\n").as_bytes()).unwrap();
-}
-
-/// Whether the host has what live switching needs; says what is missing where a test is skipped.
+/// Whether the host has what live switching needs.
 #[allow(dead_code)]
 pub fn privileged() -> bool {
-    match kirikae_agent::requirements() {
-        Ok(()) => true,
-        Err(why) => {
-            say(&format!("skipped: {why}"));
-            false
-        }
-    }
+    has(Need::Bpf, kirikae_agent::requirements())
+}
+
+/// Whether it has what paths are emulated with, too.
+#[allow(dead_code)]
+pub fn privileged_with_paths() -> bool {
+    privileged() && can_run(&[Need::Tun])
 }
 
 /// This process in a cgroup of its own, so that no other connection of the host is switched.
