@@ -56,7 +56,7 @@ impl<S: Fn() -> bool> Receiver<'_, S> {
             let length = match stream.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(length) => length,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
+                Err(error) if is_time_to_look(&error) => continue,
                 Err(error) => return Err(error).during(reading),
             };
             let read_ns = now_ns();
@@ -91,12 +91,17 @@ impl<S: Fn() -> bool> Receiver<'_, S> {
         while !self.over() {
             match self.listener.accept() {
                 Ok((stream, _)) => return Ok(Some(stream)),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) if is_time_to_look(&error) => {}
                 Err(error) => return Err(error).during(reading),
             }
         }
         Ok(None)
     }
+}
+
+/// A tick is over, or it ended early because the process was stopped and continued.
+fn is_time_to_look(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
 fn reading() -> String {

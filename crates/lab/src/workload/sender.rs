@@ -138,16 +138,22 @@ fn write_bursts(assignment: &Assignment, socket: Socket) -> Result<(), Error> {
         let (offset, bytes) = (range.start, data.len() as u64);
         print(&Sent { index, due_ns, start_ns, offset, bytes, algorithm_before, algorithm_after })?;
     }
-    stream.set_read_timeout(Some(time_left(assignment.deadline_ns))).during(waiting)?;
-    match stream.read(&mut [0]) {
-        Ok(_) => Ok(()),
-        // The receiver has closed, or the deadline has come.
-        Err(error)
-            if matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::WouldBlock) =>
-        {
-            Ok(())
-        }
-        Err(error) => Err(error).during(waiting),
+    wait_for_close(&mut stream, assignment.deadline_ns)
+}
+
+/// Waits until the receiver has closed, or the deadline has come.
+fn wait_for_close(stream: &mut TcpStream, deadline_ns: u64) -> Result<(), Error> {
+    loop {
+        stream.set_read_timeout(Some(time_left(deadline_ns))).during(waiting)?;
+        return match stream.read(&mut [0]) {
+            Ok(_) => Ok(()),
+            Err(error) => match error.kind() {
+                ErrorKind::ConnectionReset | ErrorKind::WouldBlock => Ok(()),
+                // Linux does not resume a call with a time-out after the process was stopped.
+                ErrorKind::Interrupted => continue,
+                _ => Err(error).during(waiting),
+            },
+        };
     }
 }
 
@@ -170,8 +176,11 @@ fn write_all(stream: &mut TcpStream, mut data: &[u8], deadline_ns: u64) -> Resul
         stream.set_write_timeout(Some(time_left(deadline_ns))).during(writing)?;
         match stream.write(data) {
             Ok(written) => data = &data[written..],
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
-            Err(error) => return Err(error).during(writing),
+            Err(error) => match error.kind() {
+                ErrorKind::WouldBlock => return Ok(false),
+                ErrorKind::Interrupted => {}
+                _ => return Err(error).during(writing),
+            },
         }
     }
     Ok(true)
