@@ -178,11 +178,16 @@ fn send(mut stream: TcpStream, end: Instant) -> std::io::Result<()> {
     let block = [0; 65_536];
     while Instant::now() < end {
         match stream.write(&block) {
-            Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error),
+            Err(error) if !is_time_to_look(&error) => return Err(error),
             _ => {}
         }
     }
     Ok(())
+}
+
+/// A time-out is over, or it ended early because the process was stopped and continued.
+fn is_time_to_look(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
 /// What arrives from the first connection until the end, in bit/s.
@@ -195,7 +200,7 @@ fn receive(listener: &TcpListener, end: Instant) -> std::io::Result<f64> {
         match stream.read(&mut block) {
             Ok(0) => break,
             Ok(read) => bytes += read,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) if is_time_to_look(&error) => {}
             Err(error) => return Err(error),
         }
     }
