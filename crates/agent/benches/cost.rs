@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use kirikae_agent::Algorithms;
 use kirikae_algorithms::Algorithm;
+use kirikae_checks::{Need, can_run, has};
 use kirikae_emu::{Emulated, Error};
 use kirikae_path::{DirectionSpec, ElementSpec, PathSpec, QueueLimit, Span};
 use libbpf_rs::libbpf_sys::{BPF_STATS_RUN_TIME, bpf_enable_stats};
@@ -30,8 +31,7 @@ const MEGABITS_PER_SECOND: [u64; 2] = [100, 500];
 const SENDING: Duration = Duration::from_millis(1500);
 
 fn main() {
-    if let Err(why) = kirikae_agent::requirements() {
-        println!("skipped: {why}");
+    if !has(Need::Bpf, kirikae_agent::requirements()) || !can_run(&[Need::Tun]) {
         return;
     }
     let _statistics = count_run_time();

@@ -8,6 +8,7 @@ use libbpf_rs::{ErrorKind, Link, MapCore, Object, ObjectBuilder};
 
 use crate::error::{Doing, Error};
 use crate::host;
+use crate::libbpf;
 
 struct Source {
     /// In-kernel name, `kk_` and the file's name.
@@ -86,26 +87,29 @@ pub(crate) fn load(
         .expect("both builds of bpf/algorithms/ have the same files");
     let doing = || format!("loading {}", source.name);
     let operations = operations(algorithm);
-    let mut object = ObjectBuilder::default().open_memory(source.object).doing(doing)?;
-    for mut map in object.maps_mut() {
-        if let Some(fd) = connections
-            && map.name() == CONNECTIONS
-        {
-            map.reuse_fd(fd).doing(doing)?;
-        }
-        if map.name() == PARAMETERS {
-            let parameters = map.initial_value_mut().expect("read-only data has a value");
-            for (bytes, value) in parameters.chunks_exact_mut(4).zip(algorithm.values()) {
-                bytes.copy_from_slice(&value.to_ne_bytes());
+    let open = || {
+        let mut object = ObjectBuilder::default().open_memory(source.object).doing(doing)?;
+        for mut map in object.maps_mut() {
+            if let Some(fd) = connections
+                && map.name() == CONNECTIONS
+            {
+                map.reuse_fd(fd).doing(doing)?;
+            }
+            if map.name() == PARAMETERS {
+                let parameters = map.initial_value_mut().expect("read-only data has a value");
+                for (bytes, value) in parameters.chunks_exact_mut(4).zip(algorithm.values()) {
+                    bytes.copy_from_slice(&value.to_ne_bytes());
+                }
+            }
+            // Its only flag, BPF_F_LINK, asks for what an old kernel does not have; without it the
+            // map's one element is the registration, and libbpf's link deletes that element.
+            if !with_links && map.name() == operations {
+                map.set_map_flags(0).doing(doing)?;
             }
         }
-        // Its only flag, BPF_F_LINK, asks for what an old kernel does not have; without it the
-        // map's one element is the registration, and libbpf's link deletes that element.
-        if !with_links && map.name() == operations {
-            map.set_map_flags(0).doing(doing)?;
-        }
-    }
-    object.load().doing(doing)
+        Ok(object)
+    };
+    libbpf::load(open, doing)
 }
 
 /// The variable that the source file hands to the kernel.

@@ -2,7 +2,9 @@
 
 use std::cell::RefCell;
 
-use libbpf_rs::{PrintLevel, set_print};
+use libbpf_rs::{ErrorKind, Object, OpenObject, PrintLevel, set_print};
+
+use crate::error::{Doing, Error};
 
 thread_local! {
     /// The latest line that says why something failed.
@@ -16,6 +18,24 @@ pub(crate) fn listen() {
             REASON.set(Some(line.to_owned()));
         }
     })));
+}
+
+/// How often an object is loaded at most.
+const ATTEMPTS: usize = 20;
+
+/// Loads what `open` opens. A signal ends the verifier's work (EAGAIN), even one that stops this process and
+/// continues it; libbpf tries five times by itself, which is too few where signals keep coming.
+pub(crate) fn load(
+    open: impl Fn() -> Result<OpenObject, Error>,
+    doing: impl FnOnce() -> String,
+) -> Result<Object, Error> {
+    for _ in 1..ATTEMPTS {
+        match open()?.load() {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => drop(take_reason()),
+            loaded => return loaded.doing(doing),
+        }
+    }
+    open()?.load().doing(doing)
 }
 
 /// What this thread's last call of libbpf gave as the reason, once.

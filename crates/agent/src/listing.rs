@@ -14,7 +14,7 @@ use crate::algorithms::CONNECTIONS;
 use crate::error::{Doing, Error};
 use crate::event::{Reason, rate_bit_s, socket_address};
 use crate::iterator::read;
-use crate::object::Unloaded;
+use crate::object;
 use kirikae_policy::Policy;
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/listing.bpf.o"));
@@ -128,9 +128,7 @@ pub(crate) struct Listing {
 impl Listing {
     pub fn load(connections: &MapHandle) -> Result<Listing, Error> {
         const DOING: &str = "loading the listing of connections";
-        let mut object = Unloaded::open(OBJECT, DOING)?;
-        object.share(CONNECTIONS, connections)?;
-        let object = object.load()?;
+        let object = object::load(OBJECT, DOING, |object| object.share(CONNECTIONS, connections))?;
         let of_map = IterOpts::Map(MapIterOpts::from_fd(connections.as_fd()));
         let program = object.progs_mut().next().expect("listing.bpf.c has one program");
         let link = program.attach_iter_with_opts(of_map).doing(|| DOING.into())?;

@@ -8,6 +8,7 @@ use libbpf_rs::btf::types::{DataSec, Var};
 use libbpf_rs::{MapHandle, Object, ObjectBuilder, OpenObject};
 
 use crate::error::{Doing, Error};
+use crate::libbpf;
 
 /// Where constants are, which the verifier takes for what they are set to.
 const CONSTANTS: &str = ".rodata";
@@ -18,9 +19,22 @@ pub(crate) struct Unloaded {
     doing: &'static str,
 }
 
+/// Loads an object with what `prepare` sets. `doing` says in errors what it is for.
+pub(crate) fn load(
+    bytes: &'static [u8],
+    doing: &'static str,
+    prepare: impl Fn(&mut Unloaded) -> Result<(), Error>,
+) -> Result<Object, Error> {
+    let open = || {
+        let mut object = Unloaded::open(bytes, doing)?;
+        prepare(&mut object)?;
+        Ok(object.object)
+    };
+    libbpf::load(open, || doing.into())
+}
+
 impl Unloaded {
-    /// `doing` says in errors what it is for.
-    pub fn open(bytes: &'static [u8], doing: &'static str) -> Result<Unloaded, Error> {
+    fn open(bytes: &'static [u8], doing: &'static str) -> Result<Unloaded, Error> {
         let object = ObjectBuilder::default().open_memory(bytes).doing(|| doing.into())?;
         Ok(Unloaded { bytes, object, doing })
     }
@@ -74,9 +88,5 @@ impl Unloaded {
             }
         }
         Ok(())
-    }
-
-    pub fn load(self) -> Result<Object, Error> {
-        self.object.load().doing(|| self.doing.into())
     }
 }

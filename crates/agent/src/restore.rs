@@ -10,7 +10,7 @@ use crate::algorithms::CONNECTIONS;
 use crate::error::{Doing, Error};
 use crate::iterator::read_lines;
 use crate::namespaces::Namespaces;
-use crate::object::Unloaded;
+use crate::object;
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/restore.bpf.o"));
 
@@ -64,11 +64,12 @@ struct Restorer {
 
 impl Restorer {
     fn load(connections: &MapHandle, in_recovery_too: bool) -> Result<Restorer, Error> {
-        let mut object = Unloaded::open(OBJECT, "loading the restorer")?;
-        object.set("in_recovery_too", in_recovery_too)?;
-        object.keep_only(&[CONNECTIONS])?;
-        object.share(CONNECTIONS, connections)?;
-        Ok(Restorer { object: object.load()? })
+        let object = object::load(OBJECT, "loading the restorer", |object| {
+            object.set("in_recovery_too", in_recovery_too)?;
+            object.keep_only(&[CONNECTIONS])?;
+            object.share(CONNECTIONS, connections)
+        })?;
+        Ok(Restorer { object })
     }
 
     /// Restores what can be restored in every network namespace; returns how many were.

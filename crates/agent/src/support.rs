@@ -13,7 +13,7 @@ use std::thread;
 use kirikae_algorithms::Algorithm;
 use libbpf_rs::btf::types::{FuncProto, Ptr, Struct};
 use libbpf_rs::btf::{Btf, BtfType};
-use libbpf_rs::{IterOpts, MapHandle, ObjectBuilder};
+use libbpf_rs::{IterOpts, MapHandle};
 use nix::sched::{CloneFlags, unshare};
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ use crate::error::{Doing, Error};
 use crate::kernel_algorithms::KernelAlgorithms;
 use crate::listing::Listing;
 use crate::switcher::Switcher;
-use crate::{algorithms, host, iterator, libbpf, restore};
+use crate::{algorithms, host, iterator, libbpf, object, restore};
 use kirikae_policy::{Policy, Scope};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/support.bpf.o"));
@@ -308,9 +308,9 @@ fn sockets() -> [Feature; 4] {
 /// The answer to each option of support.bpf.c, 0 or the negative error, on a socket in a network
 /// namespace that ends with the thread.
 fn try_options() -> Result<HashMap<String, i32>, Error> {
-    let doing = || "trying options on a socket".to_owned();
-    let object = ObjectBuilder::default().open_memory(OBJECT).doing(doing)?;
-    let object = object.load().doing(doing)?;
+    const DOING: &str = "trying options on a socket";
+    let doing = || DOING.to_owned();
+    let object = object::load(OBJECT, DOING, |_| Ok(()))?;
     let program = object.progs_mut().next().expect("support.bpf.c has one program");
     let link = program.attach_iter_with_opts(IterOpts::None).doing(doing)?;
     let read = || -> io::Result<String> {

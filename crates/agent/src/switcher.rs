@@ -21,7 +21,7 @@ use crate::error::{Doing, Error};
 use crate::event::{Switch, decode};
 use crate::iterator::read_lines;
 use crate::namespaces::Namespaces;
-use crate::object::Unloaded;
+use crate::object;
 use crate::recording::Recorded;
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/switcher.bpf.o"));
@@ -57,12 +57,13 @@ impl Switcher {
     pub fn load(policy: &Policy, are_calls_recorded: bool) -> Result<Switcher, Error> {
         const DOING: &str = "loading the switcher";
         let doing = || DOING.to_owned();
-        let mut object = Unloaded::open(OBJECT, DOING)?;
-        object.set("are_calls_recorded", are_calls_recorded)?;
-        if !are_calls_recorded {
-            object.leave_out(|name| RECORDING.contains(&name))?;
-        }
-        let object = object.load()?;
+        let object = object::load(OBJECT, DOING, |object| {
+            object.set("are_calls_recorded", are_calls_recorded)?;
+            if are_calls_recorded {
+                return Ok(());
+            }
+            object.leave_out(|name| RECORDING.contains(&name))
+        })?;
         let (sender, received) = mpsc::channel();
         let names = Arc::new(Mutex::new(Names::new()));
         let mut builder = RingBufferBuilder::new();

@@ -17,6 +17,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::{OwnCgroup, RunningAgent, cubic_to, privileged};
+use kirikae_checks::{Need, can_run};
 use kirikae_emu::Emulated;
 use kirikae_path::{ElementSpec, PathSpec, QueueLimit, Span};
 
@@ -34,13 +35,8 @@ fn main() {
     if !privileged() {
         return;
     }
-    for program in ["nginx", "curl", "Xvnc"] {
-        if Command::new(program).arg("-version").output().is_err() {
-            println!(
-                "skipped: no {program} here (Debian: nginx, curl, tigervnc-standalone-server)"
-            );
-            return;
-        }
+    if !can_run(&[Need::Programs]) {
+        return;
     }
     let directory = std::env::temp_dir().join(format!("kirikae-programs-{}", std::process::id()));
     fs::create_dir(&directory).expect("a temporary directory");

@@ -4,8 +4,9 @@
 mod common;
 
 use std::fs;
+use std::path::Path;
 
-use common::{kirikae, privileged};
+use common::{kirikae, privileged_with_paths};
 use serde_json::Value;
 
 const SCENARIO: &str = r#"
@@ -34,31 +35,47 @@ delay = "50 ms"
 contenders = ["cubic", "cubic-no-idle-restart", "bbr", "kk_hybla"]
 "#;
 
+/// How far apart the medians may be.
+const NEAR: f64 = 0.1;
+/// How often it is measured while a path that was not held (something stopped the emulator, or the machine
+/// is too busy) makes medians differ.
+const TRIES: usize = 4;
+
 #[test]
 fn simulator_and_kernel_agree_on_the_median() {
-    if !privileged() {
+    if !privileged_with_paths() {
         return;
     }
-    let directory = std::env::temp_dir().join(format!("kirikae-agreement-{}", std::process::id()));
-    fs::create_dir_all(&directory).unwrap();
-    let file = directory.join("scenario.toml");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("scenario.toml");
     fs::write(&file, SCENARIO).unwrap();
+    let mut apart = Vec::new();
+    for _ in 0..TRIES {
+        let cells = cells(directory.path(), &file);
+        assert_eq!(cells.len(), 2 * 4);
+        apart = cells.into_iter().filter(|cell| !is_near(cell)).collect();
+        if apart.is_empty() {
+            return;
+        }
+        assert!(apart.iter().all(|cell| cell["held"] == false), "{apart:#?}");
+    }
+    panic!("in each of {TRIES} runs paths were not held and medians differed: {apart:#?}");
+}
+
+fn cells(directory: &Path, file: &Path) -> Vec<Value> {
     let output = kirikae()
         .args(["validate", "--json", "--output"])
-        .args([&directory, &file])
+        .args([directory, file])
         .output()
         .unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     // 1: less than 90 % of the cells agree in mean and tail, which a busy machine alone can cause.
     assert!(matches!(output.status.code(), Some(0 | 1)), "{error}");
     assert!(error.contains("Records: "), "{error}");
-    let cells: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let cells = cells.as_array().unwrap();
-    assert_eq!(cells.len(), 2 * 4);
-    for cell in cells {
-        assert_eq!(cell["n"], 30, "{cell:#}");
-        let ratio = cell["p50_ratio"].as_f64().unwrap();
-        assert!((ratio - 1.0).abs() < 0.1, "{cell:#}");
-    }
-    fs::remove_dir_all(&directory).unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn is_near(cell: &Value) -> bool {
+    assert_eq!(cell["n"], 30, "{cell:#}");
+    (cell["p50_ratio"].as_f64().unwrap() - 1.0).abs() < NEAR
 }

@@ -4,7 +4,7 @@ mod common;
 
 use std::fs;
 
-use common::{kirikae, privileged};
+use common::{kirikae, privileged_with_paths};
 use serde_json::Value;
 
 /// A long path without loss: cubic starts each burst over from ten segments.
@@ -176,7 +176,7 @@ fn a_network_that_the_machine_does_not_hold_is_refused() {
 
 #[test]
 fn kirikae_answers_sooner_than_cubic_on_a_long_path() {
-    if !privileged() {
+    if !privileged_with_paths() {
         return;
     }
     let directory = std::env::temp_dir().join(format!("kirikae-bench-{}", std::process::id()));

@@ -6,7 +6,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use common::{kirikae, say};
+use common::kirikae;
+use kirikae_checks::{Need, can_run};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -14,8 +15,8 @@ const SCENARIOS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
 
 #[test]
 fn packets_pass_until_it_is_asked_to_end() {
-    if !nix::unistd::geteuid().is_root() {
-        return say("skipped: network namespaces take root");
+    if !can_run(&[Need::Root, Need::Tun]) {
+        return;
     }
     let mut child = kirikae()
         .arg("emulate")

@@ -5,10 +5,8 @@ mod common;
 use std::fs;
 use std::path::Path;
 use std::process::{Output, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
 
-use common::kirikae;
+use common::{kirikae, wait_for_handler};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -81,8 +79,8 @@ fn ended_early_it_reports_what_it_has() {
     let mut command = kirikae();
     command.args(["search", "--count", "1000000", "--json"]);
     let child = command.stdout(Stdio::piped()).spawn().unwrap();
-    // Time to begin; how far it comes does not matter.
-    sleep(Duration::from_millis(700));
+    // How far it comes does not matter.
+    wait_for_handler(child.id(), Signal::SIGINT);
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));

@@ -1,7 +1,7 @@
 //! The whole agent on the real kernel: connections over loopback are switched, left alone where
 //! their program chose, and put back.
 //!
-//! Needs root; says so and passes over the test where it is missing. One test function, because
+//! Needs root. One test function, because
 //! the algorithms' names and this process's cgroup are shared by the whole process.
 
 mod common;
@@ -16,9 +16,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use common::{OwnCgroup, algorithm, privileged, say, ss};
+use common::{OwnCgroup, algorithm, privileged, ss};
 use kirikae_agent::{Agent, Algorithms, Config, Pinning, Restored, Switch, candidates, undo};
 use kirikae_algorithms::{Algorithm, Parameter};
+use kirikae_checks::{Need, has};
 use kirikae_policy::{Policy, Scope};
 use nix::sched::{CloneFlags, unshare};
 use socket2::{Domain, SockFilter, SockRef, Socket, Type};
@@ -335,8 +336,7 @@ fn every_ordered_pair() {
 /// bbr sets ssthresh to infinite, which its successor must not inherit.
 fn into_bbr_and_back(cgroup: &Path) {
     let asked = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-    if asked.set_tcp_congestion(b"bbr").is_err() {
-        say("skipped: this kernel has no bbr");
+    if !has(Need::Bbr, asked.set_tcp_congestion(b"bbr")) {
         return;
     }
     unshare(CloneFlags::CLONE_NEWNET).unwrap();

@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{OwnCgroup, RunningAgent, kirikae, privileged, say};
+use common::{OwnCgroup, RunningAgent, kirikae, privileged};
+use kirikae_checks::{Need, has};
 use nix::pty::{Winsize, openpty};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::termios::{Termios, tcgetattr};
@@ -101,8 +102,8 @@ fn connections_are_shown_until_a_key_or_a_signal() {
     if !privileged() {
         return;
     }
-    if std::path::Path::new(kirikae_agent::DIRECTORY).exists() {
-        say("skipped: another agent is running");
+    let is_alone = !std::path::Path::new(kirikae_agent::DIRECTORY).exists();
+    if !has(Need::Alone, is_alone.then_some(()).ok_or("another agent is running")) {
         return;
     }
     let terminal = Terminal::with_top();

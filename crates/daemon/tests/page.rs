@@ -1,5 +1,4 @@
-//! The web page in headless Chromium, before an agent that tells what this test wants it to. Where
-//! there is no Chromium it says so and passes over.
+//! The web page in headless Chromium, before an agent that tells what this test wants it to.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -14,6 +13,7 @@ use axum::response::{IntoResponse, Json, Response};
 use axum::routing::get;
 use axum::serve;
 use kirikae_agent::{Connection, Cost, LatestSwitch, Reason, Switch, Treatment};
+use kirikae_checks::{Need, can_run};
 use kirikae_daemon::page_routes;
 use kirikae_daemon::status::{
     Bursts, Connections, Numbered, PolicyInForce, ScopeInForce, Status, Switches,
@@ -182,17 +182,17 @@ fn served() -> SocketAddr {
 
 /// The page as it is after 30 seconds of its own time. None where there is no Chromium.
 fn dump(path: &str) -> Option<String> {
+    if !can_run(&[Need::Chromium]) {
+        return None;
+    }
     let profile = tempfile::tempdir().unwrap();
-    let run = Command::new("chromium")
+    let output = Command::new("chromium")
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"])
         .arg("--virtual-time-budget=30000")
         .arg(format!("--user-data-dir={}", profile.path().display()))
         .arg(format!("http://{}/{path}", served()))
-        .output();
-    let Ok(output) = run else {
-        eprintln!("passed over: there is no chromium here");
-        return None;
-    };
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Some(String::from_utf8(output.stdout).unwrap())
 }

@@ -1,25 +1,21 @@
-//! Emulated paths on the real kernel. These tests need root and skip with a message without it.
+//! Emulated paths on the real kernel. These tests need root.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::net::UdpSocket;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use kirikae_emu::{Emulated, Error, owner_of, remove_stale};
+use kirikae_checks::{Need, can_run};
+use kirikae_emu::{Emulated, Error, Report, owner_of, remove_stale};
 use kirikae_path::{
     Direction, DropCause, ElementSpec, LinkSpec, PathSpec, QueueLimit, QueueSpec, RateSpec, Span,
 };
 use socket2::SockRef;
 
-/// Whether the test can run here; says so where it cannot.
 fn privileged() -> bool {
-    let privileged = nix::unistd::geteuid().is_root() && Path::new("/dev/net/tun").exists();
-    if !privileged {
-        println!("SKIPPED: needs root and /dev/net/tun");
-    }
-    privileged
+    can_run(&[Need::Root, Need::Tun])
 }
 
 fn delay(millis: u64) -> ElementSpec {
@@ -40,6 +36,17 @@ fn sockets(path: &Emulated) -> (UdpSocket, UdpSocket) {
     (at_sender, at_receiver)
 }
 
+/// Waits for a datagram; so often, since Linux does not resume a call with a time-out after the process
+/// was stopped and continued.
+fn receive(socket: &UdpSocket, into: &mut [u8]) -> usize {
+    loop {
+        match socket.recv(into) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            other => return other.unwrap(),
+        }
+    }
+}
+
 fn namespaces() -> Vec<String> {
     let Ok(entries) = fs::read_dir("/run/netns") else { return Vec::new() };
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
@@ -53,25 +60,26 @@ fn a_round_trip_takes_both_delays() {
     let spec = PathSpec { forward: vec![delay(30)], backward: vec![delay(10)] };
     let path = Emulated::create(&spec, 1, "round trip").unwrap();
     let (sender, receiver) = sockets(&path);
-    let mut round_trips: Vec<Duration> = (0..11u8)
-        .map(|n| {
-            let (start, mut byte) = (Instant::now(), [0]);
-            sender.send(&[n]).unwrap();
-            receiver.recv(&mut byte).unwrap();
-            receiver.send(&byte).unwrap();
-            sender.recv(&mut byte).unwrap();
-            assert_eq!(byte, [n]);
-            start.elapsed()
-        })
-        .collect();
-    round_trips.sort();
-    // Never earlier; the upper bound only tells 40 ms from a wrong delay on a busy machine.
-    assert!(round_trips[0] >= Duration::from_millis(40), "{round_trips:?}");
-    assert!(round_trips[5] < Duration::from_millis(55), "{round_trips:?}");
+    let (mut quick, mut sent) = (0, 0);
+    // Never earlier than 40 ms. How many are later tells how busy the machine is, and whether this process
+    // was stopped, but a wrong delay would leave none in time.
+    while quick < 6 {
+        assert!(sent < 100, "{quick} of {sent} took less than 55 ms");
+        let (start, mut byte) = (Instant::now(), [0]);
+        sender.send(&[sent]).unwrap();
+        receive(&receiver, &mut byte);
+        receiver.send(&byte).unwrap();
+        receive(&sender, &mut byte);
+        assert_eq!(byte, [sent]);
+        let round_trip = start.elapsed();
+        assert!(round_trip >= Duration::from_millis(40), "{round_trip:?}");
+        quick += u32::from(round_trip < Duration::from_millis(55));
+        sent += 1;
+    }
 
-    let report = path.finish().unwrap();
+    let (report, sent) = (path.finish().unwrap(), u64::from(sent));
     for direction in [&report.forward, &report.backward] {
-        assert_eq!((direction.offered, direction.delivered), (11, 11));
+        assert_eq!((direction.offered, direction.delivered), (sent, sent));
         assert_eq!((direction.dropped.len(), direction.device_drops), (0, 0));
     }
     assert!(report.drops.is_empty());
@@ -94,7 +102,7 @@ fn exactly_the_listed_packets_are_lost() {
         .iter()
         .map(|_| {
             let mut byte = [0];
-            receiver.recv(&mut byte).unwrap();
+            receive(&receiver, &mut byte);
             byte[0]
         })
         .collect();
@@ -114,7 +122,20 @@ fn marks_reach_the_receivers_kernel() {
         return;
     }
     // One packet is sent at once, one may wait, and the three behind it are marked: at 1 Mb/s all
-    // are there long before the first is out.
+    // are there long before the first is out, unless this process was stopped in between. Then the first
+    // left late, and the path says so.
+    let in_time = (0..20).any(|_| {
+        let (marks, report) = marks();
+        let late_us = report.forward.timing_error.max_us;
+        assert!(marks == (2, 3) || late_us > 500.0, "{marks:?}, {late_us} us late");
+        marks == (2, 3)
+    });
+    assert!(in_time, "the path always fell behind");
+}
+
+/// How many of five packets at once came unmarked and marked over a link that marks all that wait behind
+/// another.
+fn marks() -> ((u64, u64), Report) {
     let queue = QueueSpec {
         mark: Some(QueueLimit::Packets(1)),
         ..QueueSpec::drop_tail(QueueLimit::Packets(10))
@@ -131,7 +152,7 @@ fn marks_reach_the_receivers_kernel() {
     for n in 0..5 {
         let mut received = [0; 1000];
         // A packet with a wrong checksum would not arrive.
-        receiver.recv(&mut received).unwrap();
+        receive(&receiver, &mut received);
         assert_eq!(received, [n; 1000]);
     }
     let counters =
@@ -143,8 +164,8 @@ fn marks_reach_the_receivers_kernel() {
         let place = names.split(' ').position(|found| found == name).unwrap();
         values.split(' ').nth(place).unwrap().parse::<u64>().unwrap()
     };
-    assert_eq!((counted("InECT0Pkts"), counted("InCEPkts")), (2, 3));
-    path.finish().unwrap();
+    let marks = (counted("InECT0Pkts"), counted("InCEPkts"));
+    (marks, path.finish().unwrap())
 }
 
 #[test]
@@ -223,7 +244,7 @@ fn forty_paths_run_side_by_side() {
         let (sender, receiver) = sockets(path);
         let mut byte = [0];
         sender.send(&[n]).unwrap();
-        receiver.recv(&mut byte).unwrap();
+        receive(&receiver, &mut byte);
         assert_eq!(byte, [n]);
     }
     for path in paths {

@@ -6,6 +6,7 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
+use kirikae_checks::{Need, can_run};
 use kirikae_lab::Controls;
 use kirikae_lab::bench::{self, Options};
 use kirikae_lab::player;
@@ -47,8 +48,7 @@ fn main() {
         player::run().unwrap_or_else(|error| panic!("{error}"));
         return;
     }
-    if !nix::unistd::geteuid().is_root() {
-        println!("SKIPPED: a comparison on the real kernel needs root");
+    if !can_run(&[Need::Root, Need::Tun]) {
         return;
     }
     a_comparison_measures_what_the_path_does();

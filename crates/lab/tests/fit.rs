@@ -247,7 +247,7 @@ fn independent_losses_are_no_bursts() {
     assert!(rate.low < 0.01 && 0.01 < rate.high, "{rate:?}");
 }
 
-/// What the fuzzer looks for longer (fuzz/fuzz_targets/capture.rs).
+/// What the fuzzer looks for longer (crates/fuzzed/src/capture.rs).
 #[test]
 fn a_changed_capture_is_fitted_or_refused() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/capture");

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Write;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use kirikae_checks::{Need, can_run, has};
 use kirikae_daemon::client;
 use kirikae_daemon::status::Status;
 use libbpf_rs::query::{LinkInfoIter, MapInfoIter, ProgInfoIter};
@@ -22,23 +22,16 @@ pub fn kirikae() -> Command {
     Command::new(env!("CARGO_BIN_EXE_kirikae"))
 }
 
-/// Says something although the test passes, of which cargo shows no output.
-#[allow(dead_code)]
-pub fn say(text: &str) {
-    // Not eprintln!, which the test harness catches.
-    std::io::stderr().write_all(format!("{text}\n").as_bytes()).unwrap();
-}
-
-/// Whether the host has what live switching needs; says what is missing where a test is skipped.
+/// Whether the host has what live switching needs.
 #[allow(dead_code)]
 pub fn privileged() -> bool {
-    match kirikae_agent::requirements() {
-        Ok(()) => true,
-        Err(why) => {
-            say(&format!("skipped: {why}"));
-            false
-        }
-    }
+    has(Need::Bpf, kirikae_agent::requirements())
+}
+
+/// Whether it has what paths are emulated with, too.
+#[allow(dead_code)]
+pub fn privileged_with_paths() -> bool {
+    privileged() && can_run(&[Need::Tun])
 }
 
 /// This process in a cgroup of its own, so that no other connection of the host is switched.
@@ -206,6 +199,22 @@ pub fn cubic_to(namespace: &str, address: std::net::Ipv4Addr) {
     let mut command = Command::new("ip");
     command.args(["-n", namespace, "route", "replace", &format!("{address}/32")]);
     assert!(command.args(["dev", device, "congctl", "cubic"]).status().unwrap().success());
+}
+
+/// Waits until a process handles a signal, which would end it before.
+#[allow(dead_code)]
+pub fn wait_for_handler(process: u32, signal: Signal) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        let caught = u64::from_str_radix(caught.trim(), 16).unwrap();
+        if caught & (1 << (signal as u64 - 1)) != 0 {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{signal} is not handled");
+        thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Of a line of a file in /proc such as `VmRSS:  1234 kB`.

@@ -1,6 +1,7 @@
 //! Connections that are open when the agent starts.
 
 use kirikae_agent::{Agent, Namespaces, Treatment};
+use kirikae_checks::{Need, has};
 use kirikae_policy::{Matching, Policy, Scope};
 use socket2::SockRef;
 
@@ -16,7 +17,8 @@ fn can_adopt(agent: &Agent, pair: &Pair) -> bool {
         let release = kirikae_agent::kernel_release().unwrap();
         let version: Vec<u32> = release.split(['.', '-']).map_while(|it| it.parse().ok()).collect();
         assert!(version < vec![6, 12], "Linux {release} lets connections be adopted");
-        common::say(&format!("skipped: Linux {release} has no adoption"));
+        let none = format!("Linux {release} does not let connections be taken in");
+        return has(Need::Adoption, Err(none));
     }
     is_in
 }

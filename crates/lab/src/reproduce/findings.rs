@@ -36,8 +36,11 @@ pub struct Criterion {
     pub bound: Option<Bound>,
     /// Whether that holds; none where it is only told, or not judged in a short run.
     pub met: Option<bool>,
-    /// Why it is missed.
+    /// Why it is missed. A miss that is explained is a miss.
     pub why: Option<String>,
+    /// Whether the scenarios were set to the very figure. That it is met shows no more than that they were
+    /// set well.
+    pub calibrated: bool,
 }
 
 /// What is asked of a figure.
@@ -63,7 +66,8 @@ impl Criterion {
 
     /// A figure that is only told.
     pub fn told(what: impl Into<String>, value: f64, of: usize) -> Criterion {
-        Criterion { what: what.into(), value, of, bound: None, met: None, why: None }
+        let what = what.into();
+        Criterion { what, value, of, bound: None, met: None, why: None, calibrated: false }
     }
 
     /// The same, not judged where the run is a short one: for what few repetitions cannot tell.
@@ -76,6 +80,11 @@ impl Criterion {
     pub fn because(mut self, why: impl Into<String>) -> Criterion {
         self.why = Some(why.into());
         self
+    }
+
+    /// The same of a figure that the scenarios were set to.
+    pub fn calibrated(self) -> Criterion {
+        Criterion { calibrated: true, ..self }
     }
 
     /// The figure, as people read it.
@@ -94,7 +103,9 @@ impl Criterion {
     /// Whether it is met, in a word.
     pub fn verdict(&self) -> &'static str {
         match (self.bound, self.met) {
+            (_, Some(true)) if self.calibrated => "set so",
             (_, Some(true)) => "met",
+            (_, Some(false)) if self.why.is_some() => "MISSED, explained",
             (_, Some(false)) => "MISSED",
             (Some(_), None) => "not judged in a short run",
             (None, None) => "told",
@@ -108,6 +119,14 @@ fn number(value: f64) -> String {
 }
 
 impl Findings {
+    /// How many criteria are met, but for what the scenarios were set to, and how many are missed.
+    pub fn met_and_missed(&self) -> (usize, usize) {
+        let met = |it: &&Criterion| it.met == Some(true) && !it.calibrated;
+        let missed = |it: &&Criterion| it.met == Some(false);
+        let criteria = || self.criteria.iter();
+        (criteria().filter(met).count(), criteria().filter(missed).count())
+    }
+
     /// Whether everything holds that is asked.
     pub fn agrees(&self) -> bool {
         self.criteria.iter().all(|criterion| criterion.met != Some(false))

@@ -38,20 +38,18 @@ pub fn page(all: &[Findings]) -> String {
 
 /// A line for each study.
 fn overview(all: &[Findings]) -> Markup {
-    let with = |findings: &Findings, met| {
-        findings.criteria.iter().filter(|criterion| criterion.met == met).count()
-    };
     html! {
         div.wide {
             table {
                 thead { tr { th { "study" } th.words { "what" } th { "criteria met" } th { "missed" } } }
                 tbody {
                     @for findings in all {
+                        @let (met, missed) = findings.met_and_missed();
                         tr {
                             th { a href={ "#" (findings.study) } { (findings.study) } }
                             td.words { (findings.about) }
-                            td { (with(findings, Some(true))) }
-                            td.bad[!findings.agrees()] { (with(findings, Some(false))) }
+                            td { (met) }
+                            td.bad[!findings.agrees()] { (missed) }
                         }
                     }
                 }

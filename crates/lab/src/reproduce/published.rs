@@ -87,7 +87,8 @@ impl<'a> PublishedRow<'a> {
         }
     }
 
-    fn refuse(&self, column: &str, found: &str, allowed: &str) -> Refusal {
+    /// A refusal of what stands in a column.
+    pub(super) fn refuse(&self, column: &str, found: &str, allowed: &str) -> Refusal {
         Refusal {
             file: self.published.file.clone(),
             line: Some(self.line as usize),

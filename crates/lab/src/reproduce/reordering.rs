@@ -137,18 +137,31 @@ fn normalised(curves: &Curves, who: Who) -> BTreeMap<u32, f64> {
     curve.range(..=LONGEST).map(|(interval, mbit)| (*interval, mbit / whole)).collect()
 }
 
-/// What the report says, by claim.
-struct Claims(Vec<(String, f64)>);
+/// What the report says, each with the value that it gives.
+struct Claims(Vec<(Claim, f64)>);
 
 impl Claims {
+    /// Each claim that is known must be there, and no other.
     fn read(material: &Material) -> Result<Claims, Error> {
         let mut claims = Vec::new();
         for row in material.published.iter().flat_map(|file| file.rows()) {
-            if let Some(value) = row.number("value")? {
-                claims.push((row.text("claim")?.to_owned(), value));
-            }
+            let name = row.text("claim")?;
+            let claim = CLAIMS.into_iter().find(|claim| claim.name == name).ok_or_else(|| {
+                row.refuse("claim", name, &CLAIMS.map(|claim| claim.name).join(", "))
+            })?;
+            let value = row.number("value")?;
+            let value = value.ok_or_else(|| row.refuse("value", "nothing", "a number"))?;
+            claims.push((claim, value));
         }
-        Ok(Claims(claims))
+        let is_missing = |it: &Claim| claims.iter().all(|(claim, _)| claim.name != it.name);
+        match CLAIMS.into_iter().find(is_missing) {
+            Some(claim) => {
+                let told =
+                    format!("{}: {} has no line {}", STUDY.name, STUDY.published[0], claim.name);
+                Err(Error::Incompatible(told))
+            }
+            None => Ok(Claims(claims)),
+        }
     }
 
     /// Each claim beside what came out.
@@ -157,7 +170,7 @@ impl Claims {
         let mut table = Table::new("What the report says (sections 4.1 and 4.2)", "claim", columns);
         let mut criteria = Vec::new();
         for (claim, printed) in &self.0 {
-            let Some(ours) = Ours::of(claim, curves) else { continue };
+            let Some(ours) = (claim.ours)(curves) else { continue };
             let off = (ours.value / printed - 1.0).abs();
             let (value, bound) = match ours.asked {
                 Asked::Within(share) => (off, Bound::AtMost(share)),
@@ -177,6 +190,15 @@ impl Claims {
     }
 }
 
+/// Something that the report says.
+#[derive(Clone, Copy)]
+struct Claim {
+    /// As the printed numbers call it.
+    name: &'static str,
+    /// What came out in its place; none where what it needs was not simulated.
+    ours: fn(&Curves) -> Option<Ours>,
+}
+
 /// What came out in place of a claim.
 struct Ours {
     what: &'static str,
@@ -194,54 +216,70 @@ enum Asked {
     AtLeast,
 }
 
-impl Ours {
-    /// None where what it needs was not simulated.
-    fn of(claim: &str, curves: &Curves) -> Option<Ours> {
-        let whole = |who| Some((*curves.get(&who)?.get(&NONE)?, 1));
-        let worst = |who| {
-            let curve = normalised(curves, who);
-            Some((curve.values().copied().min_by(f64::total_cmp)?, curve.len()))
-        };
-        let about = Asked::Within(ABOUT_WITHIN);
-        let exact = Asked::Within(EXACT_WITHIN);
-        let (what, (value, of), asked) = match claim {
-            "throughput_without_reordering_mbps_newreno" => {
-                ("NewReno without reordering, Mbit/s", whole(Who::NewReno)?, exact)
-            }
-            "throughput_without_reordering_mbps_cubic" => {
-                ("Cubic without reordering, Mbit/s", whole(Who::Cubic)?, exact)
-            }
-            "worst_normalised_throughput_newreno_about" => {
-                ("NewReno, lowest normalised throughput", worst(Who::NewReno)?, about)
-            }
-            "worst_normalised_throughput_cubic_about" => {
-                ("Cubic, lowest normalised throughput", worst(Who::Cubic)?, about)
-            }
-            "cubic_plus_normalised_throughput_for_reorder_interval_at_least_30_about" => {
-                let mut curve = normalised(curves, Who::CubicPlus);
-                let from = curve.split_off(&CUBIC_PLUS_FROM);
-                let farthest = from.values().copied().max_by(|a, b| off(*a).total_cmp(&off(*b)))?;
-                let what = "Cubic+ from RI 30 on, normalised throughput farthest from it";
-                (what, (farthest, from.len()), about)
-            }
-            "cubic_plus_over_cubic_best_ratio_at_least" => {
-                let (plus, cubic) =
-                    (normalised(curves, Who::CubicPlus), normalised(curves, Who::Cubic));
-                let ratios = plus.iter().filter_map(|(at, plus)| Some(plus / cubic.get(at)?));
-                let best = ratios.max_by(f64::total_cmp)?;
-                ("Cubic+ over Cubic, where most", (best, plus.len()), Asked::AtLeast)
-            }
-            "normalised_throughput_all_at_reorder_interval_100" => {
-                let all = [Who::NewReno, Who::Cubic, Who::CubicPlus];
-                let all = all.map(|who| normalised(curves, who).get(&LONGEST).copied());
-                let lowest =
-                    all.iter().copied().min_by(|a, b| a.partial_cmp(b).expect("no NaN"))??;
-                ("All at RI 100, lowest normalised throughput", (lowest, all.len()), exact)
-            }
-            _ => return None,
-        };
-        Some(Ours { what, value, of, asked })
-    }
+const EXACT: Asked = Asked::Within(EXACT_WITHIN);
+const ABOUT: Asked = Asked::Within(ABOUT_WITHIN);
+
+const CLAIMS: [Claim; 7] = [
+    Claim {
+        name: "throughput_without_reordering_mbps_newreno",
+        ours: |curves| whole(curves, Who::NewReno, "NewReno without reordering, Mbit/s"),
+    },
+    Claim {
+        name: "throughput_without_reordering_mbps_cubic",
+        ours: |curves| whole(curves, Who::Cubic, "Cubic without reordering, Mbit/s"),
+    },
+    Claim {
+        name: "worst_normalised_throughput_newreno_about",
+        ours: |curves| worst(curves, Who::NewReno, "NewReno, lowest normalised throughput"),
+    },
+    Claim {
+        name: "worst_normalised_throughput_cubic_about",
+        ours: |curves| worst(curves, Who::Cubic, "Cubic, lowest normalised throughput"),
+    },
+    Claim {
+        name: "cubic_plus_normalised_throughput_for_reorder_interval_at_least_30_about",
+        ours: |curves| {
+            let mut curve = normalised(curves, Who::CubicPlus);
+            let from = curve.split_off(&CUBIC_PLUS_FROM);
+            let value = from.values().copied().max_by(|a, b| off(*a).total_cmp(&off(*b)))?;
+            let what = "Cubic+ from RI 30 on, normalised throughput farthest from it";
+            Some(Ours { what, value, of: from.len(), asked: ABOUT })
+        },
+    },
+    Claim {
+        name: "cubic_plus_over_cubic_best_ratio_at_least",
+        ours: |curves| {
+            let plus = normalised(curves, Who::CubicPlus);
+            let cubic = normalised(curves, Who::Cubic);
+            let ratios = plus.iter().filter_map(|(at, plus)| Some(plus / cubic.get(at)?));
+            let value = ratios.max_by(f64::total_cmp)?;
+            let what = "Cubic+ over Cubic, where most";
+            Some(Ours { what, value, of: plus.len(), asked: Asked::AtLeast })
+        },
+    },
+    Claim {
+        name: "normalised_throughput_all_at_reorder_interval_100",
+        ours: |curves| {
+            let all = [Who::NewReno, Who::Cubic, Who::CubicPlus];
+            let all = all.map(|who| normalised(curves, who).get(&LONGEST).copied());
+            let value = all.iter().copied().min_by(|a, b| a.partial_cmp(b).expect("no NaN"))??;
+            let what = "All at RI 100, lowest normalised throughput";
+            Some(Ours { what, value, of: all.len(), asked: EXACT })
+        },
+    },
+];
+
+/// The throughput without reordering.
+fn whole(curves: &Curves, who: Who, what: &'static str) -> Option<Ours> {
+    let value = *curves.get(&who)?.get(&NONE)?;
+    Some(Ours { what, value, of: 1, asked: EXACT })
+}
+
+/// The lowest normalised throughput.
+fn worst(curves: &Curves, who: Who, what: &'static str) -> Option<Ours> {
+    let curve = normalised(curves, who);
+    let value = curve.values().copied().min_by(f64::total_cmp)?;
+    Some(Ours { what, value, of: curve.len(), asked: ABOUT })
 }
 
 /// How far Cubic+ is from what is printed as "about 90 %".

@@ -55,9 +55,9 @@ fn asked(printed: [Option<f64>; 2], then: &Comparison, short: bool) -> Vec<Crite
     let (Some(cubic), Some(rtcp)) = (runs(CUBIC), runs(RTCP)) else { return Vec::new() };
     let off = |what: &str, printed: Option<f64>, of: fn(&[f64]) -> f64| {
         let off = (cubic.each(of)?.value / printed? - 1.0).abs();
-        let what = format!("cubic's {what}: relative difference, as calibrated");
+        let what = format!("cubic's {what}: relative difference");
         let bound = Bound::AtMost(CALIBRATED_WITHIN);
-        Some(Criterion::new(what, off, cubic.n(), bound).unless(short))
+        Some(Criterion::new(what, off, cubic.n(), bound).unless(short).calibrated())
     };
     let below = rtcp.below(&cubic, average).map(|below| {
         let what = "R-TCP as published: mean latency below cubic's, %";

@@ -41,3 +41,16 @@ pub fn simulate(text: &str, files: &[(&str, &str)]) -> Outcome {
     let controls = Controls::default();
     sim::run(&scenarios, &Options { output: None, files: Files::default(), controls }).unwrap()
 }
+
+/// A figure of a simulation, and what it was when it was last measured.
+pub type Figure = (&'static str, f64);
+
+/// The figures that are better or worse than they were by more than this share, as lines of the table that
+/// they stand in. Simulations are the same on every machine, so the room is for small changes of the code
+/// alone: whoever makes something much better renews its figure, as who makes it worse.
+pub fn moved(figures: &[Figure], now: &[f64], room: f64) -> Vec<String> {
+    assert_eq!(figures.len(), now.len(), "each has a figure: {figures:?}");
+    let both = figures.iter().zip(now);
+    let moved = both.filter(|((_, figure), now)| (*now / figure - 1.0).abs() > room);
+    moved.map(|((name, then), now)| format!("(\"{name}\", {now:.3}), // {then:.3}")).collect()
+}

@@ -65,8 +65,8 @@ fn asked(mean_s: f64, then: &Comparison) -> Vec<Criterion> {
     let (Some(cubic), Some(rtcp)) = (runs(CUBIC), runs(RTCP)) else { return Vec::new() };
     let off = cubic.each(average).map(|it| (it.value / mean_s - 1.0).abs());
     let off = off.map(|off| {
-        let what = "cubic's mean latency: relative difference, as calibrated";
-        Criterion::new(what, off, cubic.n(), Bound::AtMost(CALIBRATED_WITHIN))
+        let what = "cubic's mean latency: relative difference";
+        Criterion::new(what, off, cubic.n(), Bound::AtMost(CALIBRATED_WITHIN)).calibrated()
     });
     let below = |what: &str, of: fn(&[f64]) -> f64| {
         let what = format!("R-TCP as published: {what} below cubic's, %");
