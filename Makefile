@@ -5,7 +5,8 @@ KIRIKAE := target/release/kirikae
 DEMO := scenarios/long-clean.toml scenarios/long-isolated-1.toml \
 	scenarios/long-bursts.toml scenarios/shallow.toml
 
-.PHONY: demo test conformance carry bench fuzz build format lint deny web web-check deb deb-test
+.PHONY: demo test conformance carry bench fuzz build format lint deny web web-check deb deb-test \
+	stale regenerate
 
 DEB := target/debian/kirikae.deb
 
@@ -80,6 +81,24 @@ deb: build
 deb-test: deb
 	scripts/install-missing deb-test
 	$(SUDO) scripts/deb-test $(DEB)
+
+GENERATE := cargo run --release --locked --package kirikae-generate --
+
+# What of the tables and figures that are generated is of other sources than there are now.
+stale:
+	$(GENERATE) stale
+
+# Makes it again, 24 minutes on two idle cores; `STEPS="search regret"`: these, stale or not. What is not
+# stale is passed over, so that an interrupted run goes on. The tables are compiled into what makes the rest.
+regenerate:
+	scripts/install-missing build
+ifdef STEPS
+	$(GENERATE) $(STEPS)
+else
+	$(GENERATE) tables
+	$(GENERATE) rest
+	cargo run --locked --package kirikae-algorithms --example pages
+endif
 
 # Speeds, not tests: path elements, the emulator, and what an algorithm costs for each ACK.
 bench: build

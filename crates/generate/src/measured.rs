@@ -76,13 +76,14 @@ mod tests {
 
     #[test]
     fn a_line_says_command_commit_and_kernel() {
-        let read = |comment| read("x.md", 3, comment);
+        let read = |comment: &str| read("x.md", 3, comment);
         let found = read("<!-- measured: kirikae bench; commit 0123abc; Linux 6.18 -->").unwrap();
         assert_eq!((&*found.command, &*found.commit), ("kirikae bench", "0123abc"));
         assert_eq!(found.on, "Linux 6.18");
         for bad in ["kirikae bench; Linux 6.18", "x; commit today; Linux 6.18", "x; commit 0123abc"]
         {
-            assert_eq!(read(&format!("{BEGIN}{bad} -->")), None, "{bad}");
+            let comment = format!("{BEGIN}{bad} -->");
+            assert_eq!(read(&comment), None, "{bad}");
         }
     }
 }

@@ -19,7 +19,7 @@ pub const SCENARIOS: &[&str] = &["scenarios/held-out/steady", "scenarios/held-ou
 /// Runs of each scenario.
 const REPETITIONS: u32 = 100;
 /// Contenders of scenarios that are played again.
-const PLACES: usize = 5;
+const PLACES: usize = 4;
 const HEADING: &str = "scenario;contender;mean_s;regret;regret_half_width";
 
 /// Plays every contender of every scenario.

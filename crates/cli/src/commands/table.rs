@@ -52,21 +52,20 @@ impl Choice {
     /// The table with the candidates that may be chosen. Warns where one that was given was measured
     /// with other sources than those of this program.
     pub fn table(&self) -> anyhow::Result<Cow<'_, LatencyTable>> {
-        if let Some(Given { file, table }) = &self.table
-            && let Some(problem) = table_is_stale(&table.origin)
-        {
+        let Some(Given { file, table }) = &self.table else {
+            let shipped = kirikae_table::shipped();
+            return Ok(Cow::Owned(self.friendliness.unwrap_or_default().apply(shipped)?));
+        };
+        let chosen = match self.friendliness {
+            None => Cow::Borrowed(table),
+            Some(friendliness) => {
+                Cow::Owned(friendliness.apply(table).with_context(|| file.display().to_string())?)
+            }
+        };
+        if let Some(problem) = table_is_stale(&table.origin) {
             eprintln!("kirikae: warning: {}: {problem} (docs/tables.md)", file.display());
         }
-        match (&self.table, self.friendliness) {
-            (Some(given), None) => Ok(Cow::Borrowed(&given.table)),
-            (Some(Given { file, table }), Some(friendliness)) => Ok(Cow::Owned(
-                friendliness.apply(table).with_context(|| file.display().to_string())?,
-            )),
-            (None, friendliness) => {
-                let shipped = kirikae_table::shipped();
-                Ok(Cow::Owned(friendliness.unwrap_or_default().apply(shipped)?))
-            }
-        }
+        Ok(chosen)
     }
 
     /// The same in the kernel's form.
