@@ -8,6 +8,7 @@ mod markdown;
 mod measured;
 mod places;
 mod policies;
+mod quotes;
 mod regret;
 mod steps;
 mod table;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 pub use measured::{Measured, measured};
 pub use places::{Place, PlaceOf, seeded};
+pub use quotes::{Misquoted, misquoted};
 pub use steps::{STEPS, Stale, Step, TABLES};
 pub use target::Target;
 

@@ -4,7 +4,7 @@
 //! written keeps saying truthfully what it was made from. A place that comes out differently is a failure.
 //! Which places are looked at follows from the sources, so that each change has others looked at.
 
-use kirikae_generate::{STEPS, measured, root};
+use kirikae_generate::{STEPS, measured, misquoted, root};
 
 fn holds(name: &str) {
     let step = STEPS.iter().find(|step| step.name == name).unwrap();
@@ -64,4 +64,15 @@ fn regret() {
 fn figures_of_the_kernel_say_of_which_commit_they_are() {
     let figures = measured(&root()).unwrap_or_else(|error| panic!("{error:#}"));
     println!("{} figures of the real kernel", figures.len());
+}
+
+#[test]
+fn prose_quotes_what_the_tables_say() {
+    let (count, misquoted) = misquoted(&root()).unwrap_or_else(|error| panic!("{error:#}"));
+    assert!(
+        misquoted.is_empty(),
+        "{} of {count} are not as quoted: {misquoted:#?}",
+        misquoted.len()
+    );
+    println!("{count} figures in prose are as in the tables");
 }
