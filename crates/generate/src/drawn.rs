@@ -9,7 +9,7 @@ use kirikae_lab::scenario::Contender;
 use kirikae_lab::search::{self, Options, Report};
 
 use crate::markdown;
-use crate::places::{Place, seeded};
+use crate::places::{Remade, seeded};
 
 const HEADING: &str = "path,ratio";
 /// Rows that are played again.
@@ -74,10 +74,10 @@ fn page(report: &Report, drawn: usize) -> String {
 }
 
 /// Seeded rows as they are and as they come out now.
-pub fn places(seed: u64, text: &str) -> anyhow::Result<Vec<Place>> {
+pub fn places(seed: u64, text: &str) -> anyhow::Result<Vec<Remade>> {
     let again = |written: &str| {
         let path = written.split(',').next().context("a path")?;
-        Ok(Place { of: format!("path {path}"), written: written.into(), now: row(path.parse()?)? })
+        Ok(Remade { of: format!("path {path}"), written: written.into(), now: row(path.parse()?)? })
     };
     seeded(text.lines().skip(1).collect(), PLACES, seed).into_iter().map(again).collect()
 }

@@ -15,7 +15,7 @@ use kirikae_path::{ElementSpec, QueueLimit};
 use kirikae_table::Friendliness;
 use kirikae_table::friendliness::{self, Figure, Measure};
 
-use crate::places::{Place, seeded};
+use crate::places::{Remade, seeded};
 use crate::{markdown, root};
 
 /// What is played.
@@ -49,7 +49,7 @@ pub fn make() -> anyhow::Result<Vec<Option<String>>> {
 }
 
 /// The worst path of seeded figures, as it is written and as it comes out now.
-pub fn places(seed: u64, _: &str) -> anyhow::Result<Vec<Place>> {
+pub fn places(seed: u64, _: &str) -> anyhow::Result<Vec<Remade>> {
     let figures = friendliness::measured();
     let slow: Vec<&Figure> = figures.iter().filter(|it| it.worst_path.contains(SLOW)).collect();
     let scenarios = scenarios()?;
@@ -64,7 +64,7 @@ pub fn places(seed: u64, _: &str) -> anyhow::Result<Vec<Place>> {
         let now = now.iter().find(|it| it.algorithm == figure.algorithm).context("its figure")?;
         let told = |it: &Figure| format!("{} ± {}", it.worst, it.worst_half_width);
         let of = format!("{} {:?}, {}", figure.algorithm, figure.measure, figure.worst_path);
-        Ok(Place { of, written: told(figure), now: told(now) })
+        Ok(Remade { of, written: told(figure), now: told(now) })
     };
     seeded(slow, PLACES, seed).into_iter().map(again).collect()
 }
@@ -247,11 +247,11 @@ fn algorithms() -> Vec<&'static str> {
 }
 
 /// All of the first block: it costs nothing.
-pub fn page_places(_: u64, text: &str) -> anyhow::Result<Vec<Place>> {
+pub fn page_places(_: u64, text: &str) -> anyhow::Result<Vec<Remade>> {
     let [Some(now), ..] = &pages()?[..] else { unreachable!("three blocks") };
     ensure!(text.lines().count() == now.lines().count(), "a row for each policy");
     let rows = text.lines().zip(now.lines());
     Ok(rows
-        .map(|(row, now)| Place { of: "a policy".into(), written: row.into(), now: now.into() })
+        .map(|(row, now)| Remade { of: "a policy".into(), written: row.into(), now: now.into() })
         .collect())
 }

@@ -16,8 +16,8 @@ mod target;
 
 use std::path::{Path, PathBuf};
 
-pub use measured::{Measured, measured};
-pub use places::{Place, PlaceOf, seeded};
+pub use measured::{Measured, measure, measured};
+pub use places::{Remade, Remake, seeded};
 pub use quotes::{Misquoted, misquoted};
 pub use steps::{STEPS, Stale, Step, TABLES};
 pub use target::Target;

@@ -1,11 +1,12 @@
-//! `generate stale` says what is stale; `generate tables`, `rest` or names of steps make it again. See
-//! CONTRIBUTING.md, and `make stale` and `make regenerate`.
+//! `generate stale` says what is stale; `generate tables`, `rest` or names of steps make it again;
+//! `generate measure BLOCK` calls what measures on the real kernel. See CONTRIBUTING.md, and `make stale` and
+//! `make regenerate`.
 
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use kirikae_generate::{STEPS, Step, TABLES, measured, root};
+use kirikae_generate::{STEPS, Step, TABLES, measure, measured, root};
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -14,7 +15,8 @@ fn main() -> anyhow::Result<ExitCode> {
         ["stale"] => stale(),
         ["tables"] => make_stale(tables),
         ["rest"] => make_stale(rest),
-        [] => bail!("what? allowed: stale, tables, rest, or some of {}", names()),
+        ["measure", block] => measure(&root(), block).map(|()| ExitCode::SUCCESS),
+        [] => bail!("what? allowed: stale, tables, rest, measure BLOCK, or some of {}", names()),
         wanted => {
             for name in wanted {
                 let step = STEPS.iter().find(|step| step.name == *name);

@@ -2,10 +2,10 @@
 
 use kirikae_path::{RandomStream, stream_seed};
 
-/// One place as it is in the repository, and as it comes out now.
+/// A place as it is in the repository, and as it comes out now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// Which it is.
+pub struct Remade {
+    /// Which place it is.
     pub of: String,
     /// As it is written.
     pub written: String,
@@ -14,7 +14,7 @@ pub struct Place {
 }
 
 /// Makes seeded places again. The seed says which; the text is what is written, without its header.
-pub type PlaceOf = fn(seed: u64, text: &str) -> anyhow::Result<Vec<Place>>;
+pub type Remake = fn(seed: u64, text: &str) -> anyhow::Result<Vec<Remade>>;
 
 /// So many different ones of several, by a seed: all of them where there are no more.
 pub fn seeded<T>(mut from: Vec<T>, count: usize, seed: u64) -> Vec<T> {

@@ -11,7 +11,7 @@ use kirikae_lab::summary::{ContenderSummary, GroupSummary, ScenarioSummary, Summ
 use kirikae_table::{Friendliness, KernelTable};
 
 use crate::markdown::{estimate, table};
-use crate::places::{Place, seeded};
+use crate::places::{Remade, seeded};
 use crate::root;
 
 /// What is played: three with flows that share, and those with a path of their own.
@@ -166,14 +166,14 @@ fn alone_table(rows: &[Row]) -> anyhow::Result<String> {
 }
 
 /// A path of bursts beside bulk is played again, as a whole.
-pub fn places(seed: u64, text: &str) -> anyhow::Result<Vec<Place>> {
-    let again = |scenario: Scenario| -> anyhow::Result<Vec<Place>> {
+pub fn places(seed: u64, text: &str) -> anyhow::Result<Vec<Remade>> {
+    let again = |scenario: Scenario| -> anyhow::Result<Vec<Remade>> {
         let now = beside_bulk(&rows(&[scenario])?)?;
         let place = |now: &str| {
             let names: Vec<&str> = now.split(" | ").take(2).collect();
             let begin = format!("{} | ", names.join(" | "));
             let written = text.lines().find(|line| line.starts_with(&begin)).unwrap_or_default();
-            Place { of: names.join(" | "), written: written.into(), now: now.into() }
+            Remade { of: names.join(" | "), written: written.into(), now: now.into() }
         };
         Ok(now.lines().skip(2).map(place).collect())
     };

@@ -11,7 +11,7 @@ use kirikae_lab::scenario::{Contender, Scenario};
 use kirikae_lab::sim::{self, Files, Options};
 use kirikae_lab::summary::{Extreme, GOOD, Overview, ScenarioSummary, Summary};
 
-use crate::places::{Place, seeded};
+use crate::places::{Remade, seeded};
 use crate::{markdown, root};
 
 /// What is played. (Recorded cellular links are not ours to ship.)
@@ -117,7 +117,7 @@ fn page(summary: &Summary) -> String {
 }
 
 /// Mean latencies of seeded contenders, as written and as they come out now.
-pub fn places(seed: u64, text: &str) -> anyhow::Result<Vec<Place>> {
+pub fn places(seed: u64, text: &str) -> anyhow::Result<Vec<Remade>> {
     let mut all = Vec::new();
     for directory in SCENARIOS {
         all.extend(scenarios(directory)?);
@@ -131,7 +131,7 @@ pub fn places(seed: u64, text: &str) -> anyhow::Result<Vec<Place>> {
         let summary = play(&[scenario])?;
         let now = summary.scenarios[0].contenders[0].mean_s.context("something arrived")?;
         let of = format!("{title}, {contender}");
-        Ok(Place { of, written: written.to_owned(), now: mean(now.value) })
+        Ok(Remade { of, written: written.to_owned(), now: mean(now.value) })
     };
     seeded(text.lines().skip(1).collect(), PLACES, seed).into_iter().map(again).collect()
 }

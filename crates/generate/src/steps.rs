@@ -3,7 +3,7 @@
 use anyhow::Context;
 use kirikae_provenance::{Inputs, digest};
 
-use crate::places::{Place, PlaceOf};
+use crate::places::{Remade, Remake};
 use crate::{Target, drawn, friendliness, policies, regret, root, table};
 
 /// What makes some targets in one go.
@@ -19,7 +19,7 @@ pub struct Step {
     /// Makes the text of each target; none where a program of its own has written it already.
     pub make: fn() -> anyhow::Result<Vec<Option<String>>>,
     /// What makes seeded places of the first target again.
-    pub places: PlaceOf,
+    pub places: Remake,
 }
 
 /// Everything, in the order in which it is made: later steps read what earlier ones wrote. The first
@@ -156,7 +156,7 @@ impl Step {
     ///
     /// # Errors
     /// A target that cannot be read, or a place that cannot be made.
-    pub fn places(&self) -> anyhow::Result<Vec<Place>> {
+    pub fn places(&self) -> anyhow::Result<Vec<Remade>> {
         let (text, _) = self.targets[0].read(&root())?;
         (self.places)(self.inputs()?.seed(), &text).with_context(|| self.name)
     }

@@ -5,7 +5,7 @@ use kirikae_lab::characterize::{self, GridFile, Options, Report};
 use kirikae_lab::scenario::Refusal;
 use kirikae_table::LatencyTable;
 
-use crate::places::{Place, seeded};
+use crate::places::{Remade, seeded};
 use crate::root;
 
 const GRID: &str = "tables/default.toml";
@@ -38,7 +38,7 @@ fn page(report: &Report) -> String {
 }
 
 /// Rows as they are and as they are measured now.
-pub fn places(seed: u64, text: &str) -> anyhow::Result<Vec<Place>> {
+pub fn places(seed: u64, text: &str) -> anyhow::Result<Vec<Remade>> {
     let (grid, table) = (grid()?, LatencyTable::parse(text)?);
     for line in &grid.lines {
         let told = table.origin.iter().any(|it| it.trim() == line.trim());
@@ -54,7 +54,7 @@ pub fn places(seed: u64, text: &str) -> anyhow::Result<Vec<Place>> {
     let rows: Vec<&str> = text.lines().filter(is_row).collect();
     let again = |place: usize| {
         let (of, written) = (grid.grid.place(place).to_string(), rows[place].to_owned());
-        Ok(Place { of, written, now: characterize::row(&grid, place)? })
+        Ok(Remade { of, written, now: characterize::row(&grid, place)? })
     };
     seeded(all, PLACES, seed).into_iter().map(again).collect()
 }
