@@ -88,7 +88,7 @@ GENERATE := cargo run --release --locked --package kirikae-generate --
 stale:
 	$(GENERATE) stale
 
-# Makes it again, 24 minutes on two idle cores; `STEPS="search regret"`: these, stale or not. What is not
+# Makes it again, half an hour on two idle cores; `STEPS="search regret"`: these, stale or not. What is not
 # stale is passed over, so that an interrupted run goes on. The tables are compiled into what makes the rest.
 regenerate:
 	scripts/install-missing build

@@ -11,6 +11,7 @@ mod policies;
 mod quotes;
 mod regret;
 mod steps;
+mod studies;
 mod table;
 mod target;
 

@@ -4,7 +4,7 @@ use anyhow::Context;
 use kirikae_provenance::{Inputs, digest};
 
 use crate::places::{Remade, Remake};
-use crate::{Target, drawn, friendliness, policies, regret, root, table};
+use crate::{Target, drawn, friendliness, policies, regret, root, studies, table};
 
 /// What makes some targets in one go.
 pub struct Step {
@@ -88,6 +88,14 @@ pub const STEPS: &[Step] = &[
         data: regret::SCENARIOS,
         make: regret::make,
         places: regret::places,
+    },
+    Step {
+        name: "studies",
+        targets: &[Target::Block("docs/studies.md", "criteria")],
+        groups: &["algorithms", "simulator", "switcher", "laboratory", "tables", "studies"],
+        data: studies::DATA,
+        make: studies::make,
+        places: studies::places,
     },
 ];
 

@@ -61,6 +61,11 @@ fn regret() {
 }
 
 #[test]
+fn studies() {
+    holds("studies");
+}
+
+#[test]
 fn figures_of_the_kernel_say_of_which_commit_they_are() {
     let figures = measured(&root()).unwrap_or_else(|error| panic!("{error:#}"));
     println!("{} figures of the real kernel", figures.len());

@@ -12,7 +12,7 @@ use crate::normalise::normalised;
 const DIGITS: usize = 12;
 
 /// The digest of what counts in files, and in all files of directories, by their names and in the order
-/// of these. Paths begin at `root`; `without` and what is below it does not count.
+/// of these. Paths begin at `root`; `without` and what is below it does not count, nor does prose (`.md`).
 ///
 /// # Errors
 /// A path of which there is nothing, or that cannot be read: what is wrong with it.
@@ -63,7 +63,7 @@ fn collect(
             let entry = path.join(entry.map_err(told)?.file_name());
             collect(root, entry, without, files)?;
         }
-    } else {
+    } else if path.extension().is_none_or(|ending| ending != "md") {
         fs::metadata(root.join(&path)).map_err(told)?;
         files.push(path);
     }
