@@ -8,7 +8,7 @@ use kirikae_lab::Controls;
 use kirikae_lab::scenario::{Contender, Scenario};
 use kirikae_lab::sim::{self, Files, Options};
 use kirikae_lab::summary::{ContenderSummary, GroupSummary, ScenarioSummary, Summary};
-use kirikae_table::{Friendliness, KernelTable};
+use kirikae_table::Friendliness;
 
 use crate::markdown::{estimate, table};
 use crate::places::{Remade, seeded};
@@ -77,7 +77,7 @@ fn play(
     for scenario in &mut scenarios {
         scenario.contenders = contenders.to_vec();
     }
-    let table = KernelTable::new(&policy.apply(kirikae_table::shipped())?).into();
+    let table = policy.apply(kirikae_table::shipped())?.kernel_table().into();
     let controls = Controls { algorithms: Algorithm::all().collect(), table };
     let outcome =
         sim::run(&scenarios, &Options { output: None, files: Files::default(), controls })?;

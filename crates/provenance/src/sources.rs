@@ -12,7 +12,8 @@ use crate::normalise::normalised;
 const DIGITS: usize = 12;
 
 /// The digest of what counts in files, and in all files of directories, by their names and in the order
-/// of these. Paths begin at `root`; `without` and what is below it does not count, nor does prose (`.md`).
+/// of these. Paths begin at `root`; what is in `without` (a path, or the ending of a name behind a `*`) or below it
+/// does not count, nor does prose (`.md`).
 ///
 /// # Errors
 /// A path of which there is nothing, or that cannot be read: what is wrong with it.
@@ -54,7 +55,12 @@ fn collect(
     without: &[&str],
     files: &mut Vec<PathBuf>,
 ) -> Result<(), String> {
-    if without.iter().any(|it| Path::new(it) == path) {
+    let name = path.display().to_string();
+    let is_left_out = |it: &&str| match it.strip_prefix('*') {
+        Some(ending) => name.ends_with(ending),
+        None => name == **it,
+    };
+    if without.iter().any(is_left_out) {
         return Ok(());
     }
     let told = |error: std::io::Error| format!("{}: {error}", path.display());
@@ -68,4 +74,33 @@ fn collect(
         files.push(path);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_counts_counts_and_nothing_else() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(root.path().join(name), text).unwrap();
+        fs::create_dir(root.path().join("a")).unwrap();
+        for name in ["a/x.h", "a/x_bpf.h", "a/y.h", "a/z.md", "b.h"] {
+            write(name, "int x;");
+        }
+        let now = |without: &[&str]| digest(root.path(), &["a", "b.h"], without).unwrap();
+        let (all, some) = (now(&[]), now(&["*_bpf.h", "a/y.h", "gone"]));
+        assert_ne!(all, some);
+        for (name, counts) in
+            [("a/x_bpf.h", false), ("a/y.h", false), ("a/x.h", true), ("b.h", true)]
+        {
+            write(name, "int y;");
+            assert_eq!(now(&["*_bpf.h", "a/y.h"]) != some, counts, "{name}");
+            write(name, "int x; /* as before */");
+        }
+        write("a/z.md", "prose");
+        assert_eq!(now(&[]), all);
+        let missing = digest(root.path(), &["a", "c"], &[]).unwrap_err();
+        assert!(missing.starts_with("c: "), "{missing}");
+    }
 }
