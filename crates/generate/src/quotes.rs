@@ -6,8 +6,8 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 
-/// Before the file and the texts: `<!-- quotes FILE: TEXT; TEXT -->`, anywhere in a document.
-const BEGIN: &str = "<!-- quotes ";
+/// Begins a line, before the file and the texts: `<!-- quotes FILE: TEXT; TEXT -->`.
+const BEGIN: &str = "\n<!-- quotes ";
 const GENERATED: &str = "<!-- generated ";
 const END: &str = "<!-- end ";
 
@@ -43,13 +43,13 @@ pub fn misquoted(root: &Path) -> anyhow::Result<(usize, Vec<Misquoted>)> {
 
 fn check(root: &Path, file: &str, misquoted: &mut Vec<Misquoted>) -> anyhow::Result<usize> {
     let read = |file: &str| fs::read_to_string(root.join(file)).with_context(|| file.to_owned());
-    let document = read(file)?;
+    let document = format!("\n{}", read(file)?);
     let [blocks, prose] = parts(&document);
     let mut count = 0;
     for comment in document.split(BEGIN).skip(1) {
         let read_comment = || comment.split_once(" -->")?.0.split_once(": ");
         let Some((source, texts)) = read_comment() else {
-            bail!("{file}: allowed: `{BEGIN}FILE: TEXT; TEXT -->`");
+            bail!("{file}: allowed: `{}FILE: TEXT; TEXT -->`", BEGIN.trim_start());
         };
         let source_text = match source == file {
             true => blocks.clone(),
