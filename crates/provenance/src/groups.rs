@@ -64,6 +64,7 @@ pub const GROUPS: &[Group] = &[
         name: "laboratory",
         of: &[
             "crates/lab/src/bound.rs",
+            "crates/lab/src/contest.rs",
             "crates/lab/src/outcome.rs",
             "crates/lab/src/play.rs",
             "crates/lab/src/scenario",
