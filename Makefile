@@ -5,13 +5,15 @@ KIRIKAE := target/release/kirikae
 DEMO := scenarios/long-clean.toml scenarios/long-isolated-1.toml \
 	scenarios/long-bursts.toml scenarios/shallow.toml
 
-.PHONY: demo test required conformance carry bench fuzz build format lint deny web web-check deb deb-test
+.PHONY: demo test required conformance carry bench fuzz build format lint deny web web-check deb \
+	deb-test stale regenerate
 
 DEB := target/debian/kirikae.deb
 
 # Asked what the host lacks; each skip is noted in a file, since cargo hides what passing tests say.
 CHECKS := cargo run --quiet --locked --package kirikae-checks --
 export KIRIKAE_SKIPPED := $(CURDIR)/target/skipped
+STALE := cargo run --quiet --locked --package kirikae-generate -- stale
 
 GUEST := cargo run --quiet --release --locked --package kirikae-guest --
 
@@ -32,6 +34,7 @@ build:
 test: required
 	$(MAKE) --no-print-directory lint deny
 	cargo test --workspace --locked
+	$(STALE) || echo "(No failure: see CONTRIBUTING.md, What is generated)"
 	-scripts/install-missing guest
 	if $(CHECKS) can-run qemu "carry and conformance"; \
 	then $(GUEST) carry && $(GUEST) conformance --short; else test $$? = 3; fi
@@ -93,6 +96,24 @@ deb: build
 deb-test: deb
 	scripts/install-missing deb-test
 	$(SUDO) scripts/deb-test $(DEB)
+
+GENERATE := cargo run --release --locked --package kirikae-generate --
+
+# What of the tables and figures that are generated is of other sources than there are now.
+stale:
+	$(STALE)
+
+# Makes it again, half an hour on two idle cores; `STEPS="search regret"`: these, stale or not. What is not
+# stale is passed over, so that an interrupted run goes on. The tables are compiled into what makes the rest.
+regenerate:
+	scripts/install-missing build
+ifdef STEPS
+	$(GENERATE) $(STEPS)
+else
+	$(GENERATE) tables
+	$(GENERATE) rest
+	cargo run --locked --package kirikae-algorithms --example pages
+endif
 
 # Speeds, not tests: path elements, the emulator, and what an algorithm costs for each ACK.
 bench: build

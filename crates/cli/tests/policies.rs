@@ -84,6 +84,33 @@ fn a_table_given_keeps_its_candidates_unless_a_policy_is_given() {
     assert_eq!(left(&["--table", table, "--policy", "friendly"]), ["kk_reno"]);
 }
 
+/// It is used all the same.
+#[test]
+fn a_table_measured_with_other_sources_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("table.csv");
+    let told = |inputs: &str| {
+        write_table(&file, &["kk_scalable", "kk_reno"]);
+        let table = fs::read_to_string(&file).unwrap();
+        fs::write(&file, table.replacen('\n', &format!("\n# {inputs}\n"), 1)).unwrap();
+        let output = explain(&["--table", file.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(0));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let now = kirikae_provenance::table_line();
+    assert_eq!(told(&now), "");
+    let (_, simulator) = now.split_once("simulator ").unwrap();
+    let simulator = simulator.split(',').next().unwrap();
+    let warning = told(&now.replace(simulator, "0123456789ab"));
+    let wanted = format!(
+        "kirikae: warning: {}: it was measured with other sources: simulator 0123456789ab, now \
+         {simulator} (docs/tables.md)\n",
+        file.display()
+    );
+    assert_eq!(warning, wanted);
+    assert!(told("Of nobody knows what.").contains("does not say what it was measured with"));
+}
+
 #[test]
 fn a_policy_that_leaves_nothing_is_refused() {
     let directory = tempfile::tempdir().unwrap();

@@ -92,6 +92,7 @@ fn what_was_drawn_is_lost_by_no_more() {
     let found = std::fs::read_to_string(directory().join("drawn.csv")).unwrap();
     let found: Vec<(u64, f64)> = found
         .lines()
+        .filter(|line| !line.starts_with('#'))
         .skip(1)
         .map(|line| line.split_once(',').unwrap())
         .map(|(path, ratio)| (path.parse().unwrap(), ratio.parse().unwrap()))

@@ -95,14 +95,7 @@ impl LatencyTable {
         text += &header.join(",");
         text.push('\n');
         for (place, row) in self.grid.places().zip(self.rows()) {
-            let Place { rtt_us, rate, burst, condition } = place;
-            let Condition { loss, burst_loss, queue } = condition;
-            let (rtt_ms, rate) = (f64::from(rtt_us) / 1e3, rate as f64 / 1e6);
-            write!(text, "{rtt_ms},{rate},{burst},{loss},{burst_loss},{queue}").unwrap();
-            for Expectation { latency_s, isolated, bursts } in row {
-                let (isolated, bursts) = (rounded(*isolated, 2), rounded(*bursts, 2));
-                write!(text, ",{},{isolated},{bursts}", rounded(*latency_s, 4)).unwrap();
-            }
+            text += &row_text(&place, row);
             text.push('\n');
         }
         text + END + "\n"
@@ -150,6 +143,20 @@ impl LatencyTable {
         let grid = grid(number, &places)?;
         Ok(LatencyTable { origin, grid, algorithms, expectations })
     }
+}
+
+/// A row of the file: a place, and what each algorithm was measured to do there.
+pub fn row_text(place: &Place, row: &[Expectation]) -> String {
+    let Place { rtt_us, rate, burst, condition } = place;
+    let Condition { loss, burst_loss, queue } = condition;
+    let (rtt_ms, rate) = (f64::from(*rtt_us) / 1e3, *rate as f64 / 1e6);
+    let mut text = format!("{rtt_ms},{rate},{burst},{loss},{burst_loss},{queue}");
+    for Expectation { latency_s, isolated, bursts } in row {
+        let (isolated, bursts) = (rounded(*isolated, 2), rounded(*bursts, 2));
+        write!(text, ",{},{isolated},{bursts}", rounded(*latency_s, 4))
+            .expect("writing to a string");
+    }
+    text
 }
 
 /// So many significant digits are kept.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use kirikae_provenance::table_is_stale;
 use kirikae_table::{Friendliness, KernelTable, LatencyTable};
 
 /// What the switcher chooses by, and what it may choose.
@@ -48,18 +49,23 @@ impl Choice {
         self.table.is_some() || self.friendliness.is_some()
     }
 
-    /// The table with the candidates that may be chosen.
+    /// The table with the candidates that may be chosen. Warns where one that was given was measured
+    /// with other sources than those of this program.
     pub fn table(&self) -> anyhow::Result<Cow<'_, LatencyTable>> {
-        match (&self.table, self.friendliness) {
-            (Some(given), None) => Ok(Cow::Borrowed(&given.table)),
-            (Some(Given { file, table }), Some(friendliness)) => Ok(Cow::Owned(
-                friendliness.apply(table).with_context(|| file.display().to_string())?,
-            )),
-            (None, friendliness) => {
-                let shipped = kirikae_table::shipped();
-                Ok(Cow::Owned(friendliness.unwrap_or_default().apply(shipped)?))
+        let Some(Given { file, table }) = &self.table else {
+            let shipped = kirikae_table::shipped();
+            return Ok(Cow::Owned(self.friendliness.unwrap_or_default().apply(shipped)?));
+        };
+        let chosen = match self.friendliness {
+            None => Cow::Borrowed(table),
+            Some(friendliness) => {
+                Cow::Owned(friendliness.apply(table).with_context(|| file.display().to_string())?)
             }
+        };
+        if let Some(problem) = table_is_stale(&table.origin) {
+            eprintln!("kirikae: warning: {}: {problem} (docs/tables.md)", file.display());
         }
+        Ok(chosen)
     }
 
     /// The same in the kernel's form.

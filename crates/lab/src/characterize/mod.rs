@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use kirikae_table::LatencyTable;
+use kirikae_provenance::table_line;
+use kirikae_table::{LatencyTable, row_text};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -121,6 +122,19 @@ pub fn run(grid: &GridFile, options: &Options) -> Result<Report, Error> {
     })
 }
 
+/// The row of a table for a place: what each candidate does there. Places are numbered in the order of
+/// [`Grid::places`](kirikae_table::Grid::places).
+///
+/// # Errors
+/// A place that cannot be simulated.
+pub fn row(grid: &GridFile, place: usize) -> Result<String, Error> {
+    let place = grid.grid.place(place);
+    let candidates = grid.candidates.iter().map(|&candidate| grid.algorithms[candidate]);
+    let measured = candidates.map(|algorithm| measurement::measure(grid, &place, algorithm));
+    let row: Vec<_> = measured.map(|it| Ok(it?.expectation())).collect::<Result<_, Error>>()?;
+    Ok(row_text(&place, &row))
+}
+
 /// Every algorithm at a place.
 fn measure(grid: &GridFile, place: usize) -> Result<Vec<Measurement>, Error> {
     let place = grid.grid.place(place);
@@ -148,6 +162,7 @@ fn origin(grid: &GridFile, capped: usize) -> Vec<String> {
         format!(
             "{capped} of {latencies} have intervals wider than asked for, after the most repetitions.",
         ),
+        table_line(),
         "`kirikae characterize` builds it of this grid:".into(),
     ];
     lines.extend(grid.lines.iter().map(|line| format!("    {line}")));

@@ -144,6 +144,15 @@ pub fn only(options: &Options, index: u64) -> Result<String, Error> {
     Ok(text)
 }
 
+/// What comes of the drawn path with this index where the search meets it first, played once.
+///
+/// # Errors
+/// None but a defect: a drawn path that is no scenario.
+pub fn first(options: &Options, index: u64) -> Result<Verdict, Error> {
+    let scenarios = Scenario::parse(&name(index), only(options, index)?)?;
+    Verdict::of(&scenarios[0], options)
+}
+
 /// Searches, on as many threads as the surrounding rayon pool has; what is found is the same for any
 /// number of them. On SIGINT, SIGTERM and SIGHUP it ends early and reports what it has.
 ///
