@@ -22,15 +22,18 @@ struct Tolerance {
     max: f64,
 }
 
-const TOLERANCE: Tolerance = Tolerance { median: 0.05, max: 0.15 };
+/// Found of those that are held to it: medians up to 0.042, and no round beyond 0.071.
+const TOLERANCE: Tolerance = Tolerance { median: 0.05, max: 0.1 };
 
 /// A difference that is known and meant to stay, and what may be apart because of it.
 struct Meant {
     algorithm: &'static str,
     why: &'static str,
     tolerance: Tolerance,
-    /// Rounds that are not compared: by phase (0 before the first loss), the module's cwnd, ours.
+    /// Rounds that are not held to it: by phase (0 before the first loss), the module's cwnd, ours.
     leaves_out: fn(usize, u32, u32) -> bool,
+    /// How far apart these may be, as a share of the module's cwnd.
+    left_out: f64,
 }
 
 const MEANT: &[Meant] = &[
@@ -39,24 +42,32 @@ const MEANT: &[Meant] = &[
         why: "but the rounds of PROBE_RTT, which comes by the clock (difference 9)",
         tolerance: TOLERANCE,
         leaves_out: |_, module, ours| module.min(ours) <= 4,
+        // One is at 4 while the other has its whole window.
+        left_out: f64::INFINITY,
     },
     Meant {
         algorithm: "cubic",
         why: "but for its differences 5 and 6: RFC 9438 where the module has an older draft",
-        tolerance: Tolerance { median: 0.08, max: 0.2 },
+        // Found: 0.062 and 0.117.
+        tolerance: Tolerance { median: 0.07, max: 0.13 },
         leaves_out: |_, _, _| false,
+        left_out: 0.0,
     },
     Meant {
         algorithm: "hybla",
         why: "but slow start (difference 5): the module begins with a window of its own",
         tolerance: TOLERANCE,
         leaves_out: |phase, _, _| phase == 0,
+        // 4 segments and 10.
+        left_out: 1.5,
     },
     Meant {
         algorithm: "westwood",
-        why: "but for its difference 5: the estimate is taken when the loss is found",
-        tolerance: Tolerance { median: 0.1, max: 0.5 },
-        leaves_out: |_, _, _| false,
+        why: "but the window after slow start (difference 5): the estimate is taken when the loss is found",
+        tolerance: TOLERANCE,
+        leaves_out: |phase, _, _| phase == 1,
+        // Found: 0.278. The module's own first window there is chance: 13 to 25.
+        left_out: 0.5,
     },
 ];
 
@@ -115,7 +126,7 @@ impl Measured {
         let recoveries = |rounds: &Rounds| rounds.0.len().saturating_sub(1);
         let recoveries = (recoveries(&pair.module), recoveries(&pair.ours));
         let alike = recoveries.0 == recoveries.1 && as_often_small(pair);
-        let all = differences(pair, |_, _, _| false);
+        let all = differences(pair, |_, _, _| true);
         let (median, max) = median_and_max(&all);
         let within = |differences: &[f64], tolerance: Tolerance| {
             let (median, max) = median_and_max(differences);
@@ -124,9 +135,7 @@ impl Measured {
         let meant = MEANT.iter().find(|meant| meant.algorithm == pair.algorithm);
         let verdict = match meant {
             _ if within(&all, TOLERANCE) => Verdict::Conforms,
-            Some(meant) if within(&differences(pair, meant.leaves_out), meant.tolerance) => {
-                Verdict::Meant(meant.why)
-            }
+            Some(meant) if meant.explains(pair, within) => Verdict::Meant(meant.why),
             _ => Verdict::Differs,
         };
         Measured { rounds: all.len(), median, max, recoveries, verdict }
@@ -140,12 +149,21 @@ fn as_often_small(pair: &Pair) -> bool {
     small(&pair.module).abs_diff(small(&pair.ours)) <= 2
 }
 
-/// Of cwnd, relative to the module's, round by round.
-fn differences(pair: &Pair, leaves_out: fn(usize, u32, u32) -> bool) -> Vec<f64> {
+impl Meant {
+    /// Whether nothing else differs.
+    fn explains(&self, pair: &Pair, within: impl Fn(&[f64], Tolerance) -> bool) -> bool {
+        let held = differences(pair, |phase, module, ours| !(self.leaves_out)(phase, module, ours));
+        let left_out = differences(pair, self.leaves_out);
+        within(&held, self.tolerance) && left_out.iter().all(|apart| *apart <= self.left_out)
+    }
+}
+
+/// Of cwnd, relative to the module's, in the rounds that are wanted.
+fn differences(pair: &Pair, is_wanted: impl Fn(usize, u32, u32) -> bool) -> Vec<f64> {
     let mut differences = Vec::new();
     for (phase, (module, ours)) in pair.module.0.iter().zip(&pair.ours.0).enumerate() {
         for (&module, &ours) in module.iter().zip(ours) {
-            if !leaves_out(phase, module, ours) {
+            if is_wanted(phase, module, ours) {
                 differences.push((f64::from(ours) / f64::from(module) - 1.0).abs());
             }
         }
@@ -206,6 +224,7 @@ mod tests {
         let meant = verdict("hybla", module, &[&[10, 160], &[100, 101, 102]]);
         assert!(matches!(meant, Verdict::Meant(why) if why.contains("slow start")), "{meant:?}");
         assert_eq!(verdict("hybla", module, &[&[10, 160], &[100, 101, 130]]), Verdict::Differs);
+        assert_eq!(verdict("hybla", module, &[&[20, 160], &[100, 101, 102]]), Verdict::Differs);
         assert_eq!(verdict("reno", module, &[&[10, 160], &[100, 101, 102]]), Verdict::Differs);
     }
 }

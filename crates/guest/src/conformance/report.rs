@@ -11,7 +11,7 @@ const COLUMNS: [&str; 7] =
 
 const LEGEND: &str = "\
 Relative difference of cwnd at the end of each round trip from that of the kernel's module, rounds
-counted from the same lost packet. Conforms: median at most 5 %, no round beyond 15 %.
+counted from the same lost packet. Conforms: median at most 5 %, no round beyond 10 %.
 Paths: RTT 100 ms, wide 50 Mb/s, narrow 10 Mb/s; packet 60, one in congestion avoidance, then four
 in a row are lost. Recoveries: the module's, and ours where they differ.
 ";
