@@ -61,7 +61,8 @@ fn a_comparison_measures_what_the_path_does() {
     fs::write(&file, SCENARIO).unwrap();
     let scenarios = Scenario::load(&file).unwrap_or_else(|refusal| panic!("{refusal}"));
     let output = directory.path().join("results");
-    let options = Options { output, controls: Controls::default(), at_once: NonZeroUsize::MIN };
+    let (controls, at_once) = (Controls::default(), NonZeroUsize::MIN);
+    let options = Options { output, controls, at_once, recording: None };
     let outcome = bench::run(&scenarios, &options).unwrap_or_else(|error| panic!("{error}"));
     println!("{}", report::render(&outcome, false));
 
