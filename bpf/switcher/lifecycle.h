@@ -122,7 +122,8 @@ static __always_inline void called_back(void *sock, struct tcp_sock *tp, struct 
 			round_trip(sock, tp, c, scope, call->args[0]);
 	} else if (call->op == BPF_SOCK_OPS_RETRANS_CB) {
 		retransmitted(c, tp, call->args[0], call->args[1], call->args[2]);
-	} else if (call->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB) {
+	} else if (call->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB && !is_managed(c, scope)) {
+		/* Once asked for, it comes for ever; where it is managed, the algorithm tells. */
 		next_burst(&c->bursts, tp, 0);
 	}
 }
