@@ -120,10 +120,10 @@ bench: build
 	cargo bench --workspace --locked
 
 # Whatever a connection may meet, against every algorithm, and against the BBRs with each quiet ACK
-# beside one for which everything is looked at; and whatever may be read, as a policy, a table or an
+# beside one for which everything is looked at; against the whole switcher; and whatever may be read, as a policy, a table or an
 # event of the kernel: ten minutes each. Needs a nightly compiler and cargo-fuzz. What it finds new
 # goes to target/fuzz-corpus.
-fuzz: fuzz-algorithms fuzz-quiet fuzz-policy_file fuzz-latency_table fuzz-events fuzz-capture
+fuzz: fuzz-algorithms fuzz-quiet fuzz-switcher fuzz-policy_file fuzz-latency_table fuzz-events fuzz-capture
 
 fuzz-%:
 	mkdir -p target/fuzz-corpus/$*

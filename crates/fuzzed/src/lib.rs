@@ -9,6 +9,7 @@ mod events;
 mod latency_table;
 mod policy_file;
 mod quiet;
+mod switcher;
 
 /// Something that is fuzzed.
 pub struct Target {
@@ -19,13 +20,14 @@ pub struct Target {
 }
 
 /// All that there are, by name.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 7] = [
     Target { name: "algorithms", play: algorithms::play },
     Target { name: "capture", play: capture::play },
     Target { name: "events", play: events::play },
     Target { name: "latency_table", play: latency_table::play },
     Target { name: "policy_file", play: policy_file::play },
     Target { name: "quiet", play: quiet::play },
+    Target { name: "switcher", play: switcher::play },
 ];
 
 /// Plays these bytes against the target of this name.
