@@ -97,7 +97,7 @@ contenders = ["cubic", "kirikae"]
 
 #[test]
 fn a_network_is_played_flow_by_flow() {
-    if !privileged() {
+    if !privileged_with_paths() {
         return;
     }
     let directory = std::env::temp_dir().join(format!("kirikae-network-{}", std::process::id()));
@@ -158,7 +158,7 @@ fn a_network_is_played_flow_by_flow() {
 
 #[test]
 fn a_network_that_the_machine_does_not_hold_is_refused() {
-    if !privileged() {
+    if !privileged_with_paths() {
         return;
     }
     let directory = std::env::temp_dir().join(format!("kirikae-too-fast-{}", std::process::id()));
