@@ -308,7 +308,10 @@ fn what_is_missing_is_said_with_what_to_do() {
     }
     // Where another user may run it too.
     let program = std::env::temp_dir().join(format!("kirikae-emu-test-{}", std::process::id()));
-    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    // Not fs::copy: a child that another test forks at that moment would hold the file open for
+    // writing, and it could not be run.
+    let copied = Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&program).status();
+    assert!(copied.unwrap().success());
     let said_by = |command: &mut Command| {
         let output = command
             .args(["say_what_is_missing", "--exact", "--ignored", "--nocapture"])
