@@ -1,26 +1,19 @@
 //! Emulated paths on the real kernel. These tests need root.
 
+mod common;
+
 use std::fs;
-use std::io::ErrorKind;
 use std::net::UdpSocket;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use kirikae_checks::{Need, can_run};
+use common::{delay, privileged, receive, round_trips};
 use kirikae_emu::{Emulated, Error, Report, owner_of, remove_stale};
 use kirikae_path::{
-    Direction, DropCause, ElementSpec, LinkSpec, PathSpec, QueueLimit, QueueSpec, RateSpec, Span,
+    Direction, DropCause, ElementSpec, LinkSpec, PathSpec, QueueLimit, QueueSpec, RateSpec,
 };
 use socket2::SockRef;
-
-fn privileged() -> bool {
-    can_run(&[Need::Root, Need::Tun])
-}
-
-fn delay(millis: u64) -> ElementSpec {
-    ElementSpec::Delay { delay: Span::from_millis(millis) }
-}
 
 /// A UDP socket at each end, connected to each other.
 fn sockets(path: &Emulated) -> (UdpSocket, UdpSocket) {
@@ -36,17 +29,6 @@ fn sockets(path: &Emulated) -> (UdpSocket, UdpSocket) {
     (at_sender, at_receiver)
 }
 
-/// Waits for a datagram; so often, since Linux does not resume a call with a time-out after the process
-/// was stopped and continued.
-fn receive(socket: &UdpSocket, into: &mut [u8]) -> usize {
-    loop {
-        match socket.recv(into) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            other => return other.unwrap(),
-        }
-    }
-}
-
 fn namespaces() -> Vec<String> {
     let Ok(entries) = fs::read_dir("/run/netns") else { return Vec::new() };
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
@@ -60,24 +42,17 @@ fn a_round_trip_takes_both_delays() {
     let spec = PathSpec { forward: vec![delay(30)], backward: vec![delay(10)] };
     let path = Emulated::create(&spec, 1, "round trip").unwrap();
     let (sender, receiver) = sockets(&path);
-    let (mut quick, mut sent) = (0, 0);
-    // Never earlier than 40 ms. How many are later tells how busy the machine is, and whether this process
-    // was stopped, but a wrong delay would leave none in time.
-    while quick < 6 {
-        assert!(sent < 100, "{quick} of {sent} took less than 55 ms");
+    let sent = round_trips(Duration::from_millis(40), |n| {
         let (start, mut byte) = (Instant::now(), [0]);
-        sender.send(&[sent]).unwrap();
+        sender.send(&[n]).unwrap();
         receive(&receiver, &mut byte);
         receiver.send(&byte).unwrap();
         receive(&sender, &mut byte);
-        assert_eq!(byte, [sent]);
-        let round_trip = start.elapsed();
-        assert!(round_trip >= Duration::from_millis(40), "{round_trip:?}");
-        quick += u32::from(round_trip < Duration::from_millis(55));
-        sent += 1;
-    }
+        assert_eq!(byte, [n]);
+        start.elapsed()
+    });
 
-    let (report, sent) = (path.finish().unwrap(), u64::from(sent));
+    let report = path.finish().unwrap();
     for direction in [&report.forward, &report.backward] {
         assert_eq!((direction.offered, direction.delivered), (sent, sent));
         assert_eq!((direction.dropped.len(), direction.device_drops), (0, 0));
@@ -333,7 +308,10 @@ fn what_is_missing_is_said_with_what_to_do() {
     }
     // Where another user may run it too.
     let program = std::env::temp_dir().join(format!("kirikae-emu-test-{}", std::process::id()));
-    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    // Not fs::copy: a child that another test forks at that moment would hold the file open for
+    // writing, and it could not be run.
+    let copied = Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&program).status();
+    assert!(copied.unwrap().success());
     let said_by = |command: &mut Command| {
         let output = command
             .args(["say_what_is_missing", "--exact", "--ignored", "--nocapture"])

@@ -1,27 +1,16 @@
 //! Networks on the real kernel: who reaches whom, over what, and what the links say of it. These tests
-//! need root and skip with a message without it.
+//! need root.
+
+mod common;
 
 use std::net::UdpSocket;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
-use kirikae_emu::{Network, NetworkSpec, RouteSpec, RunningNetwork};
+use common::{delay, privileged, receive, round_trips};
+use kirikae_emu::{Network, NetworkSpec, Report, RouteSpec, RunningNetwork};
 use kirikae_path::{
     Direction, DropCause, ElementSpec, Hop, Intervals, OutageSpec, PathSpec, QueueLimit, Span, Time,
 };
-
-/// Whether the test can run here; says so where it cannot.
-fn privileged() -> bool {
-    let privileged = nix::unistd::geteuid().is_root() && Path::new("/dev/net/tun").exists();
-    if !privileged {
-        println!("SKIPPED: needs root and /dev/net/tun");
-    }
-    privileged
-}
-
-fn delay(millis: u64) -> ElementSpec {
-    ElementSpec::Delay { delay: Span::from_millis(millis) }
-}
 
 fn route(from: usize, to: usize, links: &[usize], direction: Direction) -> RouteSpec {
     let hops = links.iter().map(|&link| Hop { link, direction }).collect();
@@ -62,31 +51,25 @@ fn a_packet_takes_the_links_of_its_route() {
     let network = Network::create(&parking_lot(first, second), 1, "parking lot").unwrap();
     let network = network.start(None).unwrap();
     let sockets: Vec<UdpSocket> = (0..4).map(|host| socket(&network, host)).collect();
+    let mut sent = Vec::new();
     for (client, server, millis) in [(0, 2, 65), (1, 3, 25)] {
         let address = (network.hosts()[server].address(), 5000);
-        let mut round_trips: Vec<Duration> = (0..5u8)
-            .map(|n| {
-                let (start, mut byte) = (Instant::now(), [0]);
-                sockets[client].send_to(&[n], address).unwrap();
-                let (_, from) = sockets[server].recv_from(&mut byte).unwrap();
-                sockets[server].send_to(&byte, from).unwrap();
-                sockets[client].recv(&mut byte).unwrap();
-                assert_eq!(byte, [n]);
-                start.elapsed()
-            })
-            .collect();
-        round_trips.sort();
-        // Never earlier; the upper bound only tells it from the other route on a busy machine.
-        let expected = Duration::from_millis(millis);
-        assert!(round_trips[0] >= expected, "{round_trips:?}");
-        assert!(round_trips[2] < expected + Duration::from_millis(15), "{round_trips:?}");
+        sent.push(round_trips(Duration::from_millis(millis), |n| {
+            let (start, mut byte) = (Instant::now(), [0]);
+            sockets[client].send_to(&[n], address).unwrap();
+            let from = receive(&sockets[server], &mut byte);
+            sockets[server].send_to(&byte, from).unwrap();
+            receive(&sockets[client], &mut byte);
+            assert_eq!(byte, [n]);
+            start.elapsed()
+        }));
     }
     // Nobody has a route from one client to the other.
     sockets[0].send_to(&[9], (network.hosts()[1].address(), 5000)).unwrap();
 
     let reports = network.finish().unwrap();
     let [first, second] = &reports[..] else { panic!("two links") };
-    for (direction, packets) in [(&first.forward, 5), (&second.backward, 10)] {
+    for (direction, packets) in [(&first.forward, sent[0]), (&second.backward, sent[0] + sent[1])] {
         assert_eq!((direction.offered, direction.delivered), (packets, packets));
         assert_eq!((direction.inside, direction.device_drops), (0, 0));
     }
@@ -97,7 +80,26 @@ fn hosts_share_a_links_queue() {
     if !privileged() {
         return;
     }
-    // 1000 bytes take 8 ms; two packets may wait. Both clients send four at once.
+    // Where this process was stopped meanwhile the queue was empty in between, or is not empty yet: then a
+    // packet left late, or is inside.
+    let in_time = (0..20).any(|_| {
+        let report = shared_queue();
+        let shared = &report.forward;
+        // One is sent, two wait; whether another has left before the last ones come is the machine's to say.
+        let dropped = shared.dropped[&DropCause::QueueFull];
+        let is_right = shared.delivered + dropped == 8 && (3..=5).contains(&dropped);
+        assert!(is_right || shared.inside > 0 || shared.timing_error.max_us > 500.0, "{shared:?}");
+        let numbers: Vec<u64> = report.drops.iter().map(|drop| drop.number).collect();
+        assert_eq!((shared.offered, numbers.len() as u64), (8, dropped));
+        assert!(!is_right || numbers.is_sorted() && numbers.contains(&3), "{numbers:?}");
+        is_right
+    });
+    assert!(in_time, "the link always fell behind");
+}
+
+/// What a link says over which two clients sent four packets each at once.
+fn shared_queue() -> Report {
+    // 1000 bytes take 8 ms; two packets may wait.
     let queue = QueueLimit::Packets(2);
     let rate = ElementSpec::Rate { bits_per_second: 1_000_000, limit: queue };
     let shared = PathSpec { forward: vec![rate], backward: vec![] };
@@ -111,15 +113,7 @@ fn hosts_share_a_links_queue() {
         }
     }
     std::thread::sleep(Duration::from_millis(100));
-    let reports = network.finish().unwrap();
-    let shared = &reports[1].forward;
-    // One is sent, two wait; whether another has left before the last ones come is the machine's to say.
-    let dropped = shared.dropped[&DropCause::QueueFull];
-    assert_eq!((shared.offered, shared.delivered + dropped), (8, 8));
-    assert!((3..=5).contains(&dropped), "{shared:?}");
-    let numbers: Vec<u64> = reports[1].drops.iter().map(|drop| drop.number).collect();
-    assert_eq!(numbers.len() as u64, dropped);
-    assert!(numbers.is_sorted() && numbers.contains(&3), "{numbers:?}");
+    network.finish().unwrap().swap_remove(1)
 }
 
 #[test]
@@ -139,7 +133,7 @@ fn the_links_time_begins_when_it_is_to() {
     let network = network.start(Some(start.as_nanos() as u64)).unwrap();
     let [client, server] = [1, 3].map(|host| socket(&network, host));
     client.send_to(&[7], (network.hosts()[3].address(), 5000)).unwrap();
-    server.recv(&mut [0]).unwrap();
+    receive(&server, &mut [0]);
     assert!(begun.elapsed() >= Duration::from_millis(149), "{:?}", begun.elapsed());
     network.finish().unwrap();
 }
