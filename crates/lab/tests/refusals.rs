@@ -62,7 +62,7 @@ fn unknown_keys() {
         "seed = 1",
         "seed = 1\ncolour = 3",
         "x.toml:3: colour: unknown key; allowed: title, seed, workload, path, link, flow, \
-         stack, bench, sim, sweep",
+         stack, bench, scope, sim, sweep",
     );
     assert_refused(
         "probability = 0.01",
@@ -201,7 +201,46 @@ fn unknown_elements_and_contenders() {
     assert_refused(
         r#"["cubic", "kirikae"]"#,
         "[\"cubic\"]\nperiod = \"200\"",
-        &format!(r#"x.toml:19: bench.period: found "200"; allowed: "round-trip" or {TIMES}"#),
+        "x.toml:19: bench.period: found \"200\"; allowed: this key as scope.period, in [scope]",
+    );
+}
+
+#[test]
+fn scopes() {
+    let with = |scope: &str| format!("[scope]\n{scope}\n[bench]");
+    let refused = |scope: &str| refusal("[bench]", &with(scope));
+    assert_eq!(
+        refused("period = \"200\""),
+        "x.toml:18: scope.period: found \"200\"; allowed: \"round-trip\", or a time from \"1 ms\" to \
+         \"60 s\" such as \"200 ms\"",
+    );
+    assert_eq!(
+        refused("local-port = 22"),
+        "x.toml:18: scope.local-port: found 22; allowed: no cgroup, local-port or remote: the scope \
+         is that of every connection here",
+    );
+    assert_eq!(
+        refused("friendliness = \"friendly\"\nalgorithms = [\"kk_bbr\"]"),
+        "x.toml:17: scope.friendliness: found friendly allows none of kk_bbr; allowed: one that \
+         allows some of them",
+    );
+    assert_eq!(
+        refused("holdback = 2"),
+        "x.toml:18: scope.holdback: found 2; allowed: a share of the connections, from 0 to 1",
+    );
+    assert!(refused("holdbak = 0.5").contains("did you mean holdback?"));
+}
+
+/// What may be chosen is said once.
+#[test]
+fn a_second_choice() {
+    let text = GOOD.replace("[bench]", "[scope]\nalgorithms = [\"kk_cubic\"]\n[bench]");
+    let scenarios = Scenario::parse(Path::new("x.toml"), text).unwrap();
+    assert_eq!(scenarios[0].scope.table.names(), ["kk_cubic"]);
+    assert_eq!(
+        kirikae_lab::refuse_second_choice(&scenarios).unwrap_err().to_string(),
+        "x.toml:18: scope.algorithms: found [\"kk_cubic\"]; allowed: none beside --table or \
+         --policy, which say what may be chosen, too",
     );
 }
 
@@ -460,7 +499,7 @@ fn wrong_kinds() {
     assert_refused(
         "[bench]",
         "[[bench]]",
-        "x.toml:17: bench: found [[bench]]; allowed: [bench] with contenders, period, timeouts",
+        "x.toml:17: bench: found [[bench]]; allowed: [bench] with contenders",
     );
     assert_refused(
         r#""A path""#,
