@@ -1,22 +1,17 @@
 //! Networks on the real kernel: who reaches whom, over what, and what the links say of it. These tests
-//! need root and skip with a message without it.
+//! need root.
 
 use std::net::UdpSocket;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
+use kirikae_checks::{Need, can_run};
 use kirikae_emu::{Network, NetworkSpec, RouteSpec, RunningNetwork};
 use kirikae_path::{
     Direction, DropCause, ElementSpec, Hop, Intervals, OutageSpec, PathSpec, QueueLimit, Span, Time,
 };
 
-/// Whether the test can run here; says so where it cannot.
 fn privileged() -> bool {
-    let privileged = nix::unistd::geteuid().is_root() && Path::new("/dev/net/tun").exists();
-    if !privileged {
-        println!("SKIPPED: needs root and /dev/net/tun");
-    }
-    privileged
+    can_run(&[Need::Root, Need::Tun])
 }
 
 fn delay(millis: u64) -> ElementSpec {
