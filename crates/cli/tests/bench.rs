@@ -37,6 +37,7 @@ delay = "100 ms"
 contenders = ["cubic", "kk_hybla", "kirikae"]
 "#;
 
+<<<<<<< HEAD
 /// Two groups of bulk share 10 Mbit/s, one of them further away; a third asks beside them and a fourth
 /// opens a connection now and then. All of it goes through the kernel's own TCP.
 const NETWORK: &str = r#"
@@ -182,6 +183,8 @@ fn a_network_that_the_machine_does_not_hold_is_refused() {
     fs::remove_dir_all(directory).unwrap();
 }
 
+=======
+>>>>>>> wt-bench
 #[test]
 fn kirikae_answers_sooner_than_cubic_on_a_long_path() {
     if !privileged_with_paths() {

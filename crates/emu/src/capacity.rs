@@ -26,7 +26,25 @@ struct Ledger {
     claimed: f64,
 }
 
+impl Ledger {
+    fn measured(&mut self) -> Result<f64, Error> {
+        match self.measured {
+            Some(measured) => Ok(measured),
+            None => Ok(*self.measured.insert(measure()?)),
+        }
+    }
+}
+
 static LEDGER: Mutex<Ledger> = Mutex::new(Ledger { measured: None, claimed: 0.0 });
+
+/// What may be asked of this machine where nothing else runs, both directions together, in bit/s.
+///
+/// # Errors
+/// Those of the measurement, which the first call of a process makes.
+pub fn capacity() -> Result<f64, Error> {
+    let mut ledger = LEDGER.lock().expect("no claim panics");
+    Ok(ledger.measured()? * SHARE * 8.0 * f64::from(MTU))
+}
 
 /// Checks that the machine holds these links where nothing else runs, as [`Network::create`] does beside
 /// what runs.
@@ -55,11 +73,7 @@ impl Reservation {
             .map(packets_per_second)
             .sum();
         let mut ledger = LEDGER.lock().expect("no claim panics");
-        let measured = match ledger.measured {
-            Some(measured) => measured,
-            None => *ledger.measured.insert(measure()?),
-        };
-        let left = measured * SHARE - ledger.claimed;
+        let left = ledger.measured()? * SHARE - ledger.claimed;
         if needed > left {
             return Err(Error::TooFast {
                 label: label.into(),

@@ -22,7 +22,7 @@ mod thread;
 mod tun;
 mod way;
 
-pub use capacity::check_capacity;
+pub use capacity::{capacity, check_capacity};
 pub use emulator::Emulated;
 pub use error::Error;
 pub use namespace::{Namespace, remove_stale};

@@ -110,7 +110,10 @@ impl Connection {
         now: impl Fn() -> Time,
         mut note: impl FnMut(Time, u64),
     ) -> Result<(), Failure> {
-        while self.end(end).read(pattern, buffer)? {
+        // What did not fill the buffer was all; the kernel tells when there is more.
+        let mut length = buffer.len();
+        while length == buffer.len() {
+            length = self.end(end).read(pattern, buffer)?;
             let (now, read) = (now(), self.end(end).read);
             note(now, read);
             while let Some(Arrived { answer }) = self.conversation.arrived(now, end.other(), read) {

@@ -43,14 +43,13 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Reads what there is, and checks each byte; false where there was nothing. There may be more
-    /// afterwards where `buffer` was filled.
-    pub fn read(&mut self, pattern: &Pattern, buffer: &mut [u8]) -> Result<bool, Failure> {
+    /// Reads what there is, and checks each byte; returns how much it was.
+    pub fn read(&mut self, pattern: &Pattern, buffer: &mut [u8]) -> Result<usize, Failure> {
         let length = loop {
             match self.socket.read(buffer) {
                 Ok(0) => return Err(Failure::Broken(ErrorKind::ConnectionReset.into())),
                 Ok(length) => break length,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(0),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(Failure::Broken(error)),
             }
@@ -59,7 +58,7 @@ impl Endpoint {
             return Err(Failure::Corrupted { offset: wrong });
         }
         self.read += length as u64;
-        Ok(true)
+        Ok(length)
     }
 }
 

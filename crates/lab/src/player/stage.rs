@@ -42,6 +42,8 @@ pub(super) struct Stage<'a> {
     start_ns: u64,
     epoll: Epoll,
     timer: TimerFd,
+    /// When it goes off.
+    timer_at: Option<Time>,
     listeners: Vec<Socket>,
     connections: Vec<Connection>,
     /// The group of each connection.
@@ -82,6 +84,7 @@ impl<'a> Stage<'a> {
             start_ns,
             epoll,
             timer: timer.during(waiting)?,
+            timer_at: None,
             listeners: sockets.listeners,
             due: due.filter_map(|(due, place)| Some((due?, place))).collect(),
             unfinished: connections.iter().filter(|connection| !connection.is_done()).count(),
@@ -219,7 +222,10 @@ impl<'a> Stage<'a> {
         self.due.extend(self.connections[place].due().map(|due| (due, place)));
     }
 
-    fn set_timer(&self, at: Time) -> Result<(), Error> {
+    fn set_timer(&mut self, at: Time) -> Result<(), Error> {
+        if self.timer_at.replace(at) == Some(at) {
+            return Ok(());
+        }
         let at = Duration::from_nanos(self.start_ns + at.as_nanos());
         let once = Expiration::OneShot(TimeSpec::from_duration(at));
         self.timer.set(once, TimerSetTimeFlags::TFD_TIMER_ABSTIME).during(waiting)

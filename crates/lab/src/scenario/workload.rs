@@ -52,6 +52,11 @@ impl Workload {
         }
     }
 
+    /// Whether it takes all that it gets of its path.
+    pub fn is_bulk(&self) -> bool {
+        matches!(self, Workload::Simulated(kirikae_sim::Workload::Bulk { .. }))
+    }
+
     /// Whether all that it writes is written at times that are known beforehand.
     pub fn is_timed(&self) -> bool {
         !matches!(self, Workload::Simulated(_))

@@ -142,9 +142,6 @@ fn by_group(
             let plays = scenario.repetitions as usize - side.plays.len();
             plays + (expected as usize).saturating_sub(arrived)
         };
-        let is_bulk = |workload: &Workload| {
-            matches!(workload, Workload::Simulated(kirikae_sim::Workload::Bulk { .. }))
-        };
         let both = [Direction::Forward, Direction::Backward];
         let has_rate = both.iter().any(|way| group.bottleneck(&scenario.links, *way).is_some());
         Cell {
@@ -155,9 +152,9 @@ fn by_group(
             kernel_missing: missing(kernel, of_kernel),
             simulated_missing: missing(simulated, of_simulator),
             held,
-            has_latencies: !activities().all(is_bulk),
+            has_latencies: !activities().all(Workload::is_bulk),
             latencies: Latencies::new(&pairs),
-            has_share: has_rate && activities().any(is_bulk),
+            has_share: has_rate && activities().any(Workload::is_bulk),
             goodput: of_kernel.zip(of_simulator).and_then(|(kernel, simulated)| {
                 Some(Goodput {
                     kernel_mbit: kernel.total_mbit?,
