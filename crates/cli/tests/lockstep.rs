@@ -64,7 +64,8 @@ fn kernel_and_native_build_decide_the_same_call_by_call() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    let (file, recording) = (directory.path().join("scenario.toml"), directory.path().join("calls"));
+    let (file, recording) =
+        (directory.path().join("scenario.toml"), directory.path().join("calls"));
     fs::write(&file, SCENARIO).unwrap();
     let output = kirikae()
         .args(["lockstep", "--json", "--reload-every", "2s", "--output"])
