@@ -118,9 +118,9 @@ fn validations_that_cannot_be() {
     let run = fs::read_dir(records).unwrap().next().unwrap().unwrap().path();
     refused(&["--recorded", run.to_str().unwrap()], "clock: found virtual; allowed: real");
     refused(&[file.to_str().unwrap()], "title: found ");
-    let simulated = format!("{SCENARIO}\n[sim]\nrepetitions = 2\n");
+    let simulated = format!("{SCENARIO}\n[stack]\nprofile = \"linux-2.6.33\"\n");
     fs::write(&file, simulated).unwrap();
-    refused(&["--recorded", records], "sim: found [sim]; allowed: one [path] and no [sim]");
+    refused(&["--recorded", records], "stack: found [stack]; allowed: none but receive-buffer");
     fs::remove_dir_all(directory).unwrap();
 }
 
