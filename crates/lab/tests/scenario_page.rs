@@ -49,7 +49,7 @@ fn examples_are_read() {
         common::load(&text, &files).unwrap_or_else(|refusal| panic!("{refusal}:\n{text}"));
         read += 1;
     }
-    assert_eq!(read, 13);
+    assert_eq!(read, 14);
 }
 
 /// The keys that a table may have: what the refusal of another lists.
@@ -69,6 +69,7 @@ fn every_key_is_on_the_page() {
         format!("{scenario}[sim]\nzzz = 1\n"),
         format!("{scenario}[stack]\nzzz = 1\n"),
         format!("{scenario}[bench]\nzzz = 1\n"),
+        format!("{scenario}[scope]\nzzz = 1\n"),
         format!("{network}[[link]]\nzzz = 1\n[[flow]]\n"),
         completed(
             "[[link]]\nname = \"a\"\nforward = [{ element = \"delay\", delay = \"1 s\" }]\n\
