@@ -162,6 +162,7 @@ enum connection_flags {
 	CONNECTION_NO_IDLE_KEEP = 4, /* the kernel's cut after idle time stays */
 	CONNECTION_SWITCHED = 8,     /* it was once; the kernel remembers it as set by a program */
 	CONNECTION_OVERRULED = 16, /* its program has chosen an algorithm, and that did not count */
+	CONNECTION_CLOSING = 32,   /* its program has nothing more to send */
 };
 
 struct connection {

@@ -104,31 +104,32 @@ struct inet_connection_sock {
 
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
-	u32 snd_una;	      /* sequence number of what is to be ACKed next */
-	u32 snd_nxt;	      /* of what is sent next */
-	u32 write_seq;	      /* of what the application writes next */
-	u32 mss_cache;	      /* bytes */
-	u32 snd_cwnd;	      /* segments */
-	u32 snd_cwnd_cnt;     /* ACKed segments not yet turned into growth */
-	u32 snd_cwnd_clamp;   /* segments */
-	u32 snd_ssthresh;     /* segments */
-	u32 prior_cwnd;	      /* segments, before the last reduction */
-	u32 max_packets_out;  /* the most segments in flight in the last window */
-	u32 srtt_us;	      /* smoothed RTT, microseconds << 3 */
-	u32 rttvar_us;	      /* what the timeout allows for its variation, microseconds */
-	u32 delivered;	      /* segments, SACKed ones included */
-	u64 bytes_acked;      /* by which snd_una has advanced */
-	u64 bytes_sent;	      /* payload, retransmissions included */
-	u64 bytes_retrans;    /* payload of retransmissions */
-	u32 data_segs_out;    /* segments sent with data, retransmissions included */
-	u32 dsack_dups;	      /* segments the receiver reported to have had already */
-	u64 tcp_mstamp;	      /* time of the latest packet, microseconds */
-	u32 packets_out;      /* segments sent and not cumulatively ACKed */
-	u32 sacked_out;	      /* those of them that are SACKed, */
-	u32 lost_out;	      /* that are held for lost, */
-	u32 retrans_out;      /* that are sent again */
-	u32 lost;	      /* segments ever held for lost */
-	u32 app_limited;      /* samples are until `delivered` reaches it; 0: they are not */
+	u32 snd_una;	     /* sequence number of what is to be ACKed next */
+	u32 snd_nxt;	     /* of what is sent next */
+	u32 write_seq;	     /* of what the application writes next */
+	u32 mss_cache;	     /* bytes */
+	u32 snd_cwnd;	     /* segments */
+	u32 snd_cwnd_cnt;    /* ACKed segments not yet turned into growth */
+	u32 snd_cwnd_clamp;  /* segments */
+	u32 snd_ssthresh;    /* segments */
+	u32 prior_cwnd;	     /* segments, before the last reduction */
+	u32 max_packets_out; /* the most segments in flight in the last window */
+	u32 srtt_us;	     /* smoothed RTT, microseconds << 3 */
+	u32 rttvar_us;	     /* what the timeout allows for its variation, microseconds */
+	u32 delivered;	     /* segments, SACKed ones included */
+	u64 bytes_acked;     /* by which snd_una has advanced */
+	u64 bytes_sent;	     /* payload, retransmissions included */
+	u64 bytes_retrans;   /* payload of retransmissions */
+	u32 data_segs_out;   /* segments sent with data, retransmissions included */
+	u32 dsack_dups;	     /* segments the receiver reported to have had already */
+	u32 retrans_stamp;   /* first of the retransmissions under way, tcp_mstamp in ms; 0: none */
+	u64 tcp_mstamp;	     /* time of the latest packet, microseconds */
+	u32 packets_out;     /* segments sent and not cumulatively ACKed */
+	u32 sacked_out;	     /* those of them that are SACKed, */
+	u32 lost_out;	     /* that are held for lost, */
+	u32 retrans_out;     /* that are sent again */
+	u32 lost;	     /* segments ever held for lost */
+	u32 app_limited;     /* samples are until `delivered` reaches it; 0: they are not */
 	u64 delivered_mstamp; /* when `delivered` last grew, microseconds */
 	u64 tcp_clock_cache;  /* now, nanoseconds */
 	u64 tcp_wstamp_ns;    /* when pacing lets the next segment go */

@@ -10,7 +10,7 @@
 #include "policy.h"
 
 /* To be counted up whenever a field of what follows, or of what it holds, becomes another. */
-#define CALL_RECORD_VERSION 2
+#define CALL_RECORD_VERSION 3
 
 /* What the switcher is called for. */
 struct call {
@@ -36,17 +36,20 @@ struct socket_seen {
 	u32 rttvar_us;
 	u32 data_segs_out;
 	u32 dsack_dups;
+	u32 retrans_stamp;
 	u32 packets_out;
 	u32 min_rtt_us;
 	u32 ca_state;
 	u32 is_set_by_program;
 	u32 callbacks;
+	u32 padding;
 };
 
 /* What a host was asked for, in order. */
 enum host_question {
 	ASKED_ALGORITHM = 1,
 	ASKED_TO_SET_ALGORITHM,
+	ASKED_RETRIES,
 	ASKED_OPTION = 1 << 16,	       /* and the option's number */
 	ASKED_TO_SET_OPTION = 2 << 16, /* likewise */
 };

@@ -14,6 +14,8 @@
  *	A number that is an option of the level SOL_TCP. 0: the host does not tell.
  * bool host_set_option(sock, tp, option, value)
  *	False: refused.
+ * u32 host_retries(sock, tp)
+ *	After how many timeouts it gives a connection up (sysctl tcp_retries2).
  * struct connection *host_recall(sock, tp)
  *	What is remembered of the connection. NULL: nothing.
  * struct connection *host_remember(sock, tp)

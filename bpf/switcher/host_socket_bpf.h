@@ -3,6 +3,7 @@
 #ifndef KIRIKAE_HOST_SOCKET_BPF_H
 #define KIRIKAE_HOST_SOCKET_BPF_H
 
+#include "kernel_bpf.h"
 #include "recording_bpf.h"
 
 static __always_inline bool host_get_algorithm(void *sock, struct tcp_sock *tp, char *name)
@@ -38,6 +39,15 @@ static __always_inline bool host_set_option(void *sock, struct tcp_sock *tp, u32
 
 	record_answer(tp, ASKED_TO_SET_OPTION | option, value, is_set);
 	return is_set;
+}
+
+static __always_inline u32 host_retries(void *sock, struct tcp_sock *tp)
+{
+	const struct sock_common___net *sk = (const void *)tp;
+	u32 retries = BPF_CORE_READ(sk, skc_net.net, ipv4.sysctl_tcp_retries2);
+
+	record_answer(tp, ASKED_RETRIES, 0, retries);
+	return retries;
 }
 
 #endif

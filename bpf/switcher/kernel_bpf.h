@@ -36,8 +36,6 @@ enum { BPF_SK_STORAGE_GET_F_CREATE = 1 };
 #define SOL_TCP 6
 #define TCP_CONGESTION 13
 
-enum { TCP_ESTABLISHED = 1, TCP_CLOSE = 7, TCP_CLOSE_WAIT = 8 };
-
 struct in6_addr {
 	union {
 		__be32 u6_addr32[4];
@@ -60,8 +58,13 @@ struct ns_common {
 	u32 inum;
 } KERNEL_STRUCT;
 
+struct netns_ipv4 {
+	u8 sysctl_tcp_retries2;
+} KERNEL_STRUCT;
+
 struct net {
 	struct ns_common ns;
+	struct netns_ipv4 ipv4;
 } KERNEL_STRUCT;
 
 struct sock_common___net {

@@ -102,10 +102,18 @@ static __always_inline void retransmitted(struct connection *c, const struct tcp
 static __always_inline void keep_time(void *sock, struct tcp_sock *tp, struct connection *c,
 				      const struct call *call)
 {
-	if (call->op == BPF_SOCK_OPS_RTO_CB)
-		timed_out(sock, tp, &c->timeouts, call->args[0]);
+	if (call->op == BPF_SOCK_OPS_RTO_CB && !(c->flags & CONNECTION_CLOSING))
+		timed_out(sock, tp, &c->timeouts);
+	else if (call->op == BPF_SOCK_OPS_STATE_CB)
+		unbound_back_off(sock, tp, &c->timeouts);
 	else if (call->op == BPF_SOCK_OPS_RTT_CB)
 		timeouts_renew(sock, tp, &c->timeouts);
+}
+
+/* The program can send as long as the state is one of these. */
+static __always_inline bool is_open(u32 state)
+{
+	return state == TCP_ESTABLISHED || state == TCP_CLOSE_WAIT;
 }
 
 /* Without a scope a connection keeps what it has until it has followed: no choice is made, and a
@@ -113,6 +121,8 @@ static __always_inline void keep_time(void *sock, struct tcp_sock *tp, struct co
 static __always_inline void called_back(void *sock, struct tcp_sock *tp, struct connection *c,
 					const struct scope *scope, const struct call *call)
 {
+	if (call->op == BPF_SOCK_OPS_STATE_CB && !is_open(call->args[1]))
+		c->flags |= CONNECTION_CLOSING;
 	if (scope ? has_timeouts(c, scope) : timeouts_are_changed(&c->timeouts))
 		keep_time(sock, tp, c, call);
 	if (c->flags & CONNECTION_LEFT_ALONE)

@@ -27,8 +27,8 @@ static __attribute__((noinline)) u32 scope_of_socket(void *sock, struct tcp_sock
 static __always_inline u32 callbacks_wanted(const struct connection *c, const struct policy *policy)
 {
 	const struct scope *scope = scope_in_force(policy, &c->place);
-	u32 callbacks =
-		BPF_SOCK_OPS_RTO_CB_FLAG | BPF_SOCK_OPS_RETRANS_CB_FLAG | BPF_SOCK_OPS_RTT_CB_FLAG;
+	u32 callbacks = BPF_SOCK_OPS_RTO_CB_FLAG | BPF_SOCK_OPS_RETRANS_CB_FLAG |
+			BPF_SOCK_OPS_STATE_CB_FLAG | BPF_SOCK_OPS_RTT_CB_FLAG;
 
 	if (scope && !is_managed(c, scope))
 		callbacks |= BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG;
@@ -171,6 +171,7 @@ static __always_inline u32 meet(void *sock, struct tcp_sock *tp, const struct po
 			c->flags |= CONNECTION_OVERRULED;
 		}
 	}
+	c->flags &= ~CONNECTION_CLOSING;
 	/* It has no place yet. */
 	c->place.generation = policy->scopes_since - 1;
 	measuring_begin(c, tp);

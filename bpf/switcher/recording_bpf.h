@@ -93,6 +93,7 @@ static __always_inline void record_socket(struct socket_seen *seen, const struct
 	seen->rttvar_us = tp->rttvar_us;
 	seen->data_segs_out = tp->data_segs_out;
 	seen->dsack_dups = tp->dsack_dups;
+	seen->retrans_stamp = tp->retrans_stamp;
 	seen->packets_out = tp->packets_out;
 	seen->min_rtt_us = tcp_min_rtt(tp);
 	seen->ca_state = ca_state(tcp_to_sock(tp));

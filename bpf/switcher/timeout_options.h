@@ -65,13 +65,11 @@ static __always_inline void timeouts_renew(void *sock, struct tcp_sock *tp, stru
 		t->kernel_min_us = 0;
 }
 
-/* A timeout, after `earlier` others in a row. */
-static __always_inline void timed_out(void *sock, struct tcp_sock *tp, struct timeouts *t,
-				      u32 earlier)
+static __always_inline void timed_out(void *sock, struct tcp_sock *tp, struct timeouts *t)
 {
 	u32 found_ms;
 
-	if (!back_off_is_bounded(tp, earlier)) {
+	if (!back_off_is_bounded(tp, host_retries(sock, tp))) {
 		unbound_back_off(sock, tp, t);
 		return;
 	}

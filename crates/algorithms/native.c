@@ -64,6 +64,11 @@ void kk_belief_update(struct belief *belief, const struct latency_table *table,
 	belief_update(belief, table, &corners, algorithm, period);
 }
 
+bool kk_back_off_is_bounded(const struct tcp_sock *tp, u32 retries)
+{
+	return back_off_is_bounded(tp, retries);
+}
+
 u32 kk_burst_bytes(const struct connection *c, const struct tcp_sock *tp)
 {
 	return burst_bytes(&c->bursts, tp);
@@ -100,6 +105,7 @@ static void socket_of(struct tcp_sock *tp, const struct socket_seen *seen)
 	tp->rttvar_us = seen->rttvar_us;
 	tp->data_segs_out = seen->data_segs_out;
 	tp->dsack_dups = seen->dsack_dups;
+	tp->retrans_stamp = seen->retrans_stamp;
 	tp->packets_out = seen->packets_out;
 	tp->rtt_min.s[0].v = seen->min_rtt_us;
 	tp->bpf_sock_ops_cb_flags = seen->callbacks;

@@ -109,6 +109,14 @@ static inline bool host_set_option(void *sock, struct tcp_sock *tp, u32 option, 
 	return true;
 }
 
+/* Natively the kernel's preset. */
+static inline u32 host_retries(void *sock, struct tcp_sock *tp)
+{
+	const struct host *host = sock;
+
+	return host->replay ? replayed(host->replay, ASKED_RETRIES, 0) : 15;
+}
+
 static inline struct connection *host_recall(void *sock, struct tcp_sock *tp)
 {
 	return tp->connection;

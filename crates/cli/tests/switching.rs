@@ -115,6 +115,19 @@ impl Connection {
         rto
     }
 
+    /// Its program writes and closes, while for so long nothing arrives.
+    fn closes_in_an_outage(mut self, outage: Duration) {
+        let far = SockRef::from(&self.far);
+        far.attach_filter(&[DROP]).unwrap();
+        self.near.write_all(b"the last words").unwrap();
+        drop(self.near);
+        thread::sleep(outage);
+        far.detach_filter().unwrap();
+        let mut arrived = Vec::new();
+        self.far.read_to_end(&mut arrived).unwrap();
+        assert_eq!(arrived, b"the last words");
+    }
+
     fn switch_to(&self, algorithm: &str) {
         SockRef::from(&self.near).set_tcp_congestion(algorithm.as_bytes()).unwrap();
     }
@@ -242,6 +255,11 @@ fn connections_are_switched_and_put_back() {
         assert_eq!(switched.back_off(5), 1000.0);
         switched.talk();
     }
+
+    // The kernel gives up what is closed and whose timeout is its longest, after about 2 s.
+    let mut closed = Connection::open(None);
+    closed.talk();
+    closed.closes_in_an_outage(Duration::from_secs(4));
 
     let reported = switches(&agent);
     let local = switched.near.local_addr().unwrap();

@@ -64,7 +64,7 @@ impl Played {
     fn does(&mut self, operation: u8, number: u32) {
         let (switcher, socket) = (&mut self.switcher, &mut self.socket);
         let fields = &mut socket.fields;
-        match operation % 24 {
+        match operation % 25 {
             0 => switcher.met(socket),
             1 => switcher.found(socket),
             2..=5 => {
@@ -74,7 +74,8 @@ impl Played {
                 let is_switched = socket.algorithm() != before;
                 assert!(!is_switched || state <= CaState::Disorder, "switched in {state:?}");
             }
-            6 => switcher.timed_out(socket, number % 20),
+            6 if number % 4 == 3 => switcher.state_changes(socket, number >> 2 & 15),
+            6 => switcher.timed_out(socket),
             7 | 8 => {
                 fields.bytes_retrans += u64::from(number % 100_000);
                 switcher.retransmitted(socket, number, number >> 16);
@@ -102,6 +103,10 @@ impl Played {
             20 => fields.packets_out = number % 100,
             21 => fields.delivered_mstamp = fields.tcp_mstamp.saturating_sub(u64::from(number)),
             22 => fields.rtt_min.s[0].v = number,
+            23 => {
+                let now_ms = (fields.tcp_mstamp / 1000) as u32;
+                fields.retrans_stamp = now_ms.wrapping_sub(number % 20_000);
+            }
             _ => self.program_chooses(number),
         }
     }

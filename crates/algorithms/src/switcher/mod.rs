@@ -17,8 +17,8 @@ use crate::{Algorithm, Socket};
 use hooks::{Host, SharedTables};
 
 pub use parts::{
-    Belief, Estimator, LossRuns, Measured, Period, Predicted, RtcpMeasured, exp2_fixed, log2_fixed,
-    period_us, rtcp_choose,
+    Belief, Estimator, LossRuns, Measured, Period, Predicted, RtcpMeasured, back_off_is_bounded,
+    exp2_fixed, log2_fixed, period_us, rtcp_choose,
 };
 pub use replay::{CALL_RECORD_BYTES, CALL_RECORD_VERSION, Replay, ReplayError, Tables};
 
@@ -187,10 +187,15 @@ impl Switcher {
         self.call(socket, c::BPF_SOCK_OPS_RTT_CB, [sample_us, 0, 0])
     }
 
-    /// The retransmission timer has gone off, after `earlier` times in a row: to be called before
-    /// the timeout is doubled.
-    pub fn timed_out(&mut self, socket: &mut Socket, earlier: u32) {
-        self.call(socket, c::BPF_SOCK_OPS_RTO_CB, [earlier, 0, 0]);
+    /// The retransmission timer has gone off: to be called before the timeout is doubled.
+    pub fn timed_out(&mut self, socket: &mut Socket) {
+        self.call(socket, c::BPF_SOCK_OPS_RTO_CB, [0; 3]);
+    }
+
+    /// The socket is about to have another state, such as 1 where it is established (the kernel's
+    /// net/tcp_states.h).
+    pub fn state_changes(&mut self, socket: &mut Socket, to: u32) {
+        self.call(socket, c::BPF_SOCK_OPS_STATE_CB, [0, to, 0]);
     }
 
     /// `segments` from sequence number `seq` on were sent again, and are in `bytes_retrans`.

@@ -2,7 +2,7 @@
 
 use kirikae_interface::{latency_table, rtcp_table};
 
-use crate::c;
+use crate::{Socket, c};
 
 /// Lost segments sorted into runs.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +37,13 @@ impl LossRuns {
 pub fn period_us(fixed_us: u32, srtt_us: u32) -> u32 {
     // SAFETY: takes and gives numbers.
     unsafe { c::kk_estimator_period_us(fixed_us, srtt_us) }
+}
+
+/// Whether a timeout is to be followed by the next within a second, by a kernel that gives a
+/// connection up after `retries` of them (tcp_retries2).
+pub fn back_off_is_bounded(socket: &Socket, retries: u32) -> bool {
+    // SAFETY: plain data that the C code only reads during the call.
+    unsafe { c::kk_back_off_is_bounded(&socket.fields, retries) }
 }
 
 /// Smoothed loss rates.

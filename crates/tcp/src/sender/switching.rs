@@ -29,7 +29,8 @@ impl Sender {
     /// BPF_SOCK_OPS_RTO_CB
     pub(super) fn tell_timeout(&mut self) {
         if let Some(switching) = &mut self.switching {
-            switching.rule.timed_out(&mut self.socket, self.timeouts);
+            self.socket.fields.retrans_stamp = self.undo.retransmitted_at.unwrap_or(0);
+            switching.rule.timed_out(&mut self.socket);
         }
     }
 
