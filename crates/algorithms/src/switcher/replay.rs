@@ -184,6 +184,7 @@ fn kind(op: u32) -> &'static str {
         c::BPF_SOCK_OPS_RTT_CB => "round trip",
         c::BPF_SOCK_OPS_RETRANS_CB => "retransmission",
         c::BPF_SOCK_OPS_RTO_CB => "timeout",
+        c::BPF_SOCK_OPS_STATE_CB => "state",
         c::BPF_SOCK_OPS_HDR_OPT_LEN_CB => "segment",
         _ => "another",
     }
