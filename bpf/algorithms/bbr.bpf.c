@@ -123,7 +123,7 @@ CALLBACK(void, bbr_set_state, struct sock *sk, u8 new_state)
 }
 
 /* "BBRHandleRestartFromIdle()" */
-CALLBACK(void, bbr_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+CWND_EVENT(bbr_cwnd_event, sk, event)
 {
 	struct bbr *b = bbr_of(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -149,7 +149,7 @@ ALGORITHM(bbr) = {
 	.ssthresh = (void *)bbr_ssthresh,
 	.undo_cwnd = (void *)bbr_undo_cwnd,
 	.set_state = (void *)bbr_set_state,
-	.cwnd_event = (void *)bbr_cwnd_event,
+	HEARS(bbr_cwnd_event),
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "kk_bbr",
 };

@@ -216,7 +216,7 @@ CALLBACK(void, bbr3_set_state, struct sock *sk, u8 new_state)
 }
 
 /* "HandleRestartFromIdle()" */
-CALLBACK(void, bbr3_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+CWND_EVENT(bbr3_cwnd_event, sk, event)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct bbr3 *b = bbr3_of(sk);
@@ -246,7 +246,7 @@ ALGORITHM(bbr3) = {
 	.ssthresh = (void *)bbr3_ssthresh,
 	.undo_cwnd = (void *)bbr3_undo_cwnd,
 	.set_state = (void *)bbr3_set_state,
-	.cwnd_event = (void *)bbr3_cwnd_event,
+	HEARS(bbr3_cwnd_event),
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "kk_bbr3",
 };

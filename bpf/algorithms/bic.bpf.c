@@ -136,7 +136,7 @@ CALLBACK(void, bic_set_state, struct sock *sk, u8 new_state)
 		search_forget(inet_csk_ca(sk));
 }
 
-CALLBACK(void, bic_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+CWND_EVENT(bic_cwnd_event, sk, event)
 {
 	idle_keep_event(sk, event);
 }
@@ -158,7 +158,7 @@ ALGORITHM(bic) = {
 	.ssthresh = (void *)bic_ssthresh,
 	.undo_cwnd = (void *)reno_undo_cwnd,
 	.set_state = (void *)bic_set_state,
-	.cwnd_event = (void *)bic_cwnd_event,
+	HEARS(bic_cwnd_event),
 	.pkts_acked = (void *)bic_pkts_acked,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "kk_bic",

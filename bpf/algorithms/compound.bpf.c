@@ -174,7 +174,7 @@ CALLBACK(void, compound_set_state, struct sock *sk, u8 new_state)
 	c->diff_reno = 0;
 }
 
-CALLBACK(void, compound_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+CWND_EVENT(compound_cwnd_event, sk, event)
 {
 	struct compound *c = inet_csk_ca(sk);
 
@@ -195,7 +195,7 @@ ALGORITHM(compound) = {
 	.ssthresh = (void *)compound_ssthresh,
 	.undo_cwnd = (void *)reno_undo_cwnd,
 	.set_state = (void *)compound_set_state,
-	.cwnd_event = (void *)compound_cwnd_event,
+	HEARS(compound_cwnd_event),
 	.pkts_acked = (void *)compound_pkts_acked,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "kk_compound",

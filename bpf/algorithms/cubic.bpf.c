@@ -36,7 +36,7 @@ ALGORITHM(cubic) = {
 	.ssthresh = (void *)cubic_ssthresh,
 	.undo_cwnd = (void *)reno_undo_cwnd,
 	.set_state = (void *)cubic_set_state,
-	.cwnd_event = (void *)cubic_cwnd_event,
+	HEARS(cubic_cwnd_event),
 	.pkts_acked = (void *)cubic_pkts_acked,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "kk_cubic",

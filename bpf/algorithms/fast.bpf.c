@@ -97,7 +97,7 @@ CALLBACK(u32, fast_ssthresh, struct sock *sk)
 	return reno_half(tcp_sk(sk));
 }
 
-CALLBACK(void, fast_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+CWND_EVENT(fast_cwnd_event, sk, event)
 {
 	struct fast *f = inet_csk_ca(sk);
 
@@ -121,7 +121,7 @@ ALGORITHM(fast) = {
 	.cong_avoid = (void *)fast_cong_avoid,
 	.ssthresh = (void *)fast_ssthresh,
 	.undo_cwnd = (void *)reno_undo_cwnd,
-	.cwnd_event = (void *)fast_cwnd_event,
+	HEARS(fast_cwnd_event),
 	.pkts_acked = (void *)fast_pkts_acked,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "kk_fast",

@@ -106,7 +106,7 @@ CALLBACK(u32, highspeed_ssthresh, struct sock *sk)
 	return max((u32)(cwnd - cwnd * hs->b_1000 / 1000), 2);
 }
 
-CALLBACK(void, highspeed_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+CWND_EVENT(highspeed_cwnd_event, sk, event)
 {
 	idle_keep_event(sk, event);
 }
@@ -122,7 +122,7 @@ ALGORITHM(highspeed) = {
 	.cong_avoid = (void *)highspeed_cong_avoid,
 	.ssthresh = (void *)highspeed_ssthresh,
 	.undo_cwnd = (void *)reno_undo_cwnd,
-	.cwnd_event = (void *)highspeed_cwnd_event,
+	HEARS(highspeed_cwnd_event),
 	.pkts_acked = (void *)highspeed_pkts_acked,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "kk_highspeed",

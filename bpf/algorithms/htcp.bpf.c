@@ -233,7 +233,7 @@ CALLBACK(void, htcp_set_state, struct sock *sk, u8 new_state)
 	}
 }
 
-CALLBACK(void, htcp_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+CWND_EVENT(htcp_cwnd_event, sk, event)
 {
 	struct htcp *h = inet_csk_ca(sk);
 
@@ -268,7 +268,7 @@ ALGORITHM(htcp) = {
 	.ssthresh = (void *)htcp_ssthresh,
 	.undo_cwnd = (void *)reno_undo_cwnd,
 	.set_state = (void *)htcp_set_state,
-	.cwnd_event = (void *)htcp_cwnd_event,
+	HEARS(htcp_cwnd_event),
 	.pkts_acked = (void *)htcp_pkts_acked,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "kk_htcp",

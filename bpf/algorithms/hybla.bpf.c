@@ -118,7 +118,7 @@ CALLBACK(u32, hybla_ssthresh, struct sock *sk)
 	return reno_half(tcp_sk(sk));
 }
 
-CALLBACK(void, hybla_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+CWND_EVENT(hybla_cwnd_event, sk, event)
 {
 	idle_keep_event(sk, event);
 }
@@ -134,7 +134,7 @@ ALGORITHM(hybla) = {
 	.cong_avoid = (void *)hybla_cong_avoid,
 	.ssthresh = (void *)hybla_ssthresh,
 	.undo_cwnd = (void *)reno_undo_cwnd,
-	.cwnd_event = (void *)hybla_cwnd_event,
+	HEARS(hybla_cwnd_event),
 	.pkts_acked = (void *)hybla_pkts_acked,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "kk_hybla",

@@ -38,7 +38,7 @@ CALLBACK(u32, reno_ssthresh, struct sock *sk)
 	return reno_half(tcp_sk(sk));
 }
 
-CALLBACK(void, reno_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+CWND_EVENT(reno_cwnd_event, sk, event)
 {
 	idle_keep_event(sk, event);
 }
@@ -54,7 +54,7 @@ ALGORITHM(reno) = {
 	.cong_avoid = (void *)reno_cong_avoid,
 	.ssthresh = (void *)reno_ssthresh,
 	.undo_cwnd = (void *)reno_undo_cwnd,
-	.cwnd_event = (void *)reno_cwnd_event,
+	HEARS(reno_cwnd_event),
 	.pkts_acked = (void *)reno_pkts_acked,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "kk_reno",

@@ -43,7 +43,7 @@ CALLBACK(u32, scalable_ssthresh, struct sock *sk)
 	return max(cwnd - (cwnd >> 3), 2);
 }
 
-CALLBACK(void, scalable_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+CWND_EVENT(scalable_cwnd_event, sk, event)
 {
 	idle_keep_event(sk, event);
 }
@@ -59,7 +59,7 @@ ALGORITHM(scalable) = {
 	.cong_avoid = (void *)scalable_cong_avoid,
 	.ssthresh = (void *)scalable_ssthresh,
 	.undo_cwnd = (void *)reno_undo_cwnd,
-	.cwnd_event = (void *)scalable_cwnd_event,
+	HEARS(scalable_cwnd_event),
 	.pkts_acked = (void *)scalable_pkts_acked,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "kk_scalable",

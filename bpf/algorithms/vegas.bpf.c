@@ -130,7 +130,7 @@ CALLBACK(void, vegas_set_state, struct sock *sk, u8 new_state)
 		measuring_begin(inet_csk_ca(sk), tcp_sk(sk));
 }
 
-CALLBACK(void, vegas_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+CWND_EVENT(vegas_cwnd_event, sk, event)
 {
 	struct vegas *v = inet_csk_ca(sk);
 
@@ -164,7 +164,7 @@ ALGORITHM(vegas) = {
 	.ssthresh = (void *)vegas_ssthresh,
 	.undo_cwnd = (void *)reno_undo_cwnd,
 	.set_state = (void *)vegas_set_state,
-	.cwnd_event = (void *)vegas_cwnd_event,
+	HEARS(vegas_cwnd_event),
 	.pkts_acked = (void *)vegas_pkts_acked,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "kk_vegas",

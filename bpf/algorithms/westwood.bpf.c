@@ -112,7 +112,7 @@ CALLBACK(u32, westwood_ssthresh, struct sock *sk)
 	return pipe_segments(w, tp);
 }
 
-CALLBACK(void, westwood_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+CWND_EVENT(westwood_cwnd_event, sk, event)
 {
 	struct westwood *w = inet_csk_ca(sk);
 
@@ -133,7 +133,7 @@ ALGORITHM(westwood) = {
 	.cong_avoid = (void *)westwood_cong_avoid,
 	.ssthresh = (void *)westwood_ssthresh,
 	.undo_cwnd = (void *)reno_undo_cwnd,
-	.cwnd_event = (void *)westwood_cwnd_event,
+	HEARS(westwood_cwnd_event),
 	.pkts_acked = (void *)westwood_pkts_acked,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "kk_westwood",

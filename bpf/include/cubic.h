@@ -156,7 +156,7 @@ CALLBACK(void, cubic_set_state, struct sock *sk, u8 new_state)
 	c->w_max = 0;
 }
 
-CALLBACK(void, cubic_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+CWND_EVENT(cubic_cwnd_event, sk, event)
 {
 	struct cubic *c = inet_csk_ca(sk);
 

@@ -197,6 +197,11 @@ struct tcp_congestion_ops {
 	void (*cong_control)(struct sock *sk, const struct rate_sample *rs);
 	void (*set_state)(struct sock *sk, u8 new_state);
 	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event event);
+#ifdef __bpf__
+	/* From Linux 7.1 on, for CA_EVENT_TX_START in place of cwnd_event; the loader leaves it out
+	 * elsewhere. */
+	void (*cwnd_event_tx_start)(struct sock *sk);
+#endif
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	u32 (*undo_cwnd)(struct sock *sk);
 	void (*init)(struct sock *sk);
@@ -230,8 +235,9 @@ static __always_inline const struct rate_sample *rate_sample_argument(unsigned l
 #endif
 
 /*
- * CALLBACK(type, name, arguments) opens a callback, CONG_CONTROL(name, sk, rs) the one of that
- * name, ALGORITHM(variable) the registration.
+ * CALLBACK(type, name, arguments) opens a callback, CONG_CONTROL(name, sk, rs) and
+ * CWND_EVENT(name, sk, event) those of these names, ALGORITHM(variable) the registration, in which
+ * HEARS(name) stands for the latter.
  * A callback is named in the registration as a void pointer, because for BPF it takes a context.
  *
  * ABOUT(variable, source, what it is good at, state) tells people what the kernel need not know;
@@ -246,6 +252,18 @@ static __always_inline const struct rate_sample *rate_sample_argument(unsigned l
 		name##_of((struct sock *)ctx[0], rate_sample_argument(ctx)); \
 	} \
 	static __always_inline void name##_of(struct sock *sk, const struct rate_sample *rs)
+#define CWND_EVENT(name, sk, event) \
+	static __always_inline void name##_of(struct sock *sk, enum tcp_ca_event event); \
+	CALLBACK(void, name, struct sock *sk, enum tcp_ca_event event) \
+	{ \
+		name##_of(sk, event); \
+	} \
+	CALLBACK(void, name##_tx_start, struct sock *sk) \
+	{ \
+		name##_of(sk, CA_EVENT_TX_START); \
+	} \
+	static __always_inline void name##_of(struct sock *sk, enum tcp_ca_event event)
+#define HEARS(name) .cwnd_event = (void *)name, .cwnd_event_tx_start = (void *)name##_tx_start
 #define ALGORITHM(variable) \
 	char _license[] SEC("license") = "Dual BSD/GPL"; \
 	SEC(".struct_ops.link") struct tcp_congestion_ops variable
@@ -261,6 +279,8 @@ static __always_inline const struct rate_sample *rate_sample_argument(unsigned l
 #else
 #define CALLBACK(type, name, args...) static type name(args)
 #define CONG_CONTROL(name, sk, rs) static void name(struct sock *sk, const struct rate_sample *rs)
+#define CWND_EVENT(name, sk, event) static void name(struct sock *sk, enum tcp_ca_event event)
+#define HEARS(name) .cwnd_event = (void *)name
 #define ALGORITHM(variable) \
 	extern const struct tcp_congestion_ops kk_##variable; \
 	const struct tcp_congestion_ops kk_##variable

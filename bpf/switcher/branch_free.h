@@ -11,10 +11,10 @@
 /* All bits set where a < b, none otherwise. */
 static __always_inline u32 if_below(s32 a, s32 b)
 {
-	u32 below = (a - b) >> 31;
+	/* Else the compiler sees what is meant, and makes a branch of it: of the one, or the other. */
+	s32 difference = read_now(a - b);
 
-	/* Else the compiler sees what is meant, and makes a branch of it. */
-	return read_now(below);
+	return read_now(difference >> 31);
 }
 
 static __always_inline s32 least(s32 a, s32 b)

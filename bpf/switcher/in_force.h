@@ -27,11 +27,12 @@ struct {
 	__type(value, struct policy);
 } policies SEC(".maps");
 
+/* By its sizes: Linux 6.1 takes no map without types, as the agent's are, for one with. */
 struct one_latency_table {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct latency_table);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, sizeof(struct latency_table));
 };
 
 struct {

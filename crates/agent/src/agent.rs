@@ -17,6 +17,8 @@ use crate::host;
 use crate::listing::{Connection, Generations, Listing};
 use crate::namespaces::Namespaces;
 use crate::recording::Recorded;
+use crate::registered;
+use crate::registration::Registration;
 use crate::restore::{Restored, restore};
 use crate::state::{Pinned, State};
 use crate::switcher::Switcher;
@@ -189,7 +191,8 @@ fn install(config: &Config, state: Option<&State>) -> Result<Agent, Error> {
     if let Some(state) = state {
         state.mount_pins()?;
     }
-    let switcher = Switcher::load(&config.policy, config.are_calls_recorded)?;
+    let shared = registered::shared_connections()?;
+    let switcher = Switcher::load(&config.policy, config.are_calls_recorded, shared.as_ref())?;
     let attached = Attached::attach(&switcher, config, state)?;
     let listing = Listing::load(&switcher.map(CONNECTIONS)?)?;
     let (policy, adopt) = (config.policy.clone(), config.adopt.clone());
@@ -221,7 +224,7 @@ fn take_away(state: State) -> Result<Restored, Error> {
 struct Attached {
     switcher: Option<Link>,
     connections: Option<MapHandle>,
-    algorithms: Vec<Link>,
+    algorithms: Vec<Registration>,
     /// Their names, where it was we who registered them.
     registered: Vec<&'static str>,
 }
@@ -255,14 +258,29 @@ impl Attached {
 
     /// Those that are not registered yet.
     fn register(&mut self, wanted: &[Algorithm], state: Option<&State>) -> Result<(), Error> {
-        let is_missing = |it: &&Algorithm| !self.registered.contains(&it.name());
+        let for_programs = registered::registered()?;
+        let is_preset = |it: &Algorithm| Algorithm::named(it.name()).as_ref() == Some(it);
+        if let Some(set) =
+            wanted.iter().find(|it| for_programs.contains(&it.name()) && !is_preset(it))
+        {
+            return Err(Error::Failed {
+                doing: format!("setting parameters of {}", set.name()),
+                cause: "it is registered for programs, as it is preset; `kirikae algorithms \
+                        --unregister` takes it away"
+                    .into(),
+            });
+        }
+        let is_missing = |it: &&Algorithm| {
+            !self.registered.contains(&it.name()) && !for_programs.contains(&it.name())
+        };
         let missing: Vec<Algorithm> = wanted.iter().filter(is_missing).copied().collect();
         let connections = self.connections.as_ref().map(AsFd::as_fd);
-        for (name, mut link) in Algorithms::register_with(&missing, connections)?.links {
+        let registered = Algorithms::register_with(&missing, connections)?;
+        for (name, mut algorithm) in registered.registrations {
             if let Some(state) = state {
-                state.pin_algorithm(name, &mut link)?;
+                state.pin_algorithm(name, &mut algorithm)?;
             }
-            self.algorithms.push(link);
+            self.algorithms.push(algorithm);
             self.registered.push(name);
         }
         Ok(())
@@ -271,9 +289,9 @@ impl Attached {
     /// Those that were registered last, so that connections cannot have them yet.
     fn unregister_from(&mut self, first: usize) {
         self.registered.truncate(first);
-        for link in self.algorithms.drain(first..) {
-            // What stays pinned goes with its directory when the agent stops.
-            let _ = release(link);
+        for algorithm in self.algorithms.drain(first..) {
+            // What stays pinned is taken away when the agent stops.
+            let _ = algorithm.end();
         }
     }
 
@@ -283,7 +301,8 @@ impl Attached {
     fn detach(self) -> Result<Restored, Error> {
         let switcher = self.switcher.map_or(Ok(()), release);
         let restored = self.connections.map_or(Ok(Restored::default()), |map| restore(&map));
-        let algorithms = self.algorithms.into_iter().map(release).fold(Ok(()), Result::and);
+        let ended = self.algorithms.into_iter().map(Registration::end);
+        let algorithms = ended.fold(Ok(()), Result::and);
         switcher.and(restored).and_then(|restored| algorithms.map(|()| restored))
     }
 }

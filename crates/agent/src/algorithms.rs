@@ -4,11 +4,13 @@ use std::os::fd::BorrowedFd;
 
 use kirikae_algorithms::Algorithm;
 use kirikae_table::KernelTable;
-use libbpf_rs::{ErrorKind, Link, MapCore, Object, ObjectBuilder};
+use libbpf_rs::btf::Btf;
+use libbpf_rs::{ErrorKind, MapCore, MapHandle, Object, ObjectBuilder, OpenMapMut};
 
 use crate::error::{Doing, Error};
-use crate::host;
-use crate::libbpf;
+use crate::kernel::{AFTER_IDLE, Kernel, offset};
+use crate::registration::Registration;
+use crate::{host, libbpf};
 
 struct Source {
     /// In-kernel name, `kk_` and the file's name.
@@ -41,13 +43,11 @@ pub fn candidates(table: &KernelTable) -> Result<Vec<Algorithm>, Error> {
 /// The algorithms registered in the kernel, as long as this value lives. Connections that use one
 /// keep it beyond that, until they end or take another.
 ///
-/// Before Linux 6.4, which has no links of struct_ops, a process that is killed leaves them
-/// registered until the next boot.
+/// Where the kernel has no links of struct_ops (before Linux 6.4), a process that is killed leaves them
+/// registered.
 #[derive(Debug)]
 pub struct Algorithms {
-    pub(crate) links: Vec<(&'static str, Link)>,
-    /// What an old kernel's registrations are taken out through: dropped after `links`.
-    _objects: Vec<Object>,
+    pub(crate) registrations: Vec<(&'static str, Registration)>,
 }
 
 impl Algorithms {
@@ -61,17 +61,9 @@ impl Algorithms {
         algorithms: &[Algorithm],
         connections: Option<BorrowedFd>,
     ) -> Result<Algorithms, Error> {
-        let with_links = host::has_links_of_struct_ops()?;
-        // In this order an error on the way drops the links first, too.
-        let (mut objects, mut links) = (Vec::new(), Vec::new());
-        for algorithm in algorithms {
-            let (link, object) = register(algorithm, connections, with_links)?;
-            if !with_links {
-                objects.push(object);
-            }
-            links.push((algorithm.name(), link));
-        }
-        Ok(Algorithms { links, _objects: objects })
+        let registered = |it: &Algorithm| Ok((it.name(), register(it, connections)?));
+        let registrations = algorithms.iter().map(registered).collect::<Result<_, Error>>()?;
+        Ok(Algorithms { registrations })
     }
 }
 
@@ -79,8 +71,8 @@ impl Algorithms {
 pub(crate) fn load(
     algorithm: &Algorithm,
     connections: Option<BorrowedFd>,
-    with_links: bool,
 ) -> Result<Object, Error> {
+    let kernel = Kernel::running()?;
     let source = SOURCES
         .iter()
         .find(|source| source.name == algorithm.name())
@@ -101,10 +93,8 @@ pub(crate) fn load(
                     bytes.copy_from_slice(&value.to_ne_bytes());
                 }
             }
-            // Its only flag, BPF_F_LINK, asks for what an old kernel does not have; without it the
-            // map's one element is the registration, and libbpf's link deletes that element.
-            if !with_links && map.name() == operations {
-                map.set_map_flags(0).doing(doing)?;
+            if map.name() == operations {
+                fit(&mut map, source, kernel).doing(doing)?;
             }
         }
         Ok(object)
@@ -112,17 +102,39 @@ pub(crate) fn load(
     libbpf::load(open, doing)
 }
 
+/// Socket storage for [`CONNECTIONS`], where there is none to share.
+pub(crate) fn connections() -> Result<MapHandle, Error> {
+    let doing = || format!("making {CONNECTIONS}");
+    let any = Algorithm::all().next().expect("there are algorithms");
+    let object = load(&any, None)?;
+    let map = object.maps().find(|map| map.name() == CONNECTIONS);
+    MapHandle::try_from(&map.expect("each algorithm looks into it")).doing(doing)
+}
+
 /// The variable that the source file hands to the kernel.
 fn operations(algorithm: &Algorithm) -> &'static str {
     algorithm.name().trim_start_matches("kk_")
 }
 
-fn register(
-    algorithm: &Algorithm,
-    connections: Option<BorrowedFd>,
-    with_links: bool,
-) -> Result<(Link, Object), Error> {
-    let mut object = load(algorithm, connections, with_links)?;
+/// Takes out of a registration what the running kernel does not have.
+fn fit(map: &mut OpenMapMut, source: &Source, kernel: Kernel) -> libbpf_rs::Result<()> {
+    if !kernel.has_links {
+        // Its only flag, BPF_F_LINK, asks for one.
+        map.set_map_flags(0)?;
+    }
+    if !kernel.tells_after_idle {
+        let types = Btf::from_raw(source.name, source.object)?;
+        let types = types.expect("an object of ours has type information");
+        let place = offset(&types, "tcp_congestion_ops", AFTER_IDLE).expect("ours has the member");
+        let operations = map.initial_value_mut().expect("it has a value before it is loaded");
+        // libbpf leaves out the program of what is none.
+        operations[place..place + size_of::<usize>()].fill(0);
+    }
+    Ok(())
+}
+
+fn register(algorithm: &Algorithm, connections: Option<BorrowedFd>) -> Result<Registration, Error> {
+    let mut object = load(algorithm, connections)?;
     let operations = operations(algorithm);
     let doing = || format!("registering {}", algorithm.name());
     let mut map = object
@@ -136,6 +148,9 @@ fn register(
                     killed (`kirikae undo` ends that), or by another program"
                 .into(),
         }),
-        attached => Ok((attached.doing(doing)?, object)),
+        attached => {
+            let map = MapHandle::try_from(&map).doing(doing)?;
+            Registration::new(attached.doing(doing)?, map)
+        }
     }
 }

@@ -6,53 +6,86 @@ use std::path::{Path, PathBuf};
 use libbpf_rs::btf::{Btf, types::Struct};
 
 use crate::error::{Doing, Error};
+use crate::kernel::BTF;
 use crate::libbpf;
 
-/// Links of struct_ops, with which an algorithm leaves the kernel when the agent does, came then.
-const LINKS_OF_STRUCT_OPS: (u32, u32) = (6, 4);
-/// The oldest kernel on which the algorithms were seen to load and carry traffic.
-const ALGORITHMS: (u32, u32) = (6, 1);
-const BTF: &str = "/sys/kernel/btf/vmlinux";
+/// How the kernel describes a congestion control that is a BPF program.
+pub(crate) const STRUCT_OPS: &str = "bpf_struct_ops_tcp_congestion_ops";
+const JIT: &str = "/proc/sys/net/core/bpf_jit_enable";
+const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
+const STATUS: &str = "/proc/self/status";
+/// Bit of capability sets (capability.h). It is CAP_BPF and CAP_PERFMON as well.
+pub(crate) const CAP_SYS_ADMIN: u32 = 21;
 
 /// Refuses, naming what is missing and what to do, where live switching cannot run.
 pub fn requirements() -> Result<(), Error> {
-    can_load_bpf()?;
-    at_least(
-        &kernel_release()?,
-        LINKS_OF_STRUCT_OPS,
-        "links of struct_ops, which take an algorithm out of the kernel when the agent ends,",
-    )?;
+    algorithm_requirements()?;
     cgroup_root().map(drop)
 }
 
 /// The same for the algorithms alone, without the switcher.
 pub fn algorithm_requirements() -> Result<(), Error> {
-    can_load_bpf()?;
-    at_least(&kernel_release()?, ALGORITHMS, "the algorithms, which set the pacing rate,")
-}
-
-pub(crate) fn has_links_of_struct_ops() -> Result<bool, Error> {
-    Ok(version(&kernel_release()?) >= Some(LINKS_OF_STRUCT_OPS))
-}
-
-fn can_load_bpf() -> Result<(), Error> {
     if !nix::unistd::geteuid().is_root() {
         return Err(Error::Missing(
             "this needs root, to load BPF programs and attach them: run it with sudo".into(),
         ));
     }
+    may_load_bpf(&fs::read_to_string(STATUS).doing(|| format!("reading {STATUS}"))?)?;
+    // Where one of these cannot be read, loading tells.
+    is_not_locked_down(&fs::read_to_string(LOCKDOWN).unwrap_or_default())?;
+    compiles_bpf(&fs::read_to_string(JIT).unwrap_or_default())?;
     describes_itself(Path::new(BTF))?;
     // Everything that calls libbpf asks this first.
     libbpf::listen();
-    if has_member("tcp_congestion_ops", "cwnd_event_tx_start")? {
+    let btf = Btf::from_vmlinux().doing(|| format!("reading {BTF}"))?;
+    if btf.type_by_name::<Struct>(STRUCT_OPS).is_none() {
         return Err(Error::Missing(format!(
-            "Linux {} is too new: from 7.1 on it tells an algorithm of the first transmission \
-             after idle in another way (cwnd_event_tx_start), which ours do not listen to yet. \
-             Boot a kernel before 7.1",
+            "Linux {} takes no congestion controls that are BPF programs (it was built without \
+             CONFIG_BPF_JIT or CONFIG_BPF_SYSCALL, or before 5.6). Install a distribution kernel \
+             (all of Debian 12's do)",
             kernel_release()?
         )));
     }
     Ok(())
+}
+
+fn may_load_bpf(status: &str) -> Result<(), Error> {
+    if effective_capabilities(status).unwrap_or_default() >> CAP_SYS_ADMIN & 1 == 1 {
+        return Ok(());
+    }
+    Err(Error::Missing(
+        "this needs CAP_SYS_ADMIN, to load BPF programs and attach them, and root has it not here: \
+         run it on the host, or give the container the capability (--cap-add SYS_ADMIN)"
+            .into(),
+    ))
+}
+
+pub(crate) fn effective_capabilities(status: &str) -> Option<u64> {
+    let set = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+    u64::from_str_radix(set.trim(), 16).ok()
+}
+
+/// `none integrity [confidentiality]`: the one in force is in brackets.
+fn is_not_locked_down(lockdown: &str) -> Result<(), Error> {
+    if !lockdown.contains("[confidentiality]") {
+        return Ok(());
+    }
+    Err(Error::Missing(
+        "the kernel is locked down to confidentiality, under which no BPF program may look at it: \
+         boot with lockdown=integrity, or without"
+            .into(),
+    ))
+}
+
+fn compiles_bpf(jit: &str) -> Result<(), Error> {
+    if jit.trim() != "0" {
+        return Ok(());
+    }
+    Err(Error::Missing(
+        "the kernel's compiler for BPF is off, which congestion controls need: \
+         `sysctl net.core.bpf_jit_enable=1`"
+            .into(),
+    ))
 }
 
 fn describes_itself(btf: &Path) -> Result<(), Error> {
@@ -65,24 +98,6 @@ fn describes_itself(btf: &Path) -> Result<(), Error> {
          have)",
         btf.display()
     )))
-}
-
-fn at_least(release: &str, oldest: (u32, u32), what_for: &str) -> Result<(), Error> {
-    if version(release) >= Some(oldest) {
-        return Ok(());
-    }
-    let (major, minor) = oldest;
-    Err(Error::Missing(format!(
-        "Linux {release} is too old: {what_for} need {major}.{minor} or later. Install a newer \
-         kernel (Debian: linux-image-amd64 from backports)"
-    )))
-}
-
-/// Whether a struct of the running kernel has a member of this name.
-fn has_member(structure: &str, member: &str) -> Result<bool, Error> {
-    let btf = Btf::from_vmlinux().doing(|| format!("reading {BTF}"))?;
-    let Some(structure) = btf.type_by_name::<Struct>(structure) else { return Ok(false) };
-    Ok(structure.iter().any(|m| m.name.is_some_and(|name| name == member)))
 }
 
 /// Release of the running kernel, for instance `6.12.9-amd64`.
@@ -112,23 +127,9 @@ fn cgroup2_mount(mounts: &str) -> Option<PathBuf> {
     })
 }
 
-fn version(release: &str) -> Option<(u32, u32)> {
-    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
-    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn release_gives_major_and_minor() {
-        assert_eq!(version("6.12.9-amd64"), Some((6, 12)));
-        assert_eq!(version("6.1.0-28-amd64"), Some((6, 1)));
-        assert_eq!(version("unknown"), None);
-        assert!(version("6.12.9-amd64") > Some(LINKS_OF_STRUCT_OPS));
-        assert!(version("7.0.1") > Some(LINKS_OF_STRUCT_OPS));
-    }
 
     fn refusal(result: Result<(), Error>) -> String {
         match result {
@@ -138,26 +139,41 @@ mod tests {
     }
 
     #[test]
-    fn an_old_kernel_is_refused() {
-        at_least("6.4.0", (6, 4), "links").unwrap();
-        let what = refusal(at_least("6.1.0-28-amd64", (6, 4), "links"));
-        assert!(what.contains("6.1.0-28-amd64") && what.contains("6.4 or later"), "{what}");
-        assert!(what.contains("Install"), "says what to do: {what}");
-    }
-
-    #[test]
     fn a_kernel_without_btf_is_refused() {
         let what = refusal(describes_itself(Path::new("/nonexistent/vmlinux")));
         assert!(what.contains("CONFIG_DEBUG_INFO_BTF") && what.contains("Install"), "{what}");
     }
 
     #[test]
-    fn members_are_found_in_the_running_kernel() {
-        if !Path::new(BTF).exists() {
-            return; // and requirements() refuses
+    fn a_container_without_the_capability_is_refused() {
+        may_load_bpf("Name:\tx\nCapEff:\t0000000000201000\n").unwrap();
+        for status in ["Name:\tx\nCapEff:\t00000000a80425fb\n", ""] {
+            let what = refusal(may_load_bpf(status));
+            assert!(what.contains("CAP_SYS_ADMIN") && what.contains("--cap-add"), "{what}");
         }
-        assert!(has_member("tcp_congestion_ops", "cwnd_event").unwrap());
-        assert!(!has_member("tcp_congestion_ops", "cwnd").unwrap());
+    }
+
+    #[test]
+    fn effective_capabilities_are_read_from_the_status_of_a_process() {
+        let status = "Name:\tx\nCapPrm:\t0000000000000000\nCapEff:\t0000000000201000\n";
+        assert_eq!(effective_capabilities(status), Some(1 << CAP_SYS_ADMIN | 1 << 12));
+        assert_eq!(effective_capabilities("Name:\tx\n"), None);
+    }
+
+    #[test]
+    fn what_no_program_may_look_at_is_refused() {
+        is_not_locked_down("none [integrity] confidentiality\n").unwrap();
+        is_not_locked_down("").unwrap();
+        let what = refusal(is_not_locked_down("none integrity [confidentiality]\n"));
+        assert!(what.contains("lockdown=integrity"), "{what}");
+    }
+
+    #[test]
+    fn a_kernel_that_does_not_compile_bpf_is_refused() {
+        for jit in ["1\n", "2\n", ""] {
+            compiles_bpf(jit).unwrap();
+        }
+        assert!(refusal(compiles_bpf("0\n")).contains("bpf_jit_enable=1"));
     }
 
     #[test]

@@ -14,6 +14,7 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 
 use crate::error::{Doing, Error};
+use crate::registration::Registration;
 
 /// Whatever is below it is ours.
 pub const DIRECTORY: &str = "/run/kirikae";
@@ -37,7 +38,7 @@ pub(crate) struct State {
 pub(crate) struct Pinned {
     pub switcher: Option<Link>,
     pub connections: Option<MapHandle>,
-    pub algorithms: Vec<Link>,
+    pub algorithms: Vec<Registration>,
 }
 
 impl State {
@@ -97,8 +98,8 @@ impl State {
         link.pin(pin(SWITCHER)).doing(|| "pinning the switcher".into())
     }
 
-    pub fn pin_algorithm(&self, name: &str, link: &mut Link) -> Result<(), Error> {
-        link.pin(pin(name)).doing(|| format!("pinning {name}"))
+    pub fn pin_algorithm(&self, name: &str, registered: &mut Registration) -> Result<(), Error> {
+        registered.pin(&pin(name))
     }
 
     pub fn pin_connections(&self, map: &mut MapHandle) -> Result<(), Error> {
@@ -135,7 +136,7 @@ impl Pinned {
             } else if path.ends_with(SWITCHER) {
                 self.switcher = Some(Link::open(&path).doing(doing)?);
             } else if Algorithm::all().any(|algorithm| path.ends_with(algorithm.name())) {
-                self.algorithms.push(Link::open(&path).doing(doing)?);
+                self.algorithms.push(Registration::open(&path)?);
             }
         }
         Ok(())
@@ -153,10 +154,22 @@ fn is_at(file: &File, path: &str) -> bool {
 
 /// Where an agent that starts now pins.
 fn pins() -> &'static str {
-    match statfs(HOST_BPF) {
-        Ok(host) if host.filesystem_type() == BPF_FS_MAGIC => PINS_ON_HOST,
-        _ => PINS,
+    if has_bpf_file_system() { PINS_ON_HOST } else { PINS }
+}
+
+fn has_bpf_file_system() -> bool {
+    statfs(HOST_BPF).is_ok_and(|host| host.filesystem_type() == BPF_FS_MAGIC)
+}
+
+/// Refuses where the host has none.
+pub(crate) fn needs_bpf_file_system() -> Result<(), Error> {
+    if has_bpf_file_system() {
+        return Ok(());
     }
+    Err(Error::Missing(format!(
+        "no BPF file system is at {HOST_BPF}, in which the kernel keeps what stays: \
+         `mount -t bpf bpf {HOST_BPF}` (systemd does so)"
+    )))
 }
 
 fn pin(name: &str) -> PathBuf {

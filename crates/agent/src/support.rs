@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use crate::algorithms::CONNECTIONS;
 use crate::error::{Doing, Error};
+use crate::kernel::AFTER_IDLE;
 use crate::kernel_algorithms::KernelAlgorithms;
 use crate::listing::Listing;
 use crate::switcher::Switcher;
@@ -123,10 +124,10 @@ fn lacking(features: &[Feature]) -> Option<String> {
     lacking.next().map(|feature| format!("{}: {}", feature.name, feature.found))
 }
 
-/// Bits of capability sets (capability.h), and what they are for. CAP_SYS_ADMIN is CAP_BPF and
-/// CAP_PERFMON as well; without it the agent could not enter namespaces or mount its pins.
+/// Bits of capability sets (capability.h), and what they are for. Without CAP_SYS_ADMIN the agent could
+/// not enter namespaces or mount its pins, either.
 const CAPABILITIES: [(u32, &str, &[&str], &str); 3] = [
-    (21, "CAP_SYS_ADMIN", EVERYBODY, ""),
+    (host::CAP_SYS_ADMIN, "CAP_SYS_ADMIN", EVERYBODY, ""),
     (
         19,
         "CAP_SYS_PTRACE",
@@ -142,17 +143,12 @@ fn rights() -> Result<Vec<Feature>, Error> {
     let mut features = vec![feature("root", finding(is_root), EVERYBODY, "")];
     let path = "/proc/self/status";
     let status = fs::read_to_string(path).doing(|| format!("reading {path}"))?;
-    let effective = effective_capabilities(&status).unwrap_or_default();
+    let effective = host::effective_capabilities(&status).unwrap_or_default();
     for (bit, name, needed_by, otherwise) in CAPABILITIES {
         let held = if effective >> bit & 1 == 1 { Ok("held") } else { Err("not held") };
         features.push(feature(name, finding(held), needed_by, otherwise));
     }
     Ok(features)
-}
-
-fn effective_capabilities(status: &str) -> Option<u64> {
-    let set = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
-    u64::from_str_radix(set.trim(), 16).ok()
 }
 
 /// What the kernel's description of its types tells, to everyone.
@@ -171,8 +167,8 @@ fn types(btf: Result<&Btf<'static>, &libbpf_rs::Error>) -> Vec<Feature> {
         feature(
             "links of struct_ops",
             look(&|btf| is_type(btf, "bpf_struct_ops_link").map(|()| "yes".into())),
-            SWITCHER,
-            "",
+            NOBODY,
+            "the algorithms of a killed bench stay registered (since Linux 6.4)",
         ),
         feature(
             "iterators",
@@ -184,6 +180,7 @@ fn types(btf: Result<&Btf<'static>, &libbpf_rs::Error>) -> Vec<Feature> {
             AGENT,
             "",
         ),
+        feature("struct_ops", look(&struct_ops), AGENT, ""),
         feature("callback after idle", look(&callback_after_idle), SWITCHER, ""),
         feature("cong_control", look(&cong_control), SWITCHER, ""),
     ]
@@ -195,12 +192,19 @@ fn operations<'btf>(btf: &'btf Btf, member: &str) -> Option<BtfType<'btf>> {
     btf.type_by_id(member.ty)
 }
 
-/// The algorithms hear of idle time as Linux before 7.1 tells it.
-fn callback_after_idle(btf: &Btf) -> Result<String, String> {
-    match operations(btf, "cwnd_event_tx_start") {
-        None => Ok("cwnd_event".into()),
-        Some(_) => Err("cwnd_event_tx_start, which ours do not listen to yet".into()),
+/// Congestion controls may be BPF programs.
+fn struct_ops(btf: &Btf) -> Result<String, String> {
+    match btf.type_by_name::<Struct>(host::STRUCT_OPS) {
+        Some(_) => Ok("of tcp_congestion_ops".into()),
+        None => Err("congestion controls cannot be BPF programs".into()),
     }
+}
+
+/// The algorithms hear of a transmission after idle time by either.
+fn callback_after_idle(btf: &Btf) -> Result<String, String> {
+    let known = [AFTER_IDLE, "cwnd_event"];
+    let found = known.into_iter().find(|name| operations(btf, name).is_some());
+    found.map(str::to_owned).ok_or_else(|| format!("neither {} nor {}", known[0], known[1]))
 }
 
 /// Linux 6.10 put two arguments in.
@@ -237,17 +241,16 @@ fn programs() -> [Feature; 5] {
 
 fn load() -> [Finding; 5] {
     let policy = Policy::one(Scope::new(kirikae_table::usual().kernel_table().into()));
-    let switcher = Switcher::load(&policy, false);
+    let switcher = Switcher::load(&policy, false, None);
     let connections = switcher.as_ref().ok().and_then(|switcher| switcher.map(CONNECTIONS).ok());
     let beside = |load: fn(&MapHandle) -> Result<(), Error>| match &connections {
         Some(connections) => finding(load(connections).map(|()| "loads")),
         None => (State::Unknown, "needs the switcher's map".into()),
     };
-    let with_links = host::has_links_of_struct_ops().unwrap_or_default();
     let load_all = |algorithms: Vec<Algorithm>| {
         let connections = connections.as_ref().map(|map| map.as_fd());
         for algorithm in &algorithms {
-            algorithms::load(algorithm, connections, with_links)?;
+            algorithms::load(algorithm, connections)?;
         }
         let names: Vec<&str> = algorithms.iter().map(|algorithm| algorithm.name()).collect();
         Ok::<_, Error>(format!("load: {}", names.join(", ")))
@@ -255,12 +258,17 @@ fn load() -> [Finding; 5] {
     let (candidates, others) = Algorithm::all()
         .partition(|algorithm| kirikae_table::candidates().any(|name| name == algorithm.name()));
     [
-        finding(switcher.as_ref().map(|_| "loads")),
+        finding(switcher.as_ref().map_err(ToString::to_string).and_then(verified)),
         beside(|connections| Listing::load(connections).map(drop)),
         beside(restore::load),
         finding(load_all(candidates)),
         finding(load_all(others)),
     ]
+}
+
+fn verified(switcher: &Switcher) -> Result<String, String> {
+    let instructions = switcher.verified_instructions().map_err(|error| error.to_string())?;
+    Ok(format!("loads; the kernel walked {instructions} instructions of a million to verify it"))
 }
 
 /// What can be done to a socket, tried on one.
@@ -359,14 +367,6 @@ fn laboratory() -> Result<[Feature; 4], Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn capabilities_are_read_from_the_status_of_a_process() {
-        let status = "Name:\tx\nCapPrm:\t0000000000000000\nCapEff:\t0000000000201000\n";
-        let effective = effective_capabilities(status).unwrap();
-        assert_eq!(effective, 1 << 21 | 1 << 12);
-        assert_eq!(effective_capabilities("Name:\tx\n"), None);
-    }
 
     #[test]
     fn answers_are_numbers_by_name() {

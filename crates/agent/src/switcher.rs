@@ -11,12 +11,14 @@ use kirikae_interface::rule;
 use kirikae_policy::{Policy, SCOPES, has_another_cgroup};
 use kirikae_table::KernelTable;
 use libbpf_rs::libbpf_sys::bpf_map_create_opts;
+use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::{
-    IterOpts, Link, MapCore, MapFlags, MapHandle, MapType, Object, ProgramMut, RingBuffer,
+    IterOpts, Link, MapCore, MapFlags, MapHandle, MapType, Object, Program, ProgramMut, RingBuffer,
     RingBufferBuilder,
 };
 use zerocopy::IntoBytes;
 
+use crate::algorithms::CONNECTIONS;
 use crate::error::{Doing, Error};
 use crate::event::{Switch, decode};
 use crate::iterator::read_lines;
@@ -54,11 +56,19 @@ const GENERATIONS_NAMED: u32 = 64;
 const RECORDING: [&str; 2] = ["call_in_progress", "recorded_calls"];
 
 impl Switcher {
-    pub fn load(policy: &Policy, are_calls_recorded: bool) -> Result<Switcher, Error> {
+    /// `shared` is what the algorithms that are registered already keep of connections.
+    pub fn load(
+        policy: &Policy,
+        are_calls_recorded: bool,
+        shared: Option<&MapHandle>,
+    ) -> Result<Switcher, Error> {
         const DOING: &str = "loading the switcher";
         let doing = || DOING.to_owned();
         let object = object::load(OBJECT, DOING, |object| {
             object.set("are_calls_recorded", are_calls_recorded)?;
+            if let Some(connections) = shared {
+                object.share(CONNECTIONS, connections)?;
+            }
             if are_calls_recorded {
                 return Ok(());
             }
@@ -194,6 +204,15 @@ impl Switcher {
             .progs_mut()
             .find(|program| program.name() == name)
             .unwrap_or_else(|| panic!("switcher.bpf.c has the program {name}"))
+    }
+
+    /// How many instructions the kernel's verifier walked of the program that switches; it gives up at a
+    /// million.
+    pub fn verified_instructions(&self) -> Result<u32, Error> {
+        let doing = || "asking how the switcher was verified".to_owned();
+        let id = Program::id_from_fd(self.program("switcher").as_fd()).doing(doing)?;
+        let program = ProgInfoIter::default().find(|program| program.id == id);
+        Ok(program.map_or(0, |program| program.verified_insns))
     }
 
     /// Waits up to `timeout` for switches.

@@ -1,12 +1,9 @@
 //! The report as people read it.
 
-use comfy_table::{Cell, Color, ContentArrangement, LineStyle, Table, presets};
+use kirikae_terminal::{Cell, Color, table};
 
 use crate::units::{percent, rate, size, time};
 use crate::{Finding, Known, Report, Source, Verdict};
-
-/// Of the table, where there is no terminal to fit it into.
-const COLUMNS: u16 = 100;
 
 /// What was found, a line for each finding, and below it what to write.
 pub fn render(report: &Report, colour: bool) -> String {
@@ -19,20 +16,9 @@ pub fn render(report: &Report, colour: bool) -> String {
         size(path.bandwidth_delay()),
         size(path.burst.into()),
     );
-    let mut table = Table::new();
-    table
-        .load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()))
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_header(["", "what", "measured", "what it means here", "by"]);
+    let mut table = table(["", "what", "measured", "what it means here", "by"]);
     table.add_rows(report.findings.iter().map(row));
-    if colour {
-        table.enforce_styling();
-    } else {
-        table.force_no_tty();
-    }
-    if table.width().is_none() {
-        table.set_width(COLUMNS);
-    }
+    kirikae_terminal::colour(&mut table, colour);
     text += &format!("{table}\n");
 
     let changes = |finding: &&Finding| !finding.change.is_empty();

@@ -20,6 +20,10 @@ pub struct Guest<'a> {
     /// Modules to load, as [`Kernel::module`] names them; those the kernel does not have are left
     /// out.
     pub modules: &'a [String],
+    /// Programs of the host, and where the guest has them.
+    pub programs: &'a [(PathBuf, PathBuf)],
+    /// Other files.
+    pub files: &'a [(PathBuf, Vec<u8>)],
     /// The arguments of this program in the guest; words without white space.
     pub arguments: &'a [String],
     /// When the guest is killed.
@@ -63,6 +67,12 @@ impl Guest<'_> {
         initramfs.link(Path::new("/var/run"), "/run");
         initramfs.program(Path::new("/init"), &std::env::current_exe()?)?;
         initramfs.program(Path::new("/usr/sbin/ip"), &find_ip()?)?;
+        for (path, program) in self.programs {
+            initramfs.program(path, program)?;
+        }
+        for (path, content) in self.files {
+            initramfs.file(path, content);
+        }
         for (n, path) in (0..).zip(self.modules) {
             if let Some(module) = self.kernel.module(path)? {
                 // Numbered, because they are loaded in the order of their names.
@@ -81,7 +91,7 @@ impl Guest<'_> {
             self.arguments.join(" ")
         );
         Command::new("qemu-system-x86_64")
-            .args(["-machine", "pc,accel=tcg", "-m", "512"])
+            .args(["-machine", "pc,accel=tcg", "-m", "1024"])
             .args(TIME)
             .args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"])
             .arg("-kernel")

@@ -1,47 +1,96 @@
 //! Debian's kernels, taken from its packages; nothing of them is installed on the host.
 
+use std::env;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, bail};
 
-/// An unpacked kernel package.
+use crate::apt::{Apt, Offered};
+use crate::output::output;
+
+/// Which kernel is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Series {
+    /// The newest of it, for instance `6.12`.
+    Released(String),
+    /// The newest release candidate of the kernel to come, `next`.
+    Next,
+}
+
+impl From<&str> for Series {
+    fn from(text: &str) -> Series {
+        if text == "next" { Series::Next } else { Series::Released(text.to_owned()) }
+    }
+}
+
+impl fmt::Display for Series {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Series::Released(series) => f.write_str(series),
+            Series::Next => f.write_str("next"),
+        }
+    }
+}
+
+/// An unpacked kernel.
 #[derive(Debug)]
 pub struct Kernel {
-    /// Where the package was unpacked.
+    /// Where its packages were unpacked.
     root: PathBuf,
     /// For instance `6.12.117+deb12-cloud-amd64`.
     release: String,
 }
 
 impl Kernel {
-    /// The kernel of a series, for instance `6.12`: from the cache, or the newest that apt offers.
-    pub fn of_series(series: &str) -> anyhow::Result<Kernel> {
+    /// The newest kernel of a series that Debian offers; where nobody can be asked, the newest that is
+    /// here.
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub fn newest(series: &Series) -> anyhow::Result<Kernel> {
         let cache = cache()?;
-        let root = match newest(series, directories(&cache)?) {
-            Some(package) => cache.join(package),
-            None => download(series, &cache)?,
+        let unpacked = directories(&cache)?;
+        let here = newest(series, &unpacked);
+        let offered = Apt::new(&cache).and_then(|apt| {
+            let offered = apt.search(&format!("^{PREFIX}.*{}$", FLAVOUR))?;
+            Ok((apt, offered))
+        });
+        let release = match (offered, here) {
+            (Ok((apt, offered)), here) => match newest(series, &offered).or(here) {
+                Some(release) if unpacked.iter().any(|it| is_of(it, &release)) => release,
+                Some(release) => download(&apt, release, &cache)?,
+                None => bail!(
+                    "Debian offers no Linux {series} for virtual machines: the series that it has \
+                     are in `apt-cache search {PREFIX}` of bookworm to experimental"
+                ),
+            },
+            (Err(_), Some(here)) => here,
+            (Err(error), None) => return Err(error.context(format!("looking for Linux {series}"))),
         };
-        let package = root.file_name().expect("a package's name").to_string_lossy();
-        let release = package.trim_start_matches(PREFIX).to_owned();
-        Ok(Kernel { root, release })
+        Ok(Kernel { root: cache.join(format!("{PREFIX}{release}")), release })
     }
 
     pub fn release(&self) -> &str {
         &self.release
     }
 
+    /// From Linux 7.2 on it is beside the modules.
     pub fn image(&self) -> PathBuf {
+        let image = self.modules().join("vmlinuz");
+        if image.exists() {
+            return image;
+        }
         self.root.join("boot").join(format!("vmlinuz-{}", self.release))
     }
 
     /// A module without what it depends on, uncompressed; none where the kernel has it built in or
     /// does not have it. `path` is below `kernel/`, without the ending.
     pub fn module(&self, path: &str) -> anyhow::Result<Option<Vec<u8>>> {
-        let kernel = self.root.join("lib/modules").join(&self.release).join("kernel");
-        let plain = kernel.join(format!("{path}.ko"));
-        let compressed = kernel.join(format!("{path}.ko.xz"));
+        let plain = self.modules().join("kernel").join(format!("{path}.ko"));
+        let compressed = plain.with_extension("ko.xz");
         if plain.exists() {
             return Ok(Some(fs::read(plain)?));
         }
@@ -50,88 +99,117 @@ impl Kernel {
         }
         Ok(None)
     }
+
+    /// Some packages have them below /usr.
+    fn modules(&self) -> PathBuf {
+        let places = ["usr/lib/modules", "lib/modules"].map(|it| self.root.join(it));
+        let [usr, root] = places.map(|it| it.join(&self.release));
+        if usr.exists() { usr } else { root }
+    }
 }
 
 const PREFIX: &str = "linux-image-";
 /// The flavour for virtual machines: the smallest that has BTF and all congestion controls.
 const FLAVOUR: &str = "-cloud-amd64";
 
-/// Below the directory cargo builds in, which holds this program two levels down.
+/// What of a kernel is in which package differs from release to release.
+const PACKAGES: [&str; 3] = [PREFIX, "linux-binary-", "linux-modules-"];
+
+/// The user's, so that a clean clone finds what another has brought.
 fn cache() -> anyhow::Result<PathBuf> {
-    let program = std::env::current_exe().context("finding this program's file")?;
-    let target = program.ancestors().nth(2).context("this program is not where cargo builds")?;
-    let cache = target.join("guest");
+    let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    let caches = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
+    let cache = caches.context("neither XDG_CACHE_HOME nor HOME says where the cache is")?;
+    let cache = cache.join("kirikae/kernels");
     fs::create_dir_all(&cache).with_context(|| format!("creating {}", cache.display()))?;
     Ok(cache)
 }
 
-fn directories(cache: &Path) -> anyhow::Result<Vec<String>> {
-    let names = fs::read_dir(cache)?.map(|entry| Ok(entry?.file_name().into_string()));
-    let names = names.collect::<anyhow::Result<Vec<_>>>()?;
-    Ok(names.into_iter().flatten().collect())
+/// The unpacked kernels.
+fn directories(cache: &Path) -> anyhow::Result<Vec<Offered>> {
+    let described = |entry: fs::DirEntry| {
+        let what = fs::read_to_string(entry.path().join(WHAT)).ok()?;
+        Some(Offered { name: entry.file_name().into_string().ok()?, what })
+    };
+    let entries = fs::read_dir(cache)?.collect::<Result<Vec<_>, _>>()?;
+    Ok(entries.into_iter().filter_map(described).collect())
 }
 
-/// The package of the series with the highest version.
-fn newest(series: &str, packages: Vec<String>) -> Option<String> {
-    let start = format!("{PREFIX}{series}.");
-    let of_series = |name: &String| name.starts_with(&start) && name.ends_with(FLAVOUR);
-    packages.into_iter().filter(of_series).max_by_key(|name| numbers(name))
+/// In an unpacked kernel: what its package said of itself.
+const WHAT: &str = "what";
+
+fn is_of(package: &Offered, release: &str) -> bool {
+    package.name.strip_prefix(PREFIX) == Some(release)
+}
+
+/// The release with the highest version.
+fn newest(series: &Series, packages: &[Offered]) -> Option<String> {
+    let is_wanted = |package: &&Offered| {
+        let release = package.name.strip_prefix(PREFIX)?;
+        let version = release.strip_suffix(FLAVOUR)?;
+        let is_wanted = match series {
+            Series::Released(series) => version.starts_with(&format!("{series}.")),
+            Series::Next => package.what.contains("-rc"),
+        };
+        is_wanted.then_some(())
+    };
+    let of_series = packages.iter().filter(|package| is_wanted(package).is_some());
+    let newest = of_series.max_by_key(|package| numbers(&package.name))?;
+    newest.name.strip_prefix(PREFIX).map(str::to_owned)
 }
 
 fn numbers(name: &str) -> Vec<u32> {
     name.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()
 }
 
-fn download(series: &str, cache: &Path) -> anyhow::Result<PathBuf> {
-    let offered = output(Command::new("apt-cache").args(["search", "--names-only", PREFIX]))?;
-    let offered = String::from_utf8(offered)?;
-    let names = offered.lines().filter_map(|line| Some(line.split_once(' ')?.0.to_owned()));
-    let Some(package) = newest(series, names.collect()) else {
-        bail!(
-            "apt offers no {PREFIX}{series}.*{FLAVOUR}: run `apt-get update` as root; Debian 12 \
-             with its security updates has 6.1 and 6.12"
-        );
-    };
-    eprintln!("Downloading {package}");
-    let work = tempfile::tempdir_in(cache)?;
-    output(Command::new("apt-get").args(["download", &package]).current_dir(&work))?;
-    let archive = fs::read_dir(&work)?.next().context("apt-get downloaded nothing")??.path();
-    let unpacked = work.path().join("unpacked");
-    output(Command::new("dpkg-deb").arg("-x").arg(archive).arg(&unpacked))?;
-    // In one step, so that the cache never holds half a kernel.
-    let root = cache.join(package);
-    fs::rename(unpacked, &root).with_context(|| format!("creating {}", root.display()))?;
-    Ok(root)
-}
-
-/// What a command prints; an error where it fails.
-pub fn output(command: &mut Command) -> anyhow::Result<Vec<u8>> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().with_context(|| {
-        format!("running {program} (`scripts/install-missing guest` installs what is missing)")
-    })?;
-    if !output.status.success() {
-        bail!("{program} failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+fn download(apt: &Apt, release: String, cache: &Path) -> anyhow::Result<String> {
+    let names = PACKAGES.map(|prefix| format!("{prefix}{release}"));
+    let mut packages = Vec::new();
+    for name in &names {
+        let offered = apt.search(&format!("^{}$", name.replace('.', "\\.").replace('+', "\\+")))?;
+        packages.extend(offered.into_iter().map(|it| (it.name, it.what)));
     }
-    Ok(output.stdout)
+    eprintln!("Downloading Linux {release}");
+    let work = tempfile::tempdir_in(cache)?;
+    let unpacked = work.path().join("unpacked");
+    let wanted: Vec<&str> = packages.iter().map(|(name, _)| name.as_str()).collect();
+    apt.unpack(&wanted, &unpacked)?;
+    let what = packages.first().map(|(_, what)| what.as_str());
+    fs::write(unpacked.join(WHAT), what.unwrap_or_default())?;
+    // In one step, so that the cache never holds half a kernel.
+    let root = cache.join(format!("{PREFIX}{release}"));
+    fs::rename(unpacked, &root).with_context(|| format!("creating {}", root.display()))?;
+    Ok(release)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_newest_of_a_series_is_taken_by_number() {
-        let offered = [
+    fn offered() -> Vec<Offered> {
+        let names = [
             "linux-image-6.1.0-9-cloud-amd64",
             "linux-image-6.1.0-56-cloud-amd64",
             "linux-image-6.1.0-57-cloud-amd64-dbg",
             "linux-image-6.12.117+deb12-cloud-amd64",
+            "linux-image-6.12.118+deb12-cloud-arm64",
             "linux-image-6.12-cloud-amd64",
         ];
-        let newest = |series| newest(series, offered.map(String::from).to_vec());
-        assert_eq!(newest("6.1").as_deref(), Some("linux-image-6.1.0-56-cloud-amd64"));
-        assert_eq!(newest("6.12").as_deref(), Some("linux-image-6.12.117+deb12-cloud-amd64"));
+        let mut offered: Vec<_> =
+            names.map(|name| Offered { name: name.into(), what: "Linux".into() }).into();
+        offered.push(Offered {
+            name: "linux-image-7.4-cloud-amd64".into(),
+            what: "Linux 7.4-rc7 for x86-64 cloud".into(),
+        });
+        offered
+    }
+
+    #[test]
+    fn the_newest_of_a_series_is_taken_by_number() {
+        let newest = |series: &str| newest(&series.into(), &offered());
+        assert_eq!(newest("6.1").as_deref(), Some("6.1.0-56-cloud-amd64"));
+        assert_eq!(newest("6.12").as_deref(), Some("6.12.117+deb12-cloud-amd64"));
         assert_eq!(newest("6.6"), None);
+        assert_eq!(newest("next").as_deref(), Some("7.4-cloud-amd64"));
     }
 }

@@ -3,14 +3,18 @@
 //! The same program runs twice: on the host, where it boots a guest under qemu, and in the guest as
 //! its first process, where it does the work and prints what it found.
 
-mod carry;
+mod apt;
+mod bench;
 mod conformance;
 mod guest;
 mod init;
 mod initramfs;
 mod kernel;
+mod life;
+mod output;
 mod system;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -25,21 +29,29 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Conformance(conformance::Arguments),
-    Carry(carry::Arguments),
+    Life(life::Arguments),
+    Bench(bench::Arguments),
     /// In the guest: runs the trials of `conformance`
     #[command(hide = true)]
     ConformanceInside(conformance::InsideArguments),
-    /// In the guest: does what `carry` checks
+    /// In the guest: does what `life` checks
     #[command(hide = true)]
-    CarryInside,
+    LifeInside,
+    /// In the guest: plays for `bench`
+    #[command(hide = true)]
+    BenchInside {
+        scenario: PathBuf,
+    },
 }
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Conformance(arguments) => conformance::run(&arguments),
-        Command::Carry(arguments) => carry::run(&arguments),
+        Command::Life(arguments) => life::run(&arguments),
         Command::ConformanceInside(arguments) => init::run(|| conformance::inside(&arguments)),
-        Command::CarryInside => init::run(carry::inside),
+        Command::LifeInside => init::run(life::inside),
+        Command::Bench(arguments) => bench::run(&arguments),
+        Command::BenchInside { scenario } => init::run(|| bench::inside(&scenario)),
     };
     done.unwrap_or_else(|error| {
         eprintln!("kirikae-guest: {error:#}");

@@ -1,8 +1,8 @@
 //! What a latency table says of a path.
 
-use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, presets};
 use kirikae_algorithms::{Belief, Measured, Predicted};
 use kirikae_table::Condition;
+use kirikae_terminal::{CellAlignment, Table, table};
 use serde::Serialize;
 
 /// A path, and what is written.
@@ -134,7 +134,7 @@ pub fn render(explanation: &Explanation) -> String {
     const BAR: f64 = 30.0;
     let Asked { rtt_s, rate_mbit, burst_bytes, loss, burst_loss, queue } = explanation.asked;
     let slowest = explanation.candidates.last().map_or(1.0, |last| last.latency_s);
-    let mut candidates = table(["candidate", "latency", "vs best", ""]);
+    let mut candidates = figures(["candidate", "latency", "vs best", ""]);
     for Candidate { name, latency_s, over_best } in &explanation.candidates {
         let bar = "█".repeat((latency_s / slowest * BAR).round() as usize);
         candidates.add_row([
@@ -144,7 +144,7 @@ pub fn render(explanation: &Explanation) -> String {
             bar,
         ]);
     }
-    let mut by_loss = table(["isolated loss", "chosen", "latency"]);
+    let mut by_loss = figures(["isolated loss", "chosen", "latency"]);
     for Best { loss, name, latency_s } in &explanation.by_loss {
         by_loss.add_row([percent(*loss), name.clone(), format!("{latency_s:.3} s")]);
     }
@@ -161,12 +161,8 @@ fn percent(probability: f64) -> String {
     format!("{} %", (probability * 1e6).round() / 1e4)
 }
 
-fn table<const COLUMNS: usize>(header: [&str; COLUMNS]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()))
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(header);
+fn figures<const COLUMNS: usize>(header: [&str; COLUMNS]) -> Table {
+    let mut table = table(header);
     for column in table.column_iter_mut().skip(1).take(2) {
         column.set_cell_alignment(CellAlignment::Right);
     }

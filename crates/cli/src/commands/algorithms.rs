@@ -3,21 +3,48 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use comfy_table::{ContentArrangement, LineStyle, Table, presets};
 use kirikae_agent::KernelAlgorithms;
 use kirikae_algorithms::{Algorithm, Parameter};
+use kirikae_terminal::table;
 use serde::Serialize;
+
+use super::setting::{self, Setting};
 
 /// List the congestion controls, what they are good at and what can be set of them
 ///
 /// Shows for each whether it is loaded now, whether the running kernel has one of that name itself,
 /// what it has been held against, and what can be set of it, with the range: by `kirikae bench
 /// --set`, and by `kirikae run --set` for those that the switcher chooses among.
+///
+/// With --register nothing is switched: the algorithms are there for programs' setsockopt and for the
+/// sysctl net.ipv4.tcp_congestion_control, such as both BBRs on a stock kernel, until they are taken away
+/// or the host is booted. As root.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Print as JSON
     #[arg(long)]
     json: bool,
+    /// Register algorithms in the running kernel, for programs and the sysctl
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = algorithm, conflicts_with_all = ["json", "unregister"])]
+    register: Vec<Algorithm>,
+    /// Set a parameter of one that is registered, such as kk_hybla.rtt0_us=50000. May be given several
+    /// times
+    #[arg(long, value_name = "ALGORITHM.PARAMETER=VALUE", value_parser = setting, requires = "register")]
+    set: Vec<Setting>,
+    /// Take away what was registered; without names, all of it
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', num_args = 0.., value_parser = algorithm, conflicts_with = "json")]
+    unregister: Option<Vec<Algorithm>>,
+}
+
+fn algorithm(name: &str) -> Result<Algorithm, String> {
+    Algorithm::named(name).ok_or_else(|| {
+        let names: Vec<&str> = Algorithm::all().map(|algorithm| algorithm.name()).collect();
+        format!("allowed: {}", names.join(", "))
+    })
+}
+
+fn setting(text: &str) -> Result<Setting, String> {
+    Setting::parse(text, Algorithm::all())
 }
 
 #[derive(Serialize)]
@@ -28,6 +55,8 @@ struct Listed {
     state: &'static str,
     /// Registered in the running kernel.
     loaded: bool,
+    /// For programs, until it is taken away (`--register`).
+    registered_for_programs: bool,
     /// How the running kernel has the algorithm itself.
     kernel: Option<KernelHas>,
     parameters: Vec<Listing>,
@@ -57,10 +86,24 @@ impl From<Parameter> for Listing {
     }
 }
 
-/// Lists.
+/// Lists, registers, or takes away.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    if !arguments.register.is_empty() {
+        return register(arguments);
+    }
+    if let Some(names) = &arguments.unregister {
+        let names: Vec<&str> = names.iter().map(|algorithm| algorithm.name()).collect();
+        let gone = kirikae_agent::unregister(&names)?;
+        match gone.as_slice() {
+            [] => eprintln!("kirikae: nothing is registered for programs"),
+            gone => eprintln!("kirikae: {} taken away", gone.join(", ")),
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     let kernel = KernelAlgorithms::read()?;
-    let listed: Vec<_> = Algorithm::all().map(|algorithm| list(algorithm, &kernel)).collect();
+    let for_programs = kirikae_agent::registered()?;
+    let listed: Vec<_> =
+        Algorithm::all().map(|algorithm| list(algorithm, &kernel, &for_programs)).collect();
     let mut out = io::stdout().lock();
     if arguments.json {
         serde_json::to_writer_pretty(&mut out, &listed)?;
@@ -71,7 +114,25 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(algorithm: Algorithm, kernel: &KernelAlgorithms) -> Listed {
+fn register(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let names: Vec<&str> = arguments.register.iter().map(|it| it.name()).collect();
+    if let Some(other) = arguments.set.iter().find(|set| !names.contains(&set.algorithm())) {
+        let name = other.algorithm();
+        eprintln!("kirikae: --set {name}: allowed: those of --register, {}", names.join(", "));
+        return Ok(ExitCode::from(2));
+    }
+    let wanted = setting::apply(&arguments.set, arguments.register.iter().copied())?;
+    kirikae_agent::register(&wanted)?;
+    eprintln!(
+        "kirikae: {names} registered: `sysctl net.ipv4.tcp_congestion_control={first}` gives it to new \
+         connections, `kirikae algorithms --unregister` takes it away",
+        names = names.join(", "),
+        first = names[0],
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(algorithm: Algorithm, kernel: &KernelAlgorithms, for_programs: &[&str]) -> Listed {
     let own = algorithm.name().trim_start_matches("kk_");
     let kernel_has = if kernel.registered.contains(own) {
         Some(KernelHas::Loaded)
@@ -84,6 +145,7 @@ fn list(algorithm: Algorithm, kernel: &KernelAlgorithms) -> Listed {
         source: algorithm.source(),
         state: algorithm.state(),
         loaded: kernel.registered.contains(algorithm.name()),
+        registered_for_programs: for_programs.contains(&algorithm.name()),
         kernel: kernel_has,
         parameters: algorithm.parameters().map(Listing::from).collect(),
     }
@@ -99,7 +161,11 @@ fn render(listed: &[Listed]) -> String {
             Some(KernelHas::Module) => "module",
             None => "no",
         };
-        let loaded = if algorithm.loaded { "yes" } else { "no" };
+        let loaded = match algorithm {
+            Listed { registered_for_programs: true, .. } => "for programs",
+            Listed { loaded: true, .. } => "yes",
+            _ => "no",
+        };
         let Listed { name, state, good_at, source, .. } = *algorithm;
         algorithms.add_row([name, loaded, kernel, state, good_at, source]);
         for parameter in &algorithm.parameters {
@@ -112,13 +178,4 @@ fn render(listed: &[Listed]) -> String {
         }
     }
     format!("{algorithms}\n\n{parameters}\n")
-}
-
-fn table<const COLUMNS: usize>(header: [&str; COLUMNS]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()))
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_header(header);
-    table
 }

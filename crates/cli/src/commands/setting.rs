@@ -11,6 +11,11 @@ pub struct Setting {
 }
 
 impl Setting {
+    /// The name of the algorithm.
+    pub fn algorithm(&self) -> &'static str {
+        self.algorithm
+    }
+
     /// Reads one for any of `algorithms`; the error says what is allowed.
     pub fn parse(
         text: &str,

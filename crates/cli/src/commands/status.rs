@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use comfy_table::{CellAlignment, LineStyle, Table, presets};
 use kirikae_daemon::client;
 use kirikae_daemon::status::{Bursts, Status};
+use kirikae_terminal::{CellAlignment, Table, table};
 
 /// Tell what the agent does
 ///
@@ -79,9 +79,7 @@ where
 }
 
 fn bursts(all: &[Bursts]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()));
-    table.set_header(["scope", "bursts below", "connections", "n", "mean", "p50", "p95"]);
+    let mut table = table(["scope", "bursts below", "connections", "n", "mean", "p50", "p95"]);
     for bursts in all {
         let below = bursts.below_bytes.map_or("any".into(), |bytes| format!("{} KiB", bytes >> 10));
         let connections = if bursts.switched { "switched" } else { "stock" };

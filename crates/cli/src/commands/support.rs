@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use comfy_table::{ContentArrangement, LineStyle, Table, presets};
 use kirikae_agent::{FeatureState, Support};
+use kirikae_terminal::table;
 
 use super::comparison;
 
@@ -30,11 +30,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 }
 
 fn render(support: &Support) -> String {
-    let mut table = Table::new();
-    table
-        .load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()))
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_header(["", "there", "found", "needed by", "without it"]);
+    let mut table = table(["", "there", "found", "needed by", "without it"]);
     for feature in &support.features {
         let there = match feature.state {
             FeatureState::Present => "yes",

@@ -23,12 +23,15 @@ use trial::Route;
 
 /// Compare our algorithms with the kernel's own modules: cwnd, round trip by round trip
 ///
-/// In guests with Debian's Linux 6.12: each kk_NAME and the module tcp_NAME send over the same
+/// In guests with one of Debian's kernels: each kk_NAME and the module tcp_NAME send over the same
 /// emulated paths, which lose the same packets. Exit status 1 where one differs by more than it may.
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
     trials: TrialArguments,
+    /// Kernel series, as Debian packages them
+    #[arg(long, value_name = "SERIES", default_value = "6.12")]
+    kernel: String,
     /// Write every round to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -59,8 +62,6 @@ pub struct InsideArguments {
     trials: TrialArguments,
 }
 
-/// Debian's first with all modules and a current TCP.
-const KERNEL: &str = "6.12";
 const TIMEOUT: Duration = Duration::from_secs(900);
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
@@ -72,7 +73,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Some(unknown) = unknown {
         bail!("no algorithm {unknown}; there are {}", ours().join(", "));
     }
-    let kernel = Kernel::of_series(KERNEL)?;
+    let kernel = Kernel::newest(&arguments.kernel.as_str().into())?;
     // A guest for each path, side by side.
     let pairs = thread::scope(|scope| {
         let (kernel, trials) = (&kernel, &trials);
@@ -103,7 +104,14 @@ fn pairs(kernel: &Kernel, route: Route, trials: &TrialArguments) -> anyhow::Resu
     arguments.extend(trials.control.then(|| "--control".into()));
     arguments.extend(trials.hystart.then(|| "--hystart".into()));
     arguments.extend(trials.algorithms.iter().cloned());
-    let guest = Guest { kernel, modules: &modules, arguments: &arguments, timeout: TIMEOUT };
+    let guest = Guest {
+        kernel,
+        modules: &modules,
+        programs: &[],
+        files: &[],
+        arguments: &arguments,
+        timeout: TIMEOUT,
+    };
     let mut pairs = Vec::new();
     guest.run(&mut |line| {
         let pair: Pair = serde_json::from_str(line).with_context(|| line.to_owned())?;

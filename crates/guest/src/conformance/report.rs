@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use comfy_table::{CellAlignment, Table, presets};
+use kirikae_terminal::{CellAlignment, table};
 
 use super::compare::{Comparison, Measured, Verdict};
 
@@ -18,9 +18,7 @@ in a row are lost. Recoveries: the module's, and ours where they differ.
 
 /// The whole comparison as text.
 pub fn render(release: &str, comparisons: &[Comparison]) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header(COLUMNS);
+    let mut table = table(COLUMNS);
     for column in table.column_iter_mut().skip(2).take(4) {
         column.set_cell_alignment(CellAlignment::Right);
     }

@@ -1,7 +1,7 @@
 //! Flows as people read them: a row for each contender and group.
 
-use comfy_table::Cell;
 use kirikae_path::Direction;
+use kirikae_terminal::Cell;
 
 use super::{estimate, seeds, styled};
 use crate::scenario::{FlowGroup, Link, Scenario};

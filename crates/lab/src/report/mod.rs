@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::IsTerminal;
 
-use comfy_table::{Attribute, Cell, CellAlignment, Color, LineStyle, Table, presets};
 use kirikae_agent::Switch;
 use kirikae_emu::TimingError;
 use kirikae_path::{PathSpec, sustained_rate};
+use kirikae_terminal::{Attribute, Cell, CellAlignment, Color};
 
 use crate::outcome::{Comparison, Outcome, Performance};
 use crate::scenario::{Scenario, Workload};
@@ -145,19 +145,12 @@ pub(crate) fn styled(
     names: usize,
     colour: bool,
 ) -> String {
-    let mut table = Table::new();
-    // Rows need no lines between them.
-    table.load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()));
-    table.set_header(columns);
+    let mut table = kirikae_terminal::table(columns.to_vec());
     table.add_rows(rows);
     for column in table.column_iter_mut().skip(names) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    if colour {
-        table.enforce_styling()
-    } else {
-        table.force_no_tty()
-    };
+    kirikae_terminal::colour(&mut table, colour);
     format!("{table}\n")
 }
 

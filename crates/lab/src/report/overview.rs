@@ -1,7 +1,7 @@
 //! Several scenarios as people read them: which fixed contender was best in each, and how far from it
 //! the others were over all of them.
 
-use comfy_table::Cell;
+use kirikae_terminal::Cell;
 
 use super::{ratio, styled};
 use crate::scenario::Contender;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use comfy_table::{CellAlignment, Table, presets};
+use kirikae_terminal::{CellAlignment, Table, presets, table};
 
 use super::findings::{Criterion, Findings};
 use super::grid::{Grid, Text};
@@ -45,9 +45,9 @@ fn told(criterion: &Criterion) -> String {
 }
 
 fn lines(grid: &Grid) -> Table {
-    let mut table = Table::new();
+    let mut table = table(&grid.header);
+    // Rows may be several lines high.
     table.load_style(presets::UTF8_HORIZONTAL_ONLY);
-    table.set_header(&grid.header);
     table.add_rows(grid.rows.iter().map(|row| row.iter().map(cell)));
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use comfy_table::Cell;
+use kirikae_terminal::Cell;
 
 use super::{AGAIN, BURSTS, CONFIRMED, MISTAKE, Report, Tried};
 use crate::report::{estimate, styled};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use comfy_table::Cell as Field;
+use kirikae_terminal::Cell as Field;
 
 use super::{Cell, Goodput, LATENCIES, Latencies, MEAN_WITHIN, P95_WITHIN, SHARE_WITHIN, SHARES};
 use crate::report::{estimate, styled};

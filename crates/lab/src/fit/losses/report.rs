@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use comfy_table::{Cell, CellAlignment, Color};
+use kirikae_terminal::{Cell, CellAlignment, Color};
 
 use super::Report;
 use super::estimate::{Fit, Fitted, Interval, Model};

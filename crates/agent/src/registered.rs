@@ -1,0 +1,135 @@
+//! Algorithms that are registered for programs and for the sysctl net.ipv4.tcp_congestion_control, without
+//! anything being switched: until they are taken away.
+
+use std::fs::{self, DirBuilder};
+use std::io::ErrorKind;
+use std::os::fd::AsFd;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use kirikae_algorithms::Algorithm;
+use libbpf_rs::MapHandle;
+
+use crate::algorithms::{Algorithms, CONNECTIONS};
+use crate::error::{Doing, Error};
+use crate::kernel_algorithms::KernelAlgorithms;
+use crate::registration::Registration;
+use crate::{algorithms, host, state};
+
+/// Whatever is in it is ours. The kernel keeps what is pinned there when we are gone.
+const PINS: &str = "/sys/fs/bpf/kirikae-algorithms";
+
+/// Registers algorithms that stay until [`unregister`] takes them away, or the host is booted.
+///
+/// # Errors
+/// All or none: where one of the names is taken, which says by whom, or the host lacks something.
+pub fn register(wanted: &[Algorithm]) -> Result<(), Error> {
+    host::algorithm_requirements()?;
+    state::needs_bpf_file_system()?;
+    let present = registered()?;
+    let in_kernel = KernelAlgorithms::read()?.registered;
+    for algorithm in wanted {
+        let name = algorithm.name();
+        let by = if present.contains(&name) {
+            "kirikae algorithms --register, earlier; `kirikae algorithms --unregister` takes it away"
+        } else if in_kernel.contains(name) {
+            "a running kirikae (run or bench), with which it is there for programs, too, or one that \
+             was killed (`kirikae undo` ends that)"
+        } else {
+            continue;
+        };
+        return Err(Error::Failed {
+            doing: format!("registering {name}"),
+            cause: format!("the name is taken by {by}"),
+        });
+    }
+    let is_first = present.is_empty();
+    let pinned = pin(wanted);
+    if pinned.is_err() {
+        let added: Vec<&str> = wanted.iter().map(|algorithm| algorithm.name()).collect();
+        take_away(&added, is_first)?;
+    }
+    pinned
+}
+
+fn pin(wanted: &[Algorithm]) -> Result<(), Error> {
+    let doing = || format!("making {PINS}");
+    DirBuilder::new().mode(0o700).recursive(true).create(PINS).doing(doing)?;
+    let connections = connections()?;
+    let registered = Algorithms::register_with(wanted, Some(connections.as_fd()))?;
+    for (name, mut registration) in registered.registrations {
+        registration.pin(&place(name))?;
+    }
+    Ok(())
+}
+
+/// The names of those that are registered in this way.
+pub fn registered() -> Result<Vec<&'static str>, Error> {
+    let doing = || format!("listing {PINS}");
+    let entries = match fs::read_dir(PINS) {
+        // Whoever may not look cannot have registered anything.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => {
+            return Ok(Vec::new());
+        }
+        entries => entries.doing(doing)?,
+    };
+    let files = entries.collect::<Result<Vec<_>, _>>().doing(doing)?;
+    let is_pinned = |name: &&str| files.iter().any(|file| file.file_name() == **name);
+    Ok(Algorithm::all().map(|algorithm| algorithm.name()).filter(is_pinned).collect())
+}
+
+/// Takes away what [`register`] has registered: these, or with none all. Connections that have one keep it
+/// until they end. Returns the names of those that were taken away.
+///
+/// # Errors
+/// Where one of them is not registered; nothing is taken away then.
+pub fn unregister(names: &[&'static str]) -> Result<Vec<&'static str>, Error> {
+    let present = registered()?;
+    if let Some(missing) = names.iter().find(|name| !present.contains(name)) {
+        return Err(Error::Failed {
+            doing: format!("taking {missing} away"),
+            cause: match present.as_slice() {
+                [] => "nothing is registered by kirikae algorithms --register".into(),
+                present => format!("registered are {}", present.join(", ")),
+            },
+        });
+    }
+    let names = if names.is_empty() { present.clone() } else { names.to_vec() };
+    take_away(&names, names.len() == present.len())?;
+    Ok(names)
+}
+
+fn take_away(names: &[&'static str], is_all: bool) -> Result<(), Error> {
+    for name in names {
+        let place = place(name);
+        if place.exists() {
+            Registration::open(&place)?.end()?;
+        }
+    }
+    if is_all && Path::new(PINS).exists() {
+        fs::remove_dir_all(PINS).doing(|| format!("removing {PINS}"))?;
+    }
+    Ok(())
+}
+
+/// What the algorithms keep of connections, which an agent that comes later shares with them. None: none is
+/// registered.
+pub(crate) fn shared_connections() -> Result<Option<MapHandle>, Error> {
+    if registered()?.is_empty() { Ok(None) } else { connections().map(Some) }
+}
+
+/// Made where it is not there.
+fn connections() -> Result<MapHandle, Error> {
+    let place = place(CONNECTIONS);
+    let doing = || format!("opening {}", place.display());
+    if place.exists() {
+        return MapHandle::from_pinned_path(&place).doing(doing);
+    }
+    let mut made = algorithms::connections()?;
+    made.pin(&place).doing(doing)?;
+    Ok(made)
+}
+
+fn place(name: &str) -> PathBuf {
+    Path::new(PINS).join(name)
+}

@@ -1,0 +1,88 @@
+//! An algorithm in the kernel, and how it gets out again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use libbpf_rs::{Link, MapCore, MapHandle};
+
+use crate::error::{Doing, Error};
+use crate::kernel::Kernel;
+
+/// A registration in the kernel, which ends when this is dropped, unless it is pinned.
+#[derive(Debug)]
+pub(crate) struct Registration(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    /// It ends with the last that holds it.
+    Link(Link),
+    /// The one element of a map, where the kernel has no links: it ends when it is deleted.
+    Element { map: MapHandle, pin: Option<PathBuf> },
+}
+
+impl Registration {
+    /// What has been registered by attaching the map of a struct_ops object.
+    pub fn new(mut link: Link, map: MapHandle) -> Result<Registration, Error> {
+        if Kernel::running()?.has_links {
+            return Ok(Registration(Kind::Link(link)));
+        }
+        // It would delete the element by a descriptor that ends with the object.
+        link.disconnect();
+        Ok(Registration(Kind::Element { map, pin: None }))
+    }
+
+    /// Opens what was pinned.
+    pub fn open(path: &Path) -> Result<Registration, Error> {
+        let doing = || format!("opening {}", path.display());
+        if Kernel::running()?.has_links {
+            return Link::open(path).doing(doing).map(Kind::Link).map(Registration);
+        }
+        let map = MapHandle::from_pinned_path(path).doing(doing)?;
+        Ok(Registration(Kind::Element { map, pin: Some(path.to_owned()) }))
+    }
+
+    /// Keeps it in the kernel beyond this value.
+    pub fn pin(&mut self, path: &Path) -> Result<(), Error> {
+        let doing = || format!("pinning {}", path.display());
+        match &mut self.0 {
+            Kind::Link(link) => link.pin(path).doing(doing),
+            Kind::Element { map, pin } => {
+                map.pin(path).doing(doing)?;
+                *pin = Some(path.to_owned());
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes it out of the kernel, and its pin away.
+    pub fn end(mut self) -> Result<(), Error> {
+        match &mut self.0 {
+            Kind::Link(link) if link.pin_path().is_some() => {
+                link.unpin().doing(|| "unpinning a link".to_owned())
+            }
+            Kind::Link(_) => Ok(()),
+            Kind::Element { map, pin } => {
+                delete(map)?;
+                match pin.take() {
+                    Some(path) => {
+                        fs::remove_file(&path).doing(|| format!("unpinning {}", path.display()))
+                    }
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        if let Kind::Element { map, pin: None } = &self.0 {
+            // Nobody is left to tell; and it is gone already where it was ended.
+            let _ = delete(map);
+        }
+    }
+}
+
+fn delete(map: &MapHandle) -> Result<(), Error> {
+    map.delete(&0u32.to_ne_bytes()).doing(|| "unregistering an algorithm".to_owned())
+}

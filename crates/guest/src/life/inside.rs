@@ -1,0 +1,236 @@
+//! In the guest: one capability after the other.
+
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use kirikae_emu::Emulated;
+use kirikae_path::{ElementSpec, PathSpec, QueueLimit, Span};
+
+use super::agent::{Agent, nothing_is_left, succeed};
+use super::algorithms;
+use super::capability::{Capability, Line, Outcome};
+use super::connection::Connection;
+
+const ROUND_TRIP: Duration = Duration::from_millis(100);
+const IDLE: Duration = Duration::from_secs(3);
+const BURST: usize = 64 << 10;
+
+/// Looks at all of them, and prints a line for each. Few agents are started: their programs take the longest
+/// to verify.
+pub fn inside() -> anyhow::Result<()> {
+    let up = Command::new("ip").args(["link", "set", "lo", "up"]).status()?;
+    ensure!(up.success(), "ip link set lo up failed");
+    say(Capability::Load, carried())?;
+    say(Capability::Verify, verified())?;
+    let mut open = Connection::open()?;
+    open.talk()?;
+    let stock = Stock::look(&mut open)?;
+    match Agent::start("") {
+        Ok(agent) => {
+            say(Capability::Adopt, adopted(&mut open))?;
+            say(Capability::Idle, idle_keep(&stock))?;
+            say(Capability::Switch, switch())?;
+            say(Capability::Timer, timer(&stock))?;
+            say(Capability::Undo, undo(agent, open, &stock))?;
+        }
+        Err(error) => say(Capability::Adopt, Err(error))?,
+    }
+    // What failed half way must not be in the way of the next.
+    let _ = succeed(&["undo"]);
+    match Agent::start("observe = true") {
+        Ok(agent) => {
+            let mut connection = Connection::open()?;
+            say(Capability::Observe, observe(&mut connection))?;
+            say(Capability::Reload, reload(&agent, &mut connection))?;
+            say(Capability::Stop, stop(agent, &mut connection))?;
+        }
+        Err(error) => say(Capability::Observe, Err(error))?,
+    }
+    Ok(())
+}
+
+fn say(capability: Capability, found: anyhow::Result<Outcome>) -> anyhow::Result<()> {
+    let outcome = found.unwrap_or_else(|error| Outcome::Fails(format!("{error:#}")));
+    println!("{}", serde_json::to_string(&Line { capability, outcome })?);
+    Ok(())
+}
+
+fn works(seen: String) -> anyhow::Result<Outcome> {
+    Ok(Outcome::Works(seen))
+}
+
+fn carried() -> anyhow::Result<Outcome> {
+    works(format!("{} carry data", algorithms::carry_data()?))
+}
+
+/// What the verifier may walk of the switcher at most, of the million after which it gives up: on each
+/// kernel a fifth less than this was seen (docs/kernels.md).
+const VERIFIED_AT_MOST: u32 = 500_000;
+
+fn verified() -> anyhow::Result<Outcome> {
+    let support: serde_json::Value = serde_json::from_str(&succeed(&["support", "--json"])?)?;
+    let features = support["features"].as_array().context("support lists features")?;
+    let switcher =
+        features.iter().find(|it| it["name"] == "switcher").context("the switcher too")?;
+    let found = switcher["found"].as_str().unwrap_or_default();
+    let walked = found.split(' ').find_map(|word| word.parse::<u32>().ok());
+    let walked = walked.with_context(|| found.to_owned())?;
+    ensure!(walked <= VERIFIED_AT_MOST, "{walked} instructions; {VERIFIED_AT_MOST} at most");
+    works(format!("{walked} instructions of the switcher"))
+}
+
+/// A path with a queue that never drops; None where the kernel has no TUN devices.
+fn path(loss: f64) -> anyhow::Result<Option<Emulated>> {
+    if !Path::new("/dev/net/tun").exists() {
+        return Ok(None);
+    }
+    let delay = ElementSpec::Delay { delay: Span::from_millis(ROUND_TRIP.as_millis() as u64 / 2) };
+    let limit = QueueLimit::Packets(1000);
+    let rate = ElementSpec::Rate { bits_per_second: 20_000_000, limit };
+    let loss = ElementSpec::Loss { probability: loss };
+    let spec = PathSpec { forward: vec![loss, rate, delay.clone()], backward: vec![delay] };
+    let path = Emulated::create(&spec, 1, "life")?;
+    path.sender().set_sysctl("net.ipv4.tcp_congestion_control", "cubic")?;
+    Ok(Some(path))
+}
+
+fn no_path() -> Outcome {
+    Outcome::Lacks("no TUN devices in this kernel's packages, so that there is no path".into())
+}
+
+/// Median time until a burst is ACKed after idle time, milliseconds, and the windows before and after.
+fn after_idle(connection: &mut Connection) -> anyhow::Result<(u128, u32, u32)> {
+    for _ in 0..6 {
+        connection.send(BURST)?;
+    }
+    let mut took = Vec::new();
+    let mut windows = (0, 0);
+    for _ in 0..5 {
+        windows.0 = connection.info()?.tcpi_snd_cwnd;
+        thread::sleep(IDLE);
+        took.push(connection.send(BURST)?.as_millis());
+        windows.1 = connection.info()?.tcpi_snd_cwnd;
+    }
+    took.sort_unstable();
+    Ok((took[2], windows.0, windows.1))
+}
+
+/// Without an agent.
+struct Stock {
+    algorithm: String,
+    rto_ms: u32,
+    /// None: there is no path.
+    idle_ms: Option<u128>,
+}
+
+impl Stock {
+    fn look(connection: &mut Connection) -> anyhow::Result<Stock> {
+        let (algorithm, rto_ms) = (connection.algorithm()?, connection.rto_ms()?);
+        let idle_ms = match path(0.0)? {
+            Some(path) => Some(after_idle(&mut Connection::open_over(&path)?)?.0),
+            None => None,
+        };
+        Ok(Stock { algorithm, rto_ms, idle_ms })
+    }
+}
+
+fn idle_keep(stock: &Stock) -> anyhow::Result<Outcome> {
+    let (Some(path), Some(stock_ms)) = (path(0.0)?, stock.idle_ms) else { return Ok(no_path()) };
+    let mut connection = Connection::open_over(&path)?;
+    let (ours_ms, before, after) = after_idle(&mut connection)?;
+    let name = connection.algorithm()?;
+    path.finish()?;
+    ensure!(name.starts_with("kk_"), "not switched: {name}");
+    ensure!(
+        ours_ms * 2 <= stock_ms && after >= before,
+        "{ours_ms} ms where stock cubic takes {stock_ms}; window {before}, then {after}"
+    );
+    works(format!("{ours_ms} ms, stock cubic {stock_ms}; {name}, window {before}, then {after}"))
+}
+
+fn switch() -> anyhow::Result<Outcome> {
+    let Some(path) = path(0.02)? else { return Ok(no_path()) };
+    let mut connection = Connection::open_over(&path)?;
+    let before = connection.algorithm()?;
+    for _ in 0..20 {
+        connection.send(BURST)?;
+        thread::sleep(Duration::from_millis(200));
+    }
+    let (after, lost) = (connection.algorithm()?, connection.info()?.tcpi_total_retrans);
+    path.finish()?;
+    ensure!(after.starts_with("kk_") && lost > 0, "{before}, then {after}; {lost} sent again");
+    works(format!("{before} to {after}, {lost} segments sent again"))
+}
+
+fn timer(stock: &Stock) -> anyhow::Result<Outcome> {
+    let mut connection = Connection::open()?;
+    connection.talk()?;
+    let ours_ms = connection.rto_ms()?;
+    ensure!(ours_ms * 2 <= stock.rto_ms, "{ours_ms} ms where the kernel has {}", stock.rto_ms);
+    works(format!("{ours_ms} ms for the kernel's {}", stock.rto_ms))
+}
+
+fn adopted(open: &mut Connection) -> anyhow::Result<Outcome> {
+    let before = open.algorithm()?;
+    let after = open.talk()?;
+    if after.starts_with("kk_") {
+        return works(format!("{before} to {after}"));
+    }
+    let support: serde_json::Value = serde_json::from_str(&succeed(&["support", "--json"])?)?;
+    let features = support["features"].as_array().context("support lists features")?;
+    let adoption = features.iter().find(|it| it["name"] == "adoption").context("adoption, too")?;
+    ensure!(adoption["state"] == "missing", "{after}, and support says {}", adoption["state"]);
+    Ok(Outcome::Lacks("open connections keep what they have, as `kirikae support` says".into()))
+}
+
+/// Killed, and undone.
+fn undo(agent: Agent, mut before: Connection, stock: &Stock) -> anyhow::Result<Outcome> {
+    agent.kill()?;
+    let mut orphan = Connection::open()?;
+    let orphans = orphan.talk()?;
+    let said = succeed(&["undo"])?;
+    ensure!(orphans.starts_with("kk_"), "{orphans} without an agent");
+    nothing_is_left()?;
+    for connection in [&mut before, &mut orphan] {
+        let name = connection.talk()?;
+        ensure!(name == stock.algorithm, "{name} afterwards; undo said {said}");
+    }
+    let mut later = Connection::open()?;
+    later.talk()?;
+    let rto_ms = later.rto_ms()?;
+    ensure!(rto_ms * 10 >= stock.rto_ms * 9, "{rto_ms} ms afterwards, {} before", stock.rto_ms);
+    works(format!("{orphans} without an agent, {} after undo", stock.algorithm))
+}
+
+fn observe(connection: &mut Connection) -> anyhow::Result<Outcome> {
+    let name = connection.talk()?;
+    let status = succeed(&["status", "--json"])?;
+    ensure!(!name.starts_with("kk_"), "switched to {name}");
+    ensure!(status.contains("kk_"), "no choice in {status}");
+    works(format!("keeps {name}, and another is named"))
+}
+
+fn reload(agent: &Agent, connection: &mut Connection) -> anyhow::Result<Outcome> {
+    let before = connection.algorithm()?;
+    agent.reload("algorithms = [\"kk_westwood\"]")?;
+    let after = connection.talk()?;
+    agent.reload("observe = true")?;
+    let at_last = connection.talk()?;
+    ensure!(after == "kk_westwood", "{before}, then {after}");
+    ensure!(at_last == before, "{before}, then {after}, then {at_last}");
+    agent.reload("")?;
+    let switched = connection.talk()?;
+    ensure!(switched.starts_with("kk_"), "{switched} at last");
+    works(format!("{before}, {after}, {at_last}, {switched}"))
+}
+
+fn stop(agent: Agent, connection: &mut Connection) -> anyhow::Result<Outcome> {
+    agent.stop()?;
+    nothing_is_left()?;
+    let put_back = connection.talk()?;
+    ensure!(!put_back.starts_with("kk_"), "{put_back} afterwards");
+    works(format!("{put_back} afterwards, and nothing is left"))
+}
