@@ -2,7 +2,7 @@
 
 use kirikae_algorithms::{Belief, Measured, Predicted};
 use kirikae_table::Condition;
-use kirikae_terminal::{CellAlignment, Table, table};
+use kirikae_terminal::{CellAlignment, Table, table_of_figures};
 use serde::Serialize;
 
 /// A path, and what is written.
@@ -162,7 +162,7 @@ fn percent(probability: f64) -> String {
 }
 
 fn figures<const COLUMNS: usize>(header: [&str; COLUMNS]) -> Table {
-    let mut table = table(header);
+    let mut table = table_of_figures(header);
     for column in table.column_iter_mut().skip(1).take(2) {
         column.set_cell_alignment(CellAlignment::Right);
     }

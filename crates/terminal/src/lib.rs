@@ -24,6 +24,13 @@ pub fn table_within<H: Into<Row>>(columns: Option<u16>, header: H) -> Table {
     table
 }
 
+/// A table whose cells are figures, which are not broken: it is as wide as they need.
+pub fn table_of_figures<H: Into<Row>>(header: H) -> Table {
+    let mut table = table(header);
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    table
+}
+
 /// Whether it is coloured, as [`Color`] says for its cells.
 pub fn colour(table: &mut Table, is_coloured: bool) {
     if is_coloured {

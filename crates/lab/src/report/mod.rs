@@ -145,7 +145,7 @@ pub(crate) fn styled(
     names: usize,
     colour: bool,
 ) -> String {
-    let mut table = kirikae_terminal::table(columns.to_vec());
+    let mut table = kirikae_terminal::table_of_figures(columns.to_vec());
     table.add_rows(rows);
     for column in table.column_iter_mut().skip(names) {
         column.set_cell_alignment(CellAlignment::Right);

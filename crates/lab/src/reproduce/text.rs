@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use kirikae_terminal::{CellAlignment, Table, presets, table};
+use kirikae_terminal::{CellAlignment, Table, presets, table_of_figures};
 
 use super::findings::{Criterion, Findings};
 use super::grid::{Grid, Text};
@@ -45,7 +45,7 @@ fn told(criterion: &Criterion) -> String {
 }
 
 fn lines(grid: &Grid) -> Table {
-    let mut table = table(&grid.header);
+    let mut table = table_of_figures(&grid.header);
     // Rows may be several lines high.
     table.load_style(presets::UTF8_HORIZONTAL_ONLY);
     table.add_rows(grid.rows.iter().map(|row| row.iter().map(cell)));
