@@ -103,7 +103,7 @@ static __always_inline void keep_time(void *sock, struct tcp_sock *tp, struct co
 				      const struct call *call)
 {
 	if (call->op == BPF_SOCK_OPS_RTO_CB && !(c->flags & CONNECTION_CLOSING))
-		timed_out(sock, tp, &c->timeouts);
+		timed_out(sock, tp, &c->timeouts, call->args[0]);
 	else if (call->op == BPF_SOCK_OPS_STATE_CB)
 		unbound_back_off(sock, tp, &c->timeouts);
 	else if (call->op == BPF_SOCK_OPS_RTT_CB)

@@ -65,11 +65,13 @@ static __always_inline void timeouts_renew(void *sock, struct tcp_sock *tp, stru
 		t->kernel_min_us = 0;
 }
 
-static __always_inline void timed_out(void *sock, struct tcp_sock *tp, struct timeouts *t)
+/* After `earlier` others in a row. */
+static __always_inline void timed_out(void *sock, struct tcp_sock *tp, struct timeouts *t,
+				      u32 earlier)
 {
 	u32 found_ms;
 
-	if (!back_off_is_bounded(tp, host_retries(sock, tp))) {
+	if (!back_off_is_bounded(tp, earlier, host_retries(sock, tp))) {
 		unbound_back_off(sock, tp, t);
 		return;
 	}

@@ -14,14 +14,16 @@
  *    do for 200 ms: each round trip with a report doubles the allowance, up to what the kernel had;
  *    QUIET_ROUNDS without one halve it again. The kernel does not raise rttvar for that: it falls
  *    no further from where the late ACK has brought it.
- * 3. For 5 s after the first of the retransmissions that are under way, timeouts wait 1 s at most
- *    for the next, where the timeout before back-off is no longer than half of that. RFC 6298 (2.5)
- *    wants 60 s at least, since a sender must slow down for a path that has collapsed: a segment
- *    each second is slow, and from then on the timeout doubles as ever.
+ * 3. The first 7 timeouts in a row wait 1 s at most for the next, where the timeout before back-off
+ *    is no longer than half of that. RFC 6298 (2.5) wants 60 s at least, since a sender must slow
+ *    down for a path that has collapsed: 8 segments in 7 s are slow, and from then on the timeout
+ *    doubles as ever.
  * 4. The bound must not make the kernel give a connection up, which reckons with it: it gives up
- *    after the time that tcp_retries2 timeouts within the bound would take, and, where the program
- *    has closed the connection, as soon as a timeout has come to the bound. So the bound is taken
- *    away before a timeout could come near that time, and with the first state that is not open.
+ *    after the time that tcp_retries2 timeouts within the bound would take, counted from the first
+ *    of the retransmissions under way, which may be far older than the timeouts in a row; and,
+ *    where the program has closed the connection, as soon as a timeout has come to the bound. So
+ *    the bound is taken away before a timeout could come near that time, and with the first state
+ *    that is not open.
  */
 #ifndef KIRIKAE_TIMEOUTS_H
 #define KIRIKAE_TIMEOUTS_H
@@ -36,8 +38,7 @@
 #define QUIET_ROUNDS 64
 /* The least that TCP_RTO_MAX_MS takes. */
 #define BOUNDED_RTO_MS 1000
-/* After the first retransmission. */
-#define BOUNDED_FOR_MS 5000
+#define BOUNDED_TIMEOUTS 7
 /* The kernel's TCP_RTO_MIN, from which it reckons: it doubles twice before the bound. */
 #define GIVEN_UP_FROM_MS 200
 
@@ -100,18 +101,18 @@ static __always_inline u32 given_up_after_ms(u32 retries)
 }
 
 /*
- * A timeout of a kernel that gives up after `retries`: whether the next is to come within the
- * bound. It may be late by a second. Where timestamps are in microseconds (a feature of routes,
- * since Linux 6.7), the time since is beyond all bounds.
+ * A timeout after `earlier` others in a row, of a kernel that gives up after `retries`: whether the
+ * next is to come within the bound. It may be late by a second. Where timestamps are in
+ * microseconds (a feature of routes, since Linux 6.7), the time since is beyond all bounds.
  */
-static __always_inline bool back_off_is_bounded(const struct tcp_sock *tp, u32 retries)
+static __always_inline bool back_off_is_bounded(const struct tcp_sock *tp, u32 earlier, u32 retries)
 {
 	u32 rto_us = (tp->srtt_us >> 3) + tp->rttvar_us;
 	u32 now_ms = (u32)(tp->tcp_mstamp / USEC_PER_MSEC);
 	u32 since_ms = tp->retrans_stamp ? now_ms - tp->retrans_stamp : 0;
 
-	return rto_us <= BOUNDED_RTO_MS * USEC_PER_MSEC / 2 && since_ms <= BOUNDED_FOR_MS &&
-	       since_ms + 2 * BOUNDED_RTO_MS <= given_up_after_ms(retries);
+	return earlier < BOUNDED_TIMEOUTS && rto_us <= BOUNDED_RTO_MS * USEC_PER_MSEC / 2 &&
+	       (u64)since_ms + 2 * BOUNDED_RTO_MS <= given_up_after_ms(retries);
 }
 
 #endif

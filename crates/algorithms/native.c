@@ -64,9 +64,9 @@ void kk_belief_update(struct belief *belief, const struct latency_table *table,
 	belief_update(belief, table, &corners, algorithm, period);
 }
 
-bool kk_back_off_is_bounded(const struct tcp_sock *tp, u32 retries)
+bool kk_back_off_is_bounded(const struct tcp_sock *tp, u32 earlier, u32 retries)
 {
-	return back_off_is_bounded(tp, retries);
+	return back_off_is_bounded(tp, earlier, retries);
 }
 
 u32 kk_burst_bytes(const struct connection *c, const struct tcp_sock *tp)

@@ -10,7 +10,7 @@ void kk_loss_runs_dsack(struct loss_runs *runs, u32 dsack_dups);
 u32 kk_estimator_period_us(u32 fixed_us, u32 srtt_us);
 bool kk_estimator_update(struct estimator *e, struct loss_runs *runs, u64 now_us, u32 period_us,
 			 u32 segs_out, struct period *period);
-bool kk_back_off_is_bounded(const struct tcp_sock *tp, u32 retries);
+bool kk_back_off_is_bounded(const struct tcp_sock *tp, u32 earlier, u32 retries);
 u32 kk_log2_fixed(u32 value);
 u64 kk_exp2_fixed(u32 log);
 u32 kk_rtcp_choose(const struct rtcp_table *table, const struct rtcp_measured *measured,

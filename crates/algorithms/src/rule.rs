@@ -28,9 +28,9 @@ impl Rule {
     }
 
     /// BPF_SOCK_OPS_RTO_CB, see [`Switcher::timed_out`].
-    pub fn timed_out(&mut self, socket: &mut Socket) {
+    pub fn timed_out(&mut self, socket: &mut Socket, earlier: u32) {
         if let Rule::Switcher(switcher) = self {
-            switcher.timed_out(socket);
+            switcher.timed_out(socket, earlier);
         }
     }
 

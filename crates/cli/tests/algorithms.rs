@@ -20,7 +20,8 @@ fn every_algorithm_is_listed_with_its_parameters() {
     for (entry, algorithm) in listed.iter().zip(Algorithm::all()) {
         assert_eq!(entry["name"], algorithm.name());
         assert_eq!(entry["source"], algorithm.source());
-        assert!(text.contains(algorithm.good_at()), "{algorithm:?}");
+        assert_eq!(entry["good_at"], algorithm.good_at());
+        assert!(text.contains(algorithm.name()), "{text}");
         for (parameter, entry) in
             algorithm.parameters().zip(entry["parameters"].as_array().unwrap())
         {

@@ -75,7 +75,7 @@ impl Played {
                 assert!(!is_switched || state <= CaState::Disorder, "switched in {state:?}");
             }
             6 if number % 4 == 3 => switcher.state_changes(socket, number >> 2 & 15),
-            6 => switcher.timed_out(socket),
+            6 => switcher.timed_out(socket, number % 20),
             7 | 8 => {
                 fields.bytes_retrans += u64::from(number % 100_000);
                 switcher.retransmitted(socket, number, number >> 16);

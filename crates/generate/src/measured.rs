@@ -18,6 +18,8 @@ pub const DOCUMENTS: &[&str] = &[
     "docs/doctor.md",
     "docs/fit.md",
     "docs/gateway.md",
+    "docs/kernels.md",
+    "docs/lockstep.md",
     "docs/measurements.md",
     "docs/regret.md",
     "docs/simulator.md",

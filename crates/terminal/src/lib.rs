@@ -1,7 +1,7 @@
 //! Tables as people read them, no wider than what they are read on.
 
 pub use comfy_table::{Attribute, Cell, CellAlignment, Color, Row, Table, presets};
-use comfy_table::{ContentArrangement, LineStyle};
+use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle};
 
 /// Of a table, where there is no terminal to fit it into.
 const COLUMNS: u16 = 100;
@@ -19,6 +19,10 @@ pub fn table_within<H: Into<Row>>(columns: Option<u16>, header: H) -> Table {
         .load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()))
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_header(header);
+    // What is looked for by its name is not broken.
+    if let Some(names) = table.column_mut(0) {
+        names.set_constraint(ColumnConstraint::ContentWidth);
+    }
     let columns = columns.or_else(|| table.width()).unwrap_or(COLUMNS);
     table.set_width(columns);
     table

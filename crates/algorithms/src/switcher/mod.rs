@@ -187,9 +187,10 @@ impl Switcher {
         self.call(socket, c::BPF_SOCK_OPS_RTT_CB, [sample_us, 0, 0])
     }
 
-    /// The retransmission timer has gone off: to be called before the timeout is doubled.
-    pub fn timed_out(&mut self, socket: &mut Socket) {
-        self.call(socket, c::BPF_SOCK_OPS_RTO_CB, [0; 3]);
+    /// The retransmission timer has gone off, after `earlier` times in a row: to be called before
+    /// the timeout is doubled.
+    pub fn timed_out(&mut self, socket: &mut Socket, earlier: u32) {
+        self.call(socket, c::BPF_SOCK_OPS_RTO_CB, [earlier, 0, 0]);
     }
 
     /// The socket is about to have another state, such as 1 where it is established (the kernel's

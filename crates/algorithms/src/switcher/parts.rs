@@ -39,11 +39,11 @@ pub fn period_us(fixed_us: u32, srtt_us: u32) -> u32 {
     unsafe { c::kk_estimator_period_us(fixed_us, srtt_us) }
 }
 
-/// Whether a timeout is to be followed by the next within a second, by a kernel that gives a
-/// connection up after `retries` of them (tcp_retries2).
-pub fn back_off_is_bounded(socket: &Socket, retries: u32) -> bool {
+/// Whether a timeout, after `earlier` others in a row, is to be followed by the next within a second, by
+/// a kernel that gives a connection up after `retries` of them (tcp_retries2).
+pub fn back_off_is_bounded(socket: &Socket, earlier: u32, retries: u32) -> bool {
     // SAFETY: plain data that the C code only reads during the call.
-    unsafe { c::kk_back_off_is_bounded(&socket.fields, retries) }
+    unsafe { c::kk_back_off_is_bounded(&socket.fields, earlier, retries) }
 }
 
 /// Smoothed loss rates.

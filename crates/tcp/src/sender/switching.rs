@@ -30,7 +30,7 @@ impl Sender {
     pub(super) fn tell_timeout(&mut self) {
         if let Some(switching) = &mut self.switching {
             self.socket.fields.retrans_stamp = self.undo.retransmitted_at.unwrap_or(0);
-            switching.rule.timed_out(&mut self.socket);
+            switching.rule.timed_out(&mut self.socket, self.timeouts);
         }
     }
 
