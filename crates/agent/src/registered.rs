@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use kirikae_algorithms::Algorithm;
 use libbpf_rs::MapHandle;
+use nix::mount::{MntFlags, umount2};
 
 use crate::algorithms::{Algorithms, CONNECTIONS};
 use crate::error::{Doing, Error};
@@ -17,7 +18,9 @@ use crate::registration::Registration;
 use crate::{algorithms, host, state};
 
 /// Whatever is in it is ours. The kernel keeps what is pinned there when we are gone.
-const PINS: &str = "/sys/fs/bpf/kirikae-algorithms";
+const PINS_ON_HOST: &str = "/sys/fs/bpf/kirikae-algorithms";
+/// A BPF file system of our own where the host has none.
+const PINS: &str = "/run/kirikae-algorithms";
 
 /// Registers algorithms that stay until [`unregister`] takes them away, or the host is booted.
 ///
@@ -25,7 +28,6 @@ const PINS: &str = "/sys/fs/bpf/kirikae-algorithms";
 /// All or none: where one of the names is taken, which says by whom, or the host lacks something.
 pub fn register(wanted: &[Algorithm]) -> Result<(), Error> {
     host::algorithm_requirements()?;
-    state::needs_bpf_file_system()?;
     let present = registered()?;
     let in_kernel = KernelAlgorithms::read()?.registered;
     for algorithm in wanted {
@@ -53,8 +55,13 @@ pub fn register(wanted: &[Algorithm]) -> Result<(), Error> {
 }
 
 fn pin(wanted: &[Algorithm]) -> Result<(), Error> {
-    let doing = || format!("making {PINS}");
-    DirBuilder::new().mode(0o700).recursive(true).create(PINS).doing(doing)?;
+    let pins = pins();
+    if !Path::new(pins).exists() {
+        DirBuilder::new().mode(0o700).create(pins).doing(|| format!("making {pins}"))?;
+        if pins == PINS {
+            state::mount_bpf(pins)?;
+        }
+    }
     let connections = connections()?;
     let registered = Algorithms::register_with(wanted, Some(connections.as_fd()))?;
     for (name, mut registration) in registered.registrations {
@@ -65,8 +72,9 @@ fn pin(wanted: &[Algorithm]) -> Result<(), Error> {
 
 /// The names of those that are registered in this way.
 pub fn registered() -> Result<Vec<&'static str>, Error> {
-    let doing = || format!("listing {PINS}");
-    let entries = match fs::read_dir(PINS) {
+    let pins = pins();
+    let doing = || format!("listing {pins}");
+    let entries = match fs::read_dir(pins) {
         // Whoever may not look cannot have registered anything.
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => {
             return Ok(Vec::new());
@@ -106,8 +114,11 @@ fn take_away(names: &[&'static str], is_all: bool) -> Result<(), Error> {
             Registration::open(&place)?.end()?;
         }
     }
-    if is_all && Path::new(PINS).exists() {
-        fs::remove_dir_all(PINS).doing(|| format!("removing {PINS}"))?;
+    let pins = pins();
+    if is_all && Path::new(pins).exists() {
+        // Where it is the host's, nothing is mounted.
+        let _ = umount2(PINS, MntFlags::MNT_DETACH);
+        fs::remove_dir_all(pins).doing(|| format!("removing {pins}"))?;
     }
     Ok(())
 }
@@ -130,6 +141,11 @@ fn connections() -> Result<MapHandle, Error> {
     Ok(made)
 }
 
+fn pins() -> &'static str {
+    let is_own = Path::new(PINS).exists() || !state::has_bpf_file_system();
+    if is_own { PINS } else { PINS_ON_HOST }
+}
+
 fn place(name: &str) -> PathBuf {
-    Path::new(PINS).join(name)
+    Path::new(pins()).join(name)
 }

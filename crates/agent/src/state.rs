@@ -80,8 +80,7 @@ impl State {
         if pins == PINS_ON_HOST {
             return Ok(());
         }
-        let doing = || format!("mounting a BPF file system on {PINS}");
-        mount(Some("kirikae"), PINS, Some("bpf"), MsFlags::empty(), Some("mode=0700")).doing(doing)
+        mount_bpf(PINS)
     }
 
     /// Opens what a dead agent left pinned, wherever that was. (The kernel puts files of its own
@@ -157,19 +156,13 @@ fn pins() -> &'static str {
     if has_bpf_file_system() { PINS_ON_HOST } else { PINS }
 }
 
-fn has_bpf_file_system() -> bool {
-    statfs(HOST_BPF).is_ok_and(|host| host.filesystem_type() == BPF_FS_MAGIC)
+pub(crate) fn mount_bpf(directory: &str) -> Result<(), Error> {
+    let doing = || format!("mounting a BPF file system on {directory}");
+    mount(Some("kirikae"), directory, Some("bpf"), MsFlags::empty(), Some("mode=0700")).doing(doing)
 }
 
-/// Refuses where the host has none.
-pub(crate) fn needs_bpf_file_system() -> Result<(), Error> {
-    if has_bpf_file_system() {
-        return Ok(());
-    }
-    Err(Error::Missing(format!(
-        "no BPF file system is at {HOST_BPF}, in which the kernel keeps what stays: \
-         `mount -t bpf bpf {HOST_BPF}` (systemd does so)"
-    )))
+pub(crate) fn has_bpf_file_system() -> bool {
+    statfs(HOST_BPF).is_ok_and(|host| host.filesystem_type() == BPF_FS_MAGIC)
 }
 
 fn pin(name: &str) -> PathBuf {

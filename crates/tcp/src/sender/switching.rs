@@ -4,7 +4,7 @@
 use kirikae_algorithms::{Rule, Switch};
 use kirikae_path::Time;
 
-use super::Sender;
+use super::{BOOT_NS, Sender};
 
 /// What switches a connection, and what it did.
 pub(super) struct Switching {
@@ -29,7 +29,9 @@ impl Sender {
     /// BPF_SOCK_OPS_RTO_CB
     pub(super) fn tell_timeout(&mut self) {
         if let Some(switching) = &mut self.switching {
-            self.socket.fields.retrans_stamp = self.undo.retransmitted_at.unwrap_or(0);
+            // The timestamps' clock begins with the run, the kernel's with the host.
+            let since_boot = |at: u32| at.wrapping_add((BOOT_NS / 1_000_000) as u32);
+            self.socket.fields.retrans_stamp = self.undo.retransmitted_at.map_or(0, since_boot);
             switching.rule.timed_out(&mut self.socket, self.timeouts);
         }
     }
