@@ -18,7 +18,7 @@ use crate::listing::{Connection, Generations, Listing};
 use crate::namespaces::Namespaces;
 use crate::recording::Recorded;
 use crate::registered;
-use crate::registration::Registration;
+use crate::registration::{self, Registration};
 use crate::restore::{Restored, restore};
 use crate::state::{Pinned, State};
 use crate::switcher::Switcher;
@@ -214,7 +214,8 @@ pub fn undo() -> Result<Option<Restored>, Error> {
 
 fn take_away(state: State) -> Result<Restored, Error> {
     let restored = state.pinned().and_then(|Pinned { switcher, connections, algorithms }| {
-        Attached { switcher, connections, algorithms, registered: Vec::new() }.detach()
+        let (registered, algorithms) = algorithms.into_iter().unzip();
+        Attached { switcher, connections, algorithms, registered }.detach()
     });
     let removed = state.remove();
     restored.and_then(|restored| removed.map(|()| restored))
@@ -303,6 +304,7 @@ impl Attached {
         let restored = self.connections.map_or(Ok(Restored::default()), |map| restore(&map));
         let ended = self.algorithms.into_iter().map(Registration::end);
         let algorithms = ended.fold(Ok(()), Result::and);
+        let algorithms = algorithms.and_then(|()| registration::are_gone(&self.registered));
         switcher.and(restored).and_then(|restored| algorithms.map(|()| restored))
     }
 }

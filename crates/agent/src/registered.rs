@@ -14,7 +14,7 @@ use nix::mount::{MntFlags, umount2};
 use crate::algorithms::{Algorithms, CONNECTIONS};
 use crate::error::{Doing, Error};
 use crate::kernel_algorithms::KernelAlgorithms;
-use crate::registration::Registration;
+use crate::registration::{self, Registration};
 use crate::{algorithms, host, state};
 
 /// Whatever is in it is ours. The kernel keeps what is pinned there when we are gone.
@@ -114,6 +114,7 @@ fn take_away(names: &[&'static str], is_all: bool) -> Result<(), Error> {
             Registration::open(&place)?.end()?;
         }
     }
+    registration::are_gone(names)?;
     let pins = pins();
     if is_all && Path::new(pins).exists() {
         // Where it is the host's, nothing is mounted.

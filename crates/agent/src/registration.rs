@@ -2,11 +2,18 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use libbpf_rs::{Link, MapCore, MapHandle};
 
 use crate::error::{Doing, Error};
 use crate::kernel::Kernel;
+use crate::kernel_algorithms::KernelAlgorithms;
+
+/// How long the kernel may take.
+const WAIT: Duration = Duration::from_secs(10);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
 /// A registration in the kernel, which ends when this is dropped, unless it is pinned.
 #[derive(Debug)]
@@ -80,6 +87,27 @@ impl Drop for Registration {
             // Nobody is left to tell; and it is gone already where it was ended.
             let _ = delete(map);
         }
+    }
+}
+
+/// Waits until the kernel has none of these any more: some, such as Linux 6.16, take a registration that has
+/// ended out a moment later, and whoever comes next would find the name taken.
+pub(crate) fn are_gone(names: &[&str]) -> Result<(), Error> {
+    let deadline = Instant::now() + WAIT;
+    loop {
+        let registered = KernelAlgorithms::read()?.registered;
+        let left: Vec<&str> =
+            names.iter().copied().filter(|name| registered.contains(*name)).collect();
+        if left.is_empty() {
+            return Ok(());
+        }
+        if Instant::now() > deadline {
+            return Err(Error::Failed {
+                doing: format!("unregistering {}", left.join(", ")),
+                cause: format!("the kernel still has them after {WAIT:?}"),
+            });
+        }
+        thread::sleep(BETWEEN_LOOKS);
     }
 }
 

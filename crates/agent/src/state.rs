@@ -38,7 +38,8 @@ pub(crate) struct State {
 pub(crate) struct Pinned {
     pub switcher: Option<Link>,
     pub connections: Option<MapHandle>,
-    pub algorithms: Vec<Registration>,
+    /// With their names.
+    pub algorithms: Vec<(&'static str, Registration)>,
 }
 
 impl State {
@@ -134,8 +135,8 @@ impl Pinned {
                 self.connections = Some(MapHandle::from_pinned_path(&path).doing(doing)?);
             } else if path.ends_with(SWITCHER) {
                 self.switcher = Some(Link::open(&path).doing(doing)?);
-            } else if Algorithm::all().any(|algorithm| path.ends_with(algorithm.name())) {
-                self.algorithms.push(Registration::open(&path)?);
+            } else if let Some(algorithm) = Algorithm::all().find(|it| path.ends_with(it.name())) {
+                self.algorithms.push((algorithm.name(), Registration::open(&path)?));
             }
         }
         Ok(())
