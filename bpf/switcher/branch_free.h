@@ -11,8 +11,7 @@
 /* All bits set where a < b, none otherwise. */
 static __always_inline u32 if_below(s32 a, s32 b)
 {
-	/* Else the compiler sees what is meant, and makes a branch of it: of the one, or the other.
-	 */
+	/* Else the compiler sees what is meant, and makes a branch of either. */
 	s32 difference = read_now(a - b);
 
 	return read_now(difference >> 31);
