@@ -8,6 +8,29 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rounds(pub Vec<Vec<u32>>);
 
+impl Rounds {
+    /// Round by round the median of several trials of one algorithm: the lower one of the middle two
+    /// where their number is even, and as many rounds as all of them have. None where they did not
+    /// recover equally often, or where there is no trial.
+    pub fn median(trials: &[Rounds]) -> Option<Rounds> {
+        let phases = trials.first()?.0.len();
+        if trials.iter().any(|trial| trial.0.len() != phases) {
+            return None;
+        }
+        let rounds = |phase: usize| trials.iter().map(move |trial| &trial.0[phase]);
+        let of_phase = |phase| {
+            let of_all = rounds(phase).map(Vec::len).min().unwrap_or_default();
+            let of_round = |round| {
+                let mut windows: Vec<_> = rounds(phase).map(|windows| windows[round]).collect();
+                windows.sort_unstable();
+                windows[(windows.len() - 1) / 2]
+            };
+            (0..of_all).map(of_round).collect()
+        };
+        Some(Rounds((0..phases).map(of_phase).collect()))
+    }
+}
+
 /// Finds the rounds in what the kernel tells of the socket several times in a round.
 #[derive(Default)]
 pub struct Counter {
@@ -49,6 +72,19 @@ impl Counter {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn several_trials_give_the_median_of_each_round() {
+        let trial = |first: &[u32], second: &[u32]| Rounds(vec![first.to_vec(), second.to_vec()]);
+        let trials = [
+            trial(&[10, 20], &[13, 14, 15]),
+            trial(&[10, 21, 40], &[25, 26]),
+            trial(&[10, 22], &[16, 17]),
+        ];
+        assert_eq!(Rounds::median(&trials), Some(trial(&[10, 21], &[16, 17])));
+        assert_eq!(Rounds::median(&[]), None);
+        assert_eq!(Rounds::median(&[trial(&[10], &[5]), Rounds(vec![vec![10]])]), None);
+    }
 
     #[test]
     fn a_round_is_over_when_its_first_moments_data_is_acked() {
