@@ -211,10 +211,14 @@ struct tcp_congestion_ops {
 };
 
 #ifdef __bpf__
-extern int LINUX_KERNEL_VERSION __kconfig;
-
 /* Came with Linux 6.10. */
 enum sk_rst_reason { SK_RST_REASON_OF_ANY_KIND };
+
+/* Came with Linux 6.4, as did the permission to write app_limited, of which no type tells. What is
+ * in it does not matter, but a struct without members is found in no kernel. */
+struct bpf_struct_ops_link {
+	void *map;
+};
 
 /*
  * cong_control has the rate sample as its second argument before Linux 6.10, as its fourth from
@@ -386,7 +390,7 @@ static __always_inline u32 either(u32 ones, u32 a, u32 b)
 static __always_inline void set_app_limited(struct tcp_sock *tp, u32 delivered)
 {
 #ifdef __bpf__
-	if (LINUX_KERNEL_VERSION < (6 << 16 | 4 << 8))
+	if (!bpf_core_type_exists(struct bpf_struct_ops_link))
 		return;
 #endif
 	tp->app_limited = delivered;

@@ -53,19 +53,17 @@ VERIFIED_APART int belief_update(struct belief *belief, const struct latency_tab
 				 const struct period *period)
 {
 	s32 largest = IMPOSSIBLE;
-	u32 segments;
 
 	if (!belief || !t || !corners || !period)
 		return 0;
-	segments = least(period->sent, 1 << 16);
 	for (u32 i = 0; i < TABLE_CONDITIONS; i++) {
 		struct expectation expected;
 		u32 is_one;
 		s32 news;
 
 		expect(t, corners, i, algorithm, &expected);
-		news = likelihood(period->isolated, segments, expected.isolated) +
-		       likelihood(period->bursts, segments, expected.bursts);
+		news = likelihood(period->isolated, period->sent, expected.isolated) +
+		       likelihood(period->bursts, period->sent, expected.bursts);
 		news = (news >> 1) + ((-t->doubt[i] - belief->of[i]) >> FORGETTING);
 		is_one = if_below(i, t->conditions);
 		belief->of[i] = ((belief->of[i] + news) & is_one) | (IMPOSSIBLE & ~is_one);

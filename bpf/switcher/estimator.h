@@ -19,6 +19,10 @@
  * one the average reaches over about 16 periods with traffic, some 700 segments of 64 KB bursts. */
 #define AVERAGE_SHIFT 4
 
+/* A period is taken for no more than this: a peer that reports more than any window holds must not
+ * make what is reckoned with it overflow. */
+#define PERIOD_SEGMENTS_MAX (1 << 16)
+
 /* The period in use: `fixed_us`, or for 0 one smoothed round trip of at least 50 ms. */
 static __always_inline u32 estimator_period_us(u32 fixed_us, u32 srtt_us)
 {
@@ -32,6 +36,11 @@ static __always_inline u64 moving_average(u64 average, s64 count)
 
 	next += count * (1 << (AVERAGE_SCALE - AVERAGE_SHIFT));
 	return next > 0 ? next : 0;
+}
+
+static __always_inline s32 within_period(s32 segments)
+{
+	return max(min(segments, PERIOD_SEGMENTS_MAX), -PERIOD_SEGMENTS_MAX);
 }
 
 static __always_inline u32 rate_ppb(u64 losses, u64 sent)
@@ -56,9 +65,9 @@ static __always_inline bool estimator_update(struct estimator *e, struct loss_ru
 		return false;
 	/* Nothing sent is no news. The first ACK after an idle gap ends the period over it. */
 	if (e->period_start_us && sent) {
-		period->sent = sent;
-		period->isolated = runs->isolated;
-		period->bursts = runs->bursts;
+		period->sent = min(sent, (u32)PERIOD_SEGMENTS_MAX);
+		period->isolated = within_period(runs->isolated);
+		period->bursts = within_period(runs->bursts);
 		e->averaged_sent = moving_average(e->averaged_sent, sent);
 		e->averaged_isolated = moving_average(e->averaged_isolated, runs->isolated);
 		e->averaged_bursts = moving_average(e->averaged_bursts, runs->bursts);

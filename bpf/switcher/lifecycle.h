@@ -98,13 +98,16 @@ static __always_inline void retransmitted(struct connection *c, const struct tcp
 		loss_runs_retransmit(&c->runs, seq, segments, bytes);
 }
 
-/* Also where the program has chosen an algorithm itself since: what is bounded must end. */
+/* Also where the program has chosen an algorithm itself since: what is bounded must end, and
+ * nothing is bounded any more. */
 static __always_inline void keep_time(void *sock, struct tcp_sock *tp, struct connection *c,
 				      const struct call *call)
 {
-	if (call->op == BPF_SOCK_OPS_RTO_CB && !(c->flags & CONNECTION_CLOSING))
+	bool may_be_bounded = !(c->flags & (CONNECTION_CLOSING | CONNECTION_LEFT_ALONE));
+
+	if (call->op == BPF_SOCK_OPS_RTO_CB && may_be_bounded)
 		timed_out(sock, tp, &c->timeouts, call->args[0]);
-	else if (call->op == BPF_SOCK_OPS_STATE_CB)
+	else if (call->op == BPF_SOCK_OPS_RTO_CB || call->op == BPF_SOCK_OPS_STATE_CB)
 		unbound_back_off(sock, tp, &c->timeouts);
 	else if (call->op == BPF_SOCK_OPS_RTT_CB)
 		timeouts_renew(sock, tp, &c->timeouts);

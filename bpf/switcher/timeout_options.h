@@ -35,13 +35,6 @@ static __always_inline bool rto_min_is_ours(void *sock, struct tcp_sock *tp,
 	return !found_us || found_us == t->min_us;
 }
 
-static __always_inline void timeouts_begin(void *sock, struct tcp_sock *tp, struct timeouts *t)
-{
-	u32 found_us = host_get_option(sock, tp, TCP_BPF_RTO_MIN);
-
-	set_rto_min(sock, tp, t, rto_min_begin(t, tp, found_us ? found_us : KERNEL_RTO_MIN_US));
-}
-
 static __always_inline void unbound_back_off(void *sock, struct tcp_sock *tp, struct timeouts *t)
 {
 	if (!t->kernel_max_ms)
@@ -49,6 +42,16 @@ static __always_inline void unbound_back_off(void *sock, struct tcp_sock *tp, st
 	if (host_get_option(sock, tp, TCP_RTO_MAX_MS) == BOUNDED_RTO_MS)
 		host_set_option(sock, tp, TCP_RTO_MAX_MS, t->kernel_max_ms);
 	t->kernel_max_ms = 0;
+}
+
+static __always_inline void timeouts_begin(void *sock, struct tcp_sock *tp, struct timeouts *t)
+{
+	u32 found_us;
+
+	/* Only what is remembered can be put back. */
+	unbound_back_off(sock, tp, t);
+	found_us = host_get_option(sock, tp, TCP_BPF_RTO_MIN);
+	set_rto_min(sock, tp, t, rto_min_begin(t, tp, found_us ? found_us : KERNEL_RTO_MIN_US));
 }
 
 /* An RTT sample: the timeouts, if any, are over. */

@@ -152,6 +152,16 @@ fn an_answer_ends_the_bound() {
     assert_eq!(socket.fields.rto_max_ms, KERNEL_MAX_MS);
 }
 
+/// Where the allowance is somebody else's, nothing of it is remembered; the bound is ours all the same.
+#[test]
+fn the_bound_ends_before_the_timer_is_begun_anew() {
+    let (mut switcher, mut socket) = met(ADAPTED, 30_000, KERNEL_MAX_MS);
+    switcher.timed_out(&mut socket, 0);
+    assert_eq!(socket.fields.rto_max_ms, 1_000);
+    switcher.met(&mut socket);
+    assert_eq!(socket.fields.rto_max_ms, KERNEL_MAX_MS);
+}
+
 /// Where the timeout before back-off is longer than half the bound, little would be left of it.
 #[test]
 fn a_long_round_trip_backs_off_as_ever() {

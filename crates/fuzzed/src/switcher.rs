@@ -24,6 +24,8 @@ struct Played {
     switcher: Switcher,
     socket: Socket,
     scope: scope,
+    /// When the scope became this one.
+    scopes_since: u32,
     generation: u32,
     rto_min_us: u32,
     rto_max_ms: u32,
@@ -57,7 +59,7 @@ impl Played {
         let candidates: Vec<Algorithm> = Algorithm::all().collect();
         let switcher = Switcher::new(policy::one(scope), vec![Arc::clone(&TABLE)], &candidates);
         let switcher = switcher.expect("the table's algorithms are ours");
-        Played { switcher, socket, scope, generation: 1, rto_min_us, rto_max_ms }
+        Played { switcher, socket, scope, scopes_since: 1, generation: 1, rto_min_us, rto_max_ms }
     }
 
     /// One thing that happens, or one field that becomes another.
@@ -72,7 +74,9 @@ impl Played {
                 let state = socket.state();
                 switcher.rtt_sample(socket, number);
                 let is_switched = socket.algorithm() != before;
-                assert!(!is_switched || state <= CaState::Disorder, "switched in {state:?}");
+                // What is given back may be while the window is being reduced: no undo is pending.
+                let allowed = if is_original(socket) { CaState::Cwr } else { CaState::Disorder };
+                assert!(!is_switched || state <= allowed, "switched in {state:?}");
             }
             6 if number % 4 == 3 => switcher.state_changes(socket, number >> 2 & 15),
             6 => switcher.timed_out(socket, number % 20),
@@ -111,13 +115,17 @@ impl Played {
         }
     }
 
-    /// Another policy is in force; the connection follows with what happens next.
+    /// Another policy is in force, at times with the same scope; the connection follows with what
+    /// happens next.
     fn reload(&mut self, number: u32) {
         self.generation = self.generation.wrapping_add(1);
-        self.scope = scope_of(number);
+        if number & 1 << 31 == 0 {
+            self.scope = scope_of(number);
+            self.scopes_since = self.generation;
+        }
         let mut policy = policy::one(self.scope);
         policy.generation = self.generation;
-        policy.scopes_since = self.generation.wrapping_sub(number >> 31);
+        policy.scopes_since = self.scopes_since;
         policy.rules = u32::from(number & 1 << 30 == 0);
         self.switcher.put_in_force(policy.into());
     }
@@ -159,11 +167,18 @@ impl Played {
         let Some(connection) = &self.socket.connection else { return };
         assert_eq!(self.socket.fields.rto_min_us, self.rto_min_us);
         assert_eq!(self.socket.fields.rto_max_ms, self.rto_max_ms);
-        let original = name_from_bytes(&connection.original.map(|it| it as u8));
         let is_left_alone = connection.flags & CONNECTION_LEFT_ALONE != 0;
-        let is_original = self.socket.algorithm().name() == original;
-        assert!(is_original || program_chose || is_left_alone, "{original}");
+        let keeps_its_own = program_chose || is_left_alone;
+        assert!(is_original(&self.socket) || keeps_its_own, "{}", self.socket.algorithm().name());
     }
+}
+
+/// Whether it has what it had when it was met.
+fn is_original(socket: &Socket) -> bool {
+    let connection = socket.connection.as_ref();
+    connection.is_some_and(|connection| {
+        socket.algorithm().name() == name_from_bytes(&connection.original.map(|it| it as u8))
+    })
 }
 
 /// A scope by the bits of a number.
