@@ -64,8 +64,9 @@ const MEANT: &[Meant] = &[
     Meant {
         algorithm: "westwood",
         why: "but for difference 5: the estimate is taken a round trip earlier, when the loss is found",
-        // Found: 0.067 and 0.082; 0.053 and 0.062 with the module's way in this point.
-        tolerance: Tolerance { median: 0.08, max: 0.12 },
+        // Found: 0.070 and 0.091 (0.053 and 0.062 with the module's way in this point), and chance of a
+        // segment or two more from boot to boot.
+        tolerance: Tolerance { median: 0.1, max: 0.15 },
         // After slow start a round trip is most of the window.
         leaves_out: |phase, _, _| phase == 1,
         // Found: 0.278. The module's own first window there is chance: 13 to 25.
