@@ -161,13 +161,13 @@ impl Meant {
     /// Whether nothing else differs.
     fn explains(&self, pair: &Pair, within: impl Fn(&[f64], Tolerance) -> bool) -> bool {
         let is_held = |phase, module, ours| !(self.leaves_out)(phase, module, ours);
-        let held = differences(&self.from_the_same_windows(pair), is_held);
+        let held = differences(&self.begun_alike(pair), is_held);
         let left_out = differences(pair, self.leaves_out);
         within(&held, self.tolerance) && left_out.iter().all(|apart| *apart <= self.left_out)
     }
 
     /// Ours as if each phase had begun with the module's window, where it may begin with another.
-    fn from_the_same_windows(&self, pair: &Pair) -> Pair {
+    fn begun_alike(&self, pair: &Pair) -> Pair {
         let mut moved = pair.clone();
         for (module, ours) in pair.module.0.iter().zip(&mut moved.ours.0) {
             let (Some(&to), Some(&from)) = (module.first(), ours.first()) else { continue };
