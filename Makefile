@@ -6,9 +6,15 @@ DEMO := scenarios/long-clean.toml scenarios/long-isolated-1.toml \
 	scenarios/long-bursts.toml scenarios/shallow.toml
 
 .PHONY: demo test required conformance kernels bench fuzz build format lint deny web web-check deb \
-	deb-test stale regenerate
+	deb-test build-cross test-cross stale regenerate
 
+# ARCH=arm64: for another architecture, built in a Debian of its own (scripts/cross).
+ifdef ARCH
+DEB := target/debian/kirikae-$(ARCH).deb
+CROSS = $(SUDO) env CARGO_HOME="$${CARGO_HOME:-$$HOME/.cargo}" scripts/cross $(ARCH)
+else
 DEB := target/debian/kirikae.deb
+endif
 
 # Asked what the host lacks; each skip is noted in a file, since cargo hides what passing tests say.
 CHECKS := cargo run --quiet --locked --package kirikae-checks --
@@ -88,11 +94,24 @@ format:
 	cargo fmt --all
 	clang-format -i $$(git ls-files '*.c' '*.h')
 
-# A Debian package: target/debian/kirikae.deb.
-deb: build
-	scripts/install-missing deb
+# A Debian package: target/debian/kirikae.deb, or kirikae-arm64.deb.
+deb: $(if $(ARCH),build-cross,build)
+	scripts/install-missing build deb
 	cargo run --quiet --release --locked --package kirikae --example manual -- target/manual
-	cargo deb --quiet --locked --no-build --strip --package kirikae --output $(DEB)
+	$(CROSS) cargo deb --quiet --locked --no-build --package kirikae --output $(DEB) \
+		$(if $(ARCH),,--strip)
+
+build-cross:
+	scripts/install-missing build cross
+	cargo fetch --locked
+	$(CROSS) cargo build --release --locked --package kirikae --package kirikae-guest
+
+# The other architecture: what the kernel's programs are made of as native code, by qemu, and `kirikae run` in
+# guests with its kernels: `make test-cross ARCH=arm64`.
+test-cross: build-cross
+	$(CROSS) cargo test --release --locked --package kirikae-algorithms --package kirikae-fuzzed \
+		--package kirikae-table --package kirikae-tcp --package kirikae-sim
+	$(GUEST) life --arch $(ARCH) 6.1 6.12 7.3
 
 # The package on a clean Debian 12 with systemd: installed, started, killed, upgraded, purged. As root.
 deb-test: deb

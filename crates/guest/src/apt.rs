@@ -8,13 +8,12 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, bail};
 
+use crate::architecture::Architecture;
 use crate::output::output;
 
 /// Where the kernels that people run are offered; `experimental` has the next release candidate.
 const SUITES: [&str; 5] = ["bookworm", "trixie", "trixie-backports", "sid", "experimental"];
 const SECURITY_SUITES: [&str; 2] = ["bookworm-security", "trixie-security"];
-/// That of the guests, whatever the host is.
-const ARCHITECTURE: &str = "amd64";
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// How long what the mirrors offer is taken to stay the same.
 const FRESH: Duration = Duration::from_secs(24 * 3600);
@@ -22,6 +21,8 @@ const FRESH: Duration = Duration::from_secs(24 * 3600);
 /// apt with folders of its own.
 pub struct Apt {
     directory: PathBuf,
+    /// The packages', whatever the host's is.
+    architecture: Architecture,
 }
 
 /// A package that is offered.
@@ -36,8 +37,9 @@ impl Apt {
     ///
     /// # Errors
     /// Where the host has no package sources of Debian, or no mirror answers.
-    pub fn new(cache: &Path) -> anyhow::Result<Apt> {
-        let apt = Apt { directory: cache.join("apt") };
+    pub fn new(cache: &Path, architecture: Architecture) -> anyhow::Result<Apt> {
+        let directory = cache.join(format!("apt-{}", architecture.name()));
+        let apt = Apt { directory, architecture };
         let asked = apt.directory.join("asked");
         let age = fs::metadata(&asked).and_then(|it| it.modified()).map(|it| {
             SystemTime::now().duration_since(it).unwrap_or_default() // written in the future: now
@@ -82,8 +84,8 @@ impl Apt {
         let mut command = Command::new(program);
         let place = |name: &str| self.directory.join(name).display().to_string();
         for (option, value) in [
-            ("APT::Architecture", ARCHITECTURE.to_owned()),
-            ("APT::Architectures", ARCHITECTURE.to_owned()),
+            ("APT::Architecture", self.architecture.name().to_owned()),
+            ("APT::Architectures", self.architecture.name().to_owned()),
             ("Dir::Etc::sourcelist", place("sources.list")),
             ("Dir::Etc::sourceparts", "-".into()),
             ("Dir::State::lists", place("lists")),

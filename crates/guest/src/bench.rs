@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 
+use crate::architecture::HERE;
 use crate::guest::Guest;
 use crate::kernel::Kernel;
 
@@ -49,7 +50,7 @@ const LINE: char = '=';
 const PROGRESS: char = '~';
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let kernel = Kernel::newest(&arguments.kernel.as_str().into())?;
+    let kernel = Kernel::newest(&arguments.kernel.as_str().into(), HERE)?;
     fs::create_dir(&arguments.output)
         .with_context(|| format!("creating {}", arguments.output.display()))?;
     let waiting = Mutex::new(arguments.scenarios.iter());

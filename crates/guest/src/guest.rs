@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
+use crate::architecture::HERE;
 use crate::init::{DONE, FAILED, MODULES};
-use crate::initramfs::Initramfs;
+use crate::initramfs::{Initramfs, below};
 use crate::kernel::Kernel;
 
 /// What is to run where.
@@ -20,7 +21,7 @@ pub struct Guest<'a> {
     /// Modules to load, as [`Kernel::module`] names them; those the kernel does not have are left
     /// out.
     pub modules: &'a [String],
-    /// Programs of the host, and where the guest has them.
+    /// Programs of the guest's architecture, and where the guest has them.
     pub programs: &'a [(PathBuf, PathBuf)],
     /// Other files.
     pub files: &'a [(PathBuf, Vec<u8>)],
@@ -33,14 +34,7 @@ pub struct Guest<'a> {
 /// The guest's time advances with its instructions, one nanosecond each, and jumps to the next
 /// timer where it has nothing to do: seconds of waiting for packets cost nothing, and how busy the
 /// host is changes nothing. With no other clock and little that is random, runs are much the same.
-const TIME: [&str; 6] = [
-    "-icount",
-    "shift=0,sleep=off",
-    "-rtc",
-    "base=2026-01-01,clock=vm",
-    "-cpu",
-    "max,rdrand=off,rdseed=off",
-];
+const TIME: [&str; 4] = ["-icount", "shift=0,sleep=off", "-rtc", "base=2026-01-01,clock=vm"];
 
 impl Guest<'_> {
     /// Boots the guest and hands each line that it prints to `on_line`; returns when it is done.
@@ -65,10 +59,16 @@ impl Guest<'_> {
             initramfs.directory(Path::new(directory));
         }
         initramfs.link(Path::new("/var/run"), "/run");
-        initramfs.program(Path::new("/init"), &std::env::current_exe()?)?;
-        initramfs.program(Path::new("/usr/sbin/ip"), &find_ip()?)?;
+        let architecture = self.kernel.architecture();
+        let root = architecture.root()?;
+        let this = match architecture {
+            HERE => std::env::current_exe()?,
+            other => other.programs().join("kirikae-guest"),
+        };
+        initramfs.program(Path::new("/init"), &this, &root)?;
+        initramfs.program(Path::new("/usr/sbin/ip"), &find_ip(&root)?, &root)?;
         for (path, program) in self.programs {
-            initramfs.program(path, program)?;
+            initramfs.program(path, program, &root)?;
         }
         for (path, content) in self.files {
             initramfs.file(path, content);
@@ -86,12 +86,15 @@ impl Guest<'_> {
     fn boot(&self, initramfs: &Path, console: &Path) -> anyhow::Result<Child> {
         // A panic reboots, and a reboot ends qemu. What is no parameter of the kernel becomes the
         // first process's environment and, after --, its arguments.
+        let machine = self.kernel.architecture().machine();
         let command_line = format!(
-            "console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable PATH=/usr/sbin -- {}",
+            "{} quiet panic=-1 PATH=/usr/sbin -- {}",
+            machine.parameters,
             self.arguments.join(" ")
         );
-        Command::new("qemu-system-x86_64")
-            .args(["-machine", "pc,accel=tcg", "-m", "1024"])
+        Command::new(machine.qemu)
+            .args(machine.options)
+            .args(["-m", "1024"])
             .args(TIME)
             .args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"])
             .arg("-kernel")
@@ -101,16 +104,15 @@ impl Guest<'_> {
             .args(["-append", &command_line])
             .arg("-serial")
             .arg(format!("file:{}", console.display()))
-            .args(["-serial", "stdio"])
+            .args(machine.results_options)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             // It warns that nothing moves the clock while the guest waits for its first timer.
             .stderr(Stdio::null())
             .spawn()
-            .context(
-                "starting qemu-system-x86_64 (Debian: apt-get install qemu-system-x86; \
-                 `scripts/install-missing guest` does so)",
-            )
+            .with_context(|| {
+                format!("starting {} (Debian: apt-get install {})", machine.qemu, machine.package)
+            })
     }
 }
 
@@ -120,9 +122,9 @@ fn last_words(console: &str) -> String {
     lines[lines.len().saturating_sub(10)..].join("\n")
 }
 
-fn find_ip() -> anyhow::Result<PathBuf> {
-    let places = ["/usr/sbin/ip", "/sbin/ip", "/usr/bin/ip", "/bin/ip"].map(PathBuf::from);
-    let ip = places.into_iter().find(|place| place.exists());
+fn find_ip(root: &Path) -> anyhow::Result<PathBuf> {
+    let places = ["/usr/sbin/ip", "/sbin/ip", "/usr/bin/ip", "/bin/ip"];
+    let ip = places.map(|place| below(root, Path::new(place))).into_iter().find(|ip| ip.exists());
     ip.context("the command `ip` is missing: install iproute2")
 }
 

@@ -9,6 +9,8 @@ use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
 use nix::unistd::dup2_stdout;
 
+use crate::architecture::HERE;
+
 /// Where the initramfs has the modules.
 pub const MODULES: &str = "/modules";
 /// The last line of a guest that is done.
@@ -38,8 +40,9 @@ fn prepare() -> anyhow::Result<()> {
             .with_context(|| format!("mounting {place}"))?;
     }
     // The console is the kernel's.
+    let place = HERE.machine().results;
     let results =
-        OpenOptions::new().write(true).open("/dev/ttyS1").context("opening /dev/ttyS1")?;
+        OpenOptions::new().write(true).open(place).with_context(|| format!("opening {place}"))?;
     dup2_stdout(results)?;
 
     let mut modules = fs::read_dir(MODULES)?

@@ -3,11 +3,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::Context;
-
-use crate::output::output;
+use goblin::elf::Elf;
 
 const DIRECTORY: u32 = 0o040_755;
 const PROGRAM: u32 = 0o100_755;
@@ -41,19 +39,27 @@ impl Initramfs {
         self.place(path, LINK, target.as_bytes());
     }
 
-    /// A program of the host as `path`, with the libraries it is linked to where they are here.
-    pub fn program(&mut self, path: &Path, program: &Path) -> anyhow::Result<()> {
-        let read =
-            |file: &Path| fs::read(file).with_context(|| format!("reading {}", file.display()));
-        self.file(path, &read(program)?);
-        let libraries = output(Command::new("ldd").arg(program))?;
-        // "libelf.so.1 => /lib/libelf.so.1 (0x...)", or the path alone.
-        for word in String::from_utf8(libraries)?.split_whitespace() {
-            if word.starts_with('/') {
-                self.file(Path::new(word), &read(Path::new(word))?);
+    /// A program as `path`, with its loader and the libraries that it is linked to, where they are below
+    /// `root`.
+    pub fn program(&mut self, path: &Path, program: &Path, root: &Path) -> anyhow::Result<()> {
+        let content = read(program)?;
+        let elf = Elf::parse(&content).with_context(|| program.display().to_string())?;
+        let mut wanted: Vec<PathBuf> = elf.interpreter.map(PathBuf::from).into_iter().collect();
+        let mut linked: Vec<String> = elf.libraries.iter().map(|&name| name.to_owned()).collect();
+        self.file(path, &content);
+        while let Some(library) = linked.pop() {
+            let place = library_directories()
+                .map(|directory| directory.join(&library))
+                .find(|place| below(root, place).exists())
+                .with_context(|| format!("{} needs {library}", program.display()))?;
+            if !wanted.contains(&place) {
+                let content = read(&below(root, &place))?;
+                let elf = Elf::parse(&content).with_context(|| place.display().to_string())?;
+                linked.extend(elf.libraries.iter().map(|&name| name.to_owned()));
+                wanted.push(place);
             }
         }
-        Ok(())
+        wanted.iter().try_for_each(|place| Ok(self.file(place, &read(&below(root, place))?)))
     }
 
     /// The whole archive.
@@ -88,6 +94,24 @@ impl Initramfs {
     fn pad(&mut self) {
         self.archive.resize(self.archive.len().next_multiple_of(4), 0);
     }
+}
+
+fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
+    fs::read(file).with_context(|| format!("reading {}", file.display()))
+}
+
+/// Where a file of another root is here.
+pub fn below(root: &Path, file: &Path) -> PathBuf {
+    root.join(file.strip_prefix("/").unwrap_or(file))
+}
+
+/// Where loaders look of themselves, with Debian's names of architectures or without.
+fn library_directories() -> impl Iterator<Item = PathBuf> {
+    let plain = ["/lib64", "/usr/lib64", "/lib", "/usr/lib"].map(PathBuf::from);
+    let named = ["aarch64-linux-gnu", "x86_64-linux-gnu"]
+        .into_iter()
+        .flat_map(|name| ["/lib", "/usr/lib"].map(|lib| Path::new(lib).join(name)));
+    named.chain(plain)
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! Debian's kernels, taken from its packages; nothing of them is installed on the host.
 
-use std::env;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,6 +8,8 @@ use std::process::Command;
 use anyhow::{Context, bail};
 
 use crate::apt::{Apt, Offered};
+use crate::architecture::Architecture;
+use crate::cache;
 use crate::output::output;
 
 /// Which kernel is wanted.
@@ -42,6 +43,7 @@ pub struct Kernel {
     root: PathBuf,
     /// For instance `6.12.117+deb12-cloud-amd64`.
     release: String,
+    architecture: Architecture,
 }
 
 impl Kernel {
@@ -50,31 +52,37 @@ impl Kernel {
     ///
     /// # Errors
     /// Where there is none.
-    pub fn newest(series: &Series) -> anyhow::Result<Kernel> {
+    pub fn newest(series: &Series, architecture: Architecture) -> anyhow::Result<Kernel> {
         let cache = cache()?;
         let unpacked = directories(&cache)?;
-        let here = newest(series, &unpacked);
-        let offered = Apt::new(&cache).and_then(|apt| {
-            let offered = apt.search(&format!("^{PREFIX}.*{}$", FLAVOUR))?;
+        let flavour = flavour(architecture);
+        let here = newest(series, &flavour, &unpacked);
+        let offered = Apt::new(&cache, architecture).and_then(|apt| {
+            let offered = apt.search(&format!("^{PREFIX}.*{flavour}$"))?;
             Ok((apt, offered))
         });
         let release = match (offered, here) {
-            (Ok((apt, offered)), here) => match newest(series, &offered).or(here) {
+            (Ok((apt, offered)), here) => match newest(series, &flavour, &offered).or(here) {
                 Some(release) if unpacked.iter().any(|it| is_of(it, &release)) => release,
                 Some(release) => download(&apt, release, &cache)?,
                 None => bail!(
-                    "Debian offers no Linux {series} for virtual machines: the series that it has \
-                     are in `apt-cache search {PREFIX}` of bookworm to experimental"
+                    "Debian offers no Linux {series} for virtual machines ({}): the series that it \
+                     has are in `apt-cache search {PREFIX}` of bookworm to experimental",
+                    architecture.name()
                 ),
             },
             (Err(_), Some(here)) => here,
             (Err(error), None) => return Err(error.context(format!("looking for Linux {series}"))),
         };
-        Ok(Kernel { root: cache.join(format!("{PREFIX}{release}")), release })
+        Ok(Kernel { root: cache.join(format!("{PREFIX}{release}")), release, architecture })
     }
 
     pub fn release(&self) -> &str {
         &self.release
+    }
+
+    pub fn architecture(&self) -> Architecture {
+        self.architecture
     }
 
     /// From Linux 7.2 on it is beside the modules.
@@ -110,17 +118,15 @@ impl Kernel {
 
 const PREFIX: &str = "linux-image-";
 /// The flavour for virtual machines: the smallest that has BTF and all congestion controls.
-const FLAVOUR: &str = "-cloud-amd64";
+fn flavour(architecture: Architecture) -> String {
+    format!("-cloud-{}", architecture.name())
+}
 
 /// What of a kernel is in which package differs from release to release.
 const PACKAGES: [&str; 3] = [PREFIX, "linux-binary-", "linux-modules-"];
 
-/// The user's, so that a clean clone finds what another has brought.
 fn cache() -> anyhow::Result<PathBuf> {
-    let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    let caches = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
-    let cache = caches.context("neither XDG_CACHE_HOME nor HOME says where the cache is")?;
-    let cache = cache.join("kirikae/kernels");
+    let cache = cache::directory()?.join("kernels");
     fs::create_dir_all(&cache).with_context(|| format!("creating {}", cache.display()))?;
     Ok(cache)
 }
@@ -143,10 +149,10 @@ fn is_of(package: &Offered, release: &str) -> bool {
 }
 
 /// The release with the highest version.
-fn newest(series: &Series, packages: &[Offered]) -> Option<String> {
+fn newest(series: &Series, flavour: &str, packages: &[Offered]) -> Option<String> {
     let is_wanted = |package: &&Offered| {
         let release = package.name.strip_prefix(PREFIX)?;
-        let version = release.strip_suffix(FLAVOUR)?;
+        let version = release.strip_suffix(flavour)?;
         let is_wanted = match series {
             Series::Released(series) => version.starts_with(&format!("{series}.")),
             Series::Next => package.what.contains("-rc"),
@@ -206,7 +212,7 @@ mod tests {
 
     #[test]
     fn the_newest_of_a_series_is_taken_by_number() {
-        let newest = |series: &str| newest(&series.into(), &offered());
+        let newest = |series: &str| newest(&series.into(), "-cloud-amd64", &offered());
         assert_eq!(newest("6.1").as_deref(), Some("6.1.0-56-cloud-amd64"));
         assert_eq!(newest("6.12").as_deref(), Some("6.12.117+deb12-cloud-amd64"));
         assert_eq!(newest("6.6"), None);

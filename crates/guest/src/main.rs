@@ -4,7 +4,9 @@
 //! its first process, where it does the work and prints what it found.
 
 mod apt;
+mod architecture;
 mod bench;
+mod cache;
 mod conformance;
 mod guest;
 mod init;

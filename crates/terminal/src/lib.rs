@@ -28,11 +28,53 @@ pub fn table_within<H: Into<Row>>(columns: Option<u16>, header: H) -> Table {
     table
 }
 
-/// A table whose cells are figures, which are not broken: it is as wide as they need.
+/// A table whose cells are figures, which are not broken: [`pieces`] makes it fit.
 pub fn table_of_figures<H: Into<Row>>(header: H) -> Table {
     let mut table = table(header);
     table.set_content_arrangement(ContentArrangement::Disabled);
     table
+}
+
+/// A table of figures as text. Columns for which there is no room go on in another table below, with the first
+/// `names` columns again.
+pub fn pieces(mut table: Table, names: usize) -> String {
+    // A space at both sides of each, and one between two.
+    let widths: Vec<usize> =
+        table.column_max_content_widths().into_iter().map(|width| width as usize + 3).collect();
+    let room = (columns() + 1).saturating_sub(widths[..names].iter().sum());
+    let mut shown: Vec<Vec<usize>> = vec![];
+    let mut taken = 0;
+    for (column, width) in widths.iter().enumerate().skip(names) {
+        taken += width;
+        match shown.last_mut() {
+            Some(piece) if taken <= room => piece.push(column),
+            _ => {
+                shown.push(vec![column]);
+                taken = *width;
+            }
+        }
+    }
+    let piece = |of_it: &Vec<usize>| {
+        for (number, column) in table.column_iter_mut().enumerate().skip(names) {
+            if of_it.contains(&number) {
+                column.remove_constraint();
+            } else {
+                column.set_constraint(ColumnConstraint::Hidden);
+            }
+        }
+        format!("{table}\n")
+    };
+    shown.iter().map(piece).collect()
+}
+
+/// How wide what is printed may be: as the terminal, 100 columns where standard output is none.
+pub fn columns() -> usize {
+    usize::from(Table::new().width().unwrap_or(COLUMNS))
+}
+
+/// Sentences, each line of which goes on in further lines where it is too long.
+pub fn wrapped(sentences: &str) -> String {
+    sentences.lines().map(|line| textwrap::fill(line, columns()) + "\n").collect()
 }
 
 /// Whether it is coloured, as [`Color`] says for its cells.
@@ -55,6 +97,23 @@ mod tests {
         let text = table.to_string();
         assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
         assert!(text.lines().count() > 5, "{text}");
+    }
+
+    #[test]
+    fn figures_for_which_there_is_no_room_are_in_a_table_below() {
+        let header: Vec<String> = (0..20).map(|n| format!("figure {n}")).collect();
+        let mut table = table_of_figures([vec!["name".to_owned()], header].concat());
+        table.add_row([vec!["one".to_owned()], vec!["0.123 ± 0.456".to_owned(); 20]].concat());
+        let text = pieces(table, 1);
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        assert_eq!(text.matches("name").count(), 4, "{text}");
+        assert_eq!(text.matches("0.123").count(), 20, "{text}");
+    }
+
+    #[test]
+    fn long_sentences_go_on_below() {
+        let text = wrapped(&format!("{}\nA short one.\n", "word ".repeat(50)));
+        assert!(text.lines().all(|line| line.len() <= 100) && text.ends_with("\nA short one.\n"));
     }
 
     #[test]

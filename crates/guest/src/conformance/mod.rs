@@ -16,6 +16,7 @@ use clap::ValueEnum;
 use kirikae_agent::Algorithms;
 use kirikae_algorithms::Algorithm;
 
+use crate::architecture::HERE;
 use crate::guest::Guest;
 use crate::kernel::Kernel;
 use compare::{Comparison, Pair};
@@ -74,7 +75,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Some(unknown) = unknown {
         bail!("no algorithm {unknown}; there are {}", ours().join(", "));
     }
-    let kernel = Kernel::newest(&arguments.kernel.as_str().into())?;
+    let kernel = Kernel::newest(&arguments.kernel.as_str().into(), HERE)?;
     // A guest for each path, side by side.
     let pairs = thread::scope(|scope| {
         let (kernel, trials) = (&kernel, &trials);

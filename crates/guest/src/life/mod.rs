@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 
+use crate::architecture::{Architecture, HERE};
 use crate::guest::Guest;
 use crate::kernel::{Kernel, Series};
 use capability::Line;
@@ -31,9 +32,12 @@ pub struct Arguments {
     /// Kernel series, as Debian packages them; `next` is the newest release candidate, which may fail
     #[arg(default_values = ["6.1", "6.12", "6.16", "6.17", "6.18", "6.19", "7.0", "7.1", "7.2", "7.3", "next"])]
     kernels: Vec<String>,
-    /// The program that is tried
-    #[arg(long, value_name = "FILE", default_value = "target/release/kirikae")]
-    program: PathBuf,
+    /// The guests' processor; for another than the host's, `make deb ARCH=` builds first
+    #[arg(long, value_enum, value_name = "ARCHITECTURE", default_value_t = HERE)]
+    arch: Architecture,
+    /// The program that is tried; `kirikae` as cargo built it for that processor by default
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
     /// How many guests there are at the same time
     #[arg(long, value_name = "NUMBER", default_value_t = 2)]
     at_once: usize,
@@ -61,7 +65,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let kernels: Vec<_> = arguments
         .kernels
         .iter()
-        .map(|series| (series, Kernel::newest(&series.as_str().into())))
+        .map(|series| (series, Kernel::newest(&series.as_str().into(), arguments.arch)))
         .collect();
     for together in kernels.chunks(arguments.at_once.max(1)) {
         thread::scope(|scope| {
@@ -96,10 +100,12 @@ fn on(series: &str, kernel: &anyhow::Result<Kernel>, arguments: &Arguments) -> F
 
 fn live(kernel: &Kernel, arguments: &Arguments, lines: &mut Vec<Line>) -> anyhow::Result<()> {
     let modules = ["drivers/net/tun".to_owned()];
+    let built = || arguments.arch.programs().join("kirikae");
+    let program = arguments.program.clone().unwrap_or_else(built);
     let guest = Guest {
         kernel,
         modules: &modules,
-        programs: &[("/usr/sbin/kirikae".into(), arguments.program.clone())],
+        programs: &[("/usr/sbin/kirikae".into(), program)],
         files: &[],
         arguments: &["life-inside".into()],
         timeout: TIMEOUT,

@@ -10,7 +10,7 @@ use std::io::IsTerminal;
 use kirikae_agent::Switch;
 use kirikae_emu::TimingError;
 use kirikae_path::{PathSpec, sustained_rate};
-use kirikae_terminal::{Attribute, Cell, CellAlignment, Color};
+use kirikae_terminal::{Attribute, Cell, CellAlignment, Color, wrapped};
 
 use crate::outcome::{Comparison, Outcome, Performance};
 use crate::scenario::{Scenario, Workload};
@@ -54,21 +54,21 @@ pub fn render(outcome: &Outcome, colour: bool) -> String {
     let summaries = Summary::of(outcome);
     for (comparison, summary) in outcome.comparisons.iter().zip(&summaries.scenarios) {
         let Some((path, workload)) = comparison.scenario.timed() else {
-            text += &flows::heading(&comparison.scenario);
+            text += &wrapped(&flows::heading(&comparison.scenario));
             text += &flows::table(summary, colour);
-            text += &flows::notes(summary, comparison.scenario.repetitions);
-            text += &network_notes(comparison);
+            text += &wrapped(&flows::notes(summary, comparison.scenario.repetitions));
+            text += &wrapped(&network_notes(comparison));
             text.push('\n');
             continue;
         };
-        text += &heading(&comparison.scenario, path, workload);
+        text += &wrapped(&heading(&comparison.scenario, path, workload));
         text += &table(summary, colour);
-        text += &network_notes(comparison);
-        text += &unfinished_notes(summary);
+        text += &wrapped(&network_notes(comparison));
+        text += &wrapped(&unfinished_notes(summary));
         let by_contender = comparison.performances.chunk_by(|a, b| a.contender == b.contender);
         for repetitions in by_contender {
             if repetitions[0].contender.is_switched() {
-                text += &choice(repetitions);
+                text += &wrapped(&choice(repetitions));
             }
         }
         text.push('\n');
@@ -151,7 +151,7 @@ pub(crate) fn styled(
         column.set_cell_alignment(CellAlignment::Right);
     }
     kirikae_terminal::colour(&mut table, colour);
-    format!("{table}\n")
+    kirikae_terminal::pieces(table, names)
 }
 
 fn cells(contender: &ContenderSummary) -> [String; COLUMNS.len()] {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use kirikae_terminal::{CellAlignment, Table, presets, table_of_figures};
+use kirikae_terminal::{CellAlignment, pieces, presets, table_of_figures, wrapped};
 
 use super::findings::{Criterion, Findings};
 use super::grid::{Grid, Text};
@@ -16,12 +16,13 @@ more than is allowed and in brackets where nothing is asked of it.
 pub fn render(findings: &Findings) -> String {
     let short = if findings.short { ", few repetitions" } else { "" };
     let mut text =
-        format!("{}{short}: {}\n{}\n\n", findings.study, findings.about, findings.source);
+        wrapped(&format!("{}{short}: {}\n{}\n\n", findings.study, findings.about, findings.source));
     for table in &findings.tables {
         let grid = Grid::new(table);
-        writeln!(text, "{}\n{}", table.title, lines(&grid)).expect("writing to a string");
+        text += &wrapped(&table.title);
+        text += &lines(&grid);
         for (number, note) in (1..).zip(&grid.notes) {
-            writeln!(text, "[{number}] {note}").expect("writing to a string");
+            text += &wrapped(&format!("[{number}] {note}"));
         }
     }
     if !findings.tables.is_empty() {
@@ -29,7 +30,7 @@ pub fn render(findings: &Findings) -> String {
     }
     text.push('\n');
     for criterion in &findings.criteria {
-        text += &told(criterion);
+        text += &wrapped(&told(criterion));
     }
     text.push('\n');
     text
@@ -44,7 +45,7 @@ fn told(criterion: &Criterion) -> String {
     format!("{what}: {} of {of}{asked}\n", criterion.found())
 }
 
-fn lines(grid: &Grid) -> Table {
+fn lines(grid: &Grid) -> String {
     let mut table = table_of_figures(&grid.header);
     // Rows may be several lines high.
     table.load_style(presets::UTF8_HORIZONTAL_ONLY);
@@ -53,7 +54,7 @@ fn lines(grid: &Grid) -> Table {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table.force_no_tty();
-    table
+    pieces(table, 1)
 }
 
 fn cell(text: &Text) -> String {
