@@ -65,6 +65,20 @@ struct bursts {
 	u32 is_mixed; /* the present one began with another algorithm */
 };
 
+/* Writes without idle time between them; see streams.h. */
+struct stream {
+	u64 seen_us; /* when something new was seen last */
+	u64 seen;    /* and how much had been written then: see bytes_before() */
+	u32 demand;  /* bytes per second; 0: not known */
+	u32 again;   /* how often there was something new, without idle time in between, up to
+		      * STREAM_MEMORY */
+	u32 burst;   /* bursts->begun then */
+	u32 padding;
+};
+
+/* A whole, of which shares are kept. */
+#define SHARE_ONE 65536
+
 /* Lowest RTT of the latest spans, microseconds; see rtt_update(). */
 struct lowest_rtt {
 	u64 start_us;	 /* of the present span */
@@ -75,9 +89,10 @@ struct lowest_rtt {
 
 /* What is measured of a connection. */
 struct measured {
-	u32 rtt_us;	/* without waiting */
-	u32 rate;	/* of the bottleneck, bytes per millisecond; 0: not known */
-	u32 burst;	/* bytes; 0: not known */
+	u32 rtt_us; /* without waiting */
+	u32 rate;   /* of the bottleneck, bytes per millisecond; 0: not known */
+	u32 burst;  /* bytes; 0: not known */
+	u32 share; /* of the rate, that a stream asks for, multiples of 1/SHARE_ONE; 0: no stream */
 	u32 latency_us; /* of bursts, with the algorithm in use; 0: not known */
 };
 
@@ -179,6 +194,7 @@ struct connection {
 	struct estimator estimator;
 	struct belief belief;
 	struct bursts bursts;
+	struct stream stream;
 	u32 bursts_counted; /* as many had begun when the latest one was counted */
 	struct lowest_rtt rtt;
 	struct decision decision; /* the latest */

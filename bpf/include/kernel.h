@@ -84,10 +84,12 @@ struct minmax {
 } KERNEL_STRUCT;
 
 struct sock {
-	u32 sk_pacing_status;		  /* enum sk_pacing */
-	unsigned long sk_pacing_rate;	  /* bytes per second */
+	u32 sk_pacing_status;	      /* enum sk_pacing */
+	int sk_sndbuf;		      /* bytes of memory that data may take until it is ACKed, */
+	unsigned long sk_pacing_rate; /* bytes per second */
 	unsigned long sk_max_pacing_rate; /* bytes per second; ~0: SO_MAX_PACING_RATE not set */
 	u8 sk_pacing_shift;		  /* one train is at most the pacing rate >> this */
+	int sk_wmem_queued;		  /* and those that it takes */
 } KERNEL_STRUCT;
 
 struct inet_sock {

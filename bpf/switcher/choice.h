@@ -49,7 +49,7 @@ static __always_inline u32 regret_elsewhere(const struct latency_table *t,
 
 	for (u32 i = 0; i < 8; i++)
 		regret += (u64)corners->share[i] *
-			  t->elsewhere[corners->cell[i] % TABLE_BURSTS][algorithm];
+			  t->elsewhere[corners->cell[i] % TABLE_LOADS][algorithm];
 	return regret >> (3 * STEP_BITS);
 }
 

@@ -8,7 +8,7 @@
 #ifndef KIRIKAE_DECISION_H
 #define KIRIKAE_DECISION_H
 
-#include "../include/bursts.h"
+#include "../include/streams.h"
 #include "choice.h"
 #include "left_alone.h"
 
@@ -51,6 +51,9 @@ static __always_inline void measuring_begin(struct connection *c, const struct t
 	__builtin_memset(&c->estimator, 0, sizeof(c->estimator));
 	__builtin_memset(&c->runs, 0, sizeof(c->runs));
 	__builtin_memset(&c->bursts, 0, sizeof(c->bursts));
+	__builtin_memset(&c->stream, 0, sizeof(c->stream));
+	/* The first look finds idle time before it. */
+	c->stream.burst = ~0U;
 	/* What is written first is a burst, too; but when it is, nobody tells. */
 	c->bursts.start_us = tp->tcp_mstamp;
 	c->bursts.start = bytes_before(tp, tp->snd_nxt);
@@ -82,6 +85,14 @@ static __always_inline u32 lowest_rtt_us(const struct connection *c)
 	return min(c->rtt.present, c->rtt.before);
 }
 
+/* Of the rate, bytes per millisecond (0: not known), in 1/SHARE_ONE. */
+static __always_inline u32 share_asked_for(const struct stream *s, u32 rate)
+{
+	u64 per_second = (rate ? rate : USUAL_RATE) * 1000ULL;
+
+	return min(s->demand * (u64)SHARE_ONE / per_second + 1, (u64)SHARE_ONE);
+}
+
 /* What is measured of the connection, and where that is in the table. */
 static __always_inline void measure(const struct connection *c, const struct tcp_sock *tp,
 				    const struct scope *scope, const struct latency_table *table,
@@ -91,8 +102,14 @@ static __always_inline void measure(const struct connection *c, const struct tcp
 	measured->rate = c->bursts.rate;
 	measured->burst = burst_bytes(&c->bursts, tp);
 	measured->latency_us = burst_latency_us(&c->bursts);
+	measured->share = 0;
+	if (table->streams && is_stream(&c->stream)) {
+		measured->share = share_asked_for(&c->stream, measured->rate);
+		measured->latency_us = 0;
+	}
 	if (scope->flags & SCOPE_THROUGHPUT) {
 		measured->burst = BULK;
+		measured->share = 0;
 		measured->latency_us = 0;
 	}
 	corners_around(table, measured, corners);
@@ -110,6 +127,7 @@ static __always_inline bool period_is_over(struct connection *c, const struct tc
 	u32 period_us = estimator_period_us(fixed_period_us, srtt_us);
 
 	rtt_update(&c->rtt, &c->bursts, tp->tcp_mstamp, sample_us ? sample_us : srtt_us);
+	stream_update(&c->stream, &c->bursts, tp);
 	loss_runs_dsack(&c->runs, tp->dsack_dups);
 	if (!estimator_update(&c->estimator, &c->runs, tp->tcp_mstamp, period_us, tp->data_segs_out,
 			      period))

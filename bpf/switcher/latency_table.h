@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The latency table: what each algorithm was measured to do beforehand, by round-trip time, rate
- * of the bottleneck and size of a burst, under each of a list of conditions.
+ * of the bottleneck and load, under each of a list of conditions. A load is the size of a burst, or
+ * the share of the rate that a stream asks for (streams.h).
  *
  * The first three are measured on every connection, and what lies between two points of theirs is
  * interpolated. A condition (loss, burst loss, queue) cannot be seen from the sender; belief.h
@@ -15,8 +16,8 @@
 
 #define TABLE_RTTS 8
 #define TABLE_RATES 8
-#define TABLE_BURSTS 8
-#define TABLE_CELLS (TABLE_RTTS * TABLE_RATES * TABLE_BURSTS)
+#define TABLE_LOADS 8
+#define TABLE_CELLS (TABLE_RTTS * TABLE_RATES * TABLE_LOADS)
 #define TABLE_PLACES (TABLE_CELLS * TABLE_CONDITIONS * TABLE_ALGORITHMS)
 
 /* Probabilities are multiples of 2^-30. */
@@ -24,7 +25,7 @@
 
 /* What an algorithm was measured to do: logarithms (fixed_log.h). */
 struct expectation {
-	u16 latency;  /* of a burst, microseconds */
+	u16 latency;  /* of a write, microseconds */
 	u16 isolated; /* segments lost in runs of at most 2, per segment sent */
 	u16 bursts;   /* runs of at least 3 lost segments, per segment sent */
 };
@@ -44,11 +45,14 @@ struct latency_table {
 	struct axis rtt;   /* microseconds */
 	struct axis rate;  /* bytes per millisecond */
 	struct axis burst; /* bytes */
+	struct axis share; /* of the rate that a stream asks for, multiples of 1/SHARE_ONE */
+	u32 bursts;	   /* loads in use: first so many bursts, ... */
+	u32 streams;	   /* ... then so many streams, or none */
 	/* How much less likely a condition is before anything is known, logarithms */
 	u16 doubt[TABLE_CONDITIONS];
-	/* Mean regret of each algorithm over all places with that burst, 1/65536 */
-	u32 elsewhere[TABLE_BURSTS][TABLE_ALGORITHMS];
-	/* [rtt][rate][burst][condition][algorithm] */
+	/* Mean regret of each algorithm over all places with that load, 1/65536 */
+	u32 elsewhere[TABLE_LOADS][TABLE_ALGORITHMS];
+	/* [rtt][rate][load][condition][algorithm] */
 	struct expectation of[TABLE_PLACES];
 };
 
@@ -81,22 +85,32 @@ static __always_inline u32 axis_position(const struct axis *axis, u32 value)
 	return position;
 }
 
+/* Streams come behind the bursts. For a table without any, a stream is a burst without end. */
+static __always_inline u32 load_position(const struct latency_table *t, const struct measured *m)
+{
+	u32 first = least(t->bursts, TABLE_LOADS - 1) * STEPS;
+
+	if (m->share)
+		return first + axis_position(&t->share, log2_fixed(m->share));
+	return axis_position(&t->burst, log2_fixed(m->burst ? m->burst : USUAL_BURST));
+}
+
 static __always_inline void corners_around(const struct latency_table *t, const struct measured *m,
 					   struct corners *corners)
 {
 	u32 rate = axis_position(&t->rate, log2_fixed(m->rate ? m->rate : USUAL_RATE));
-	u32 burst = axis_position(&t->burst, log2_fixed(m->burst ? m->burst : USUAL_BURST));
+	u32 load = load_position(t, m);
 	u32 rtt = axis_position(&t->rtt, log2_fixed(m->rtt_us));
 
 	for (u32 i = 0; i < 8; i++) {
-		u32 far_rtt = i >> 2, far_rate = i >> 1 & 1, far_burst = i & 1;
+		u32 far_rtt = i >> 2, far_rate = i >> 1 & 1, far_load = i & 1;
 		u32 cell = rtt / STEPS + far_rtt;
 
 		cell = cell * TABLE_RATES + rate / STEPS + far_rate;
-		corners->cell[i] = cell * TABLE_BURSTS + burst / STEPS + far_burst;
+		corners->cell[i] = cell * TABLE_LOADS + load / STEPS + far_load;
 		corners->share[i] = (far_rtt ? rtt % STEPS : STEPS - rtt % STEPS) *
 				    (far_rate ? rate % STEPS : STEPS - rate % STEPS) *
-				    (far_burst ? burst % STEPS : STEPS - burst % STEPS);
+				    (far_load ? load % STEPS : STEPS - load % STEPS);
 	}
 }
 

@@ -9,6 +9,7 @@
 #ifndef KIRIKAE_RECORDING_BPF_H
 #define KIRIKAE_RECORDING_BPF_H
 
+#include "../include/streams.h"
 #include "call_record.h"
 #include "kernel_bpf.h"
 
@@ -99,6 +100,7 @@ static __always_inline void record_socket(struct socket_seen *seen, const struct
 	seen->ca_state = ca_state(tcp_to_sock(tp));
 	seen->is_set_by_program = set_by_program(tcp_to_sock(tp));
 	seen->callbacks = tp->bpf_sock_ops_cb_flags;
+	seen->is_buffer_full = is_buffer_full(tp);
 }
 
 static __always_inline void record_begin(struct tcp_sock *tp, u32 generation,

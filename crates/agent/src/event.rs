@@ -35,6 +35,9 @@ pub struct Switch {
     pub rate_bit_s: Option<u64>,
     /// Bytes of a burst; none before the first is over.
     pub burst_bytes: Option<u32>,
+    /// What a stream asks for, a share of the rate (0 to 1); none where it is none, or the table knows of
+    /// none.
+    pub stream_share: Option<f64>,
     /// Smoothed rate of isolated losses (0 to 1).
     pub isolated_loss: f64,
     /// Smoothed rate of burst losses (0 to 1).
@@ -94,11 +97,27 @@ impl fmt::Display for Switch {
             self.rtt_s * 1e3,
             self.rate_bit_s
                 .map_or(String::new(), |rate| format!(", {:.1} Mbit/s", rate as f64 / 1e6)),
-            self.burst_bytes.map_or(String::new(), |bytes| format!(", bursts of {bytes} bytes")),
+            self.written(),
             percent(self.isolated_loss),
             percent(self.burst_loss),
         )
     }
+}
+
+impl Switch {
+    /// What the application writes.
+    fn written(&self) -> String {
+        match (self.stream_share, self.burst_bytes) {
+            (Some(share), _) => format!(", a stream of {:.0} % of that", share * 100.0),
+            (None, Some(bytes)) => format!(", bursts of {bytes} bytes"),
+            (None, None) => String::new(),
+        }
+    }
+}
+
+/// Of the kernel's number.
+pub fn stream_share(share: u32) -> Option<f64> {
+    (share > 0).then(|| f64::from(share) / f64::from(kirikae_interface::SHARE_ONE))
 }
 
 fn percent(rate: f64) -> String {
@@ -127,6 +146,7 @@ pub fn decode(bytes: &[u8], names: impl FnOnce(u32, u32) -> Option<Vec<String>>)
         rtt_s: f64::from(event.measured.rtt_us) / US,
         rate_bit_s: rate_bit_s(event.measured.rate),
         burst_bytes: (event.measured.burst > 0).then_some(event.measured.burst),
+        stream_share: stream_share(event.measured.share),
         isolated_loss: f64::from(event.isolated_ppb) / PPB,
         burst_loss: f64::from(event.burst_ppb) / PPB,
         predicted_s,

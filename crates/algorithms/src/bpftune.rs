@@ -49,6 +49,7 @@ impl Bpftune {
             rtt_us: socket.fields.srtt_us >> 3,
             rate: 0,
             burst: 0,
+            share: 0,
             isolated_ppb: 0,
             burst_ppb: 0,
             predicted_us: Vec::new(),

@@ -379,6 +379,7 @@ fn two_conditions() -> kirikae_table::LatencyTable {
         rtts_us: vec![100_000, 400_000],
         rates: vec![1_000_000, 10_000_000],
         bursts: vec![65_536],
+        streams: vec![],
         conditions: vec![condition(0.03, 1000), condition(0.0, 10)],
     };
     let expectations = grid.places().flat_map(|place| {
@@ -402,7 +403,8 @@ fn conditions_table() -> Box<latency_table> {
     two_conditions().kernel_table()
 }
 
-const MEASURED: Measured = Measured { rtt_us: 100_000, rate: 1250, burst: 65_536, latency_us: 0 };
+const MEASURED: Measured =
+    Measured { rtt_us: 100_000, rate: 1250, burst: 65_536, share: 0, latency_us: 0 };
 
 /// 46 segments, so many of them lost one by one, with the algorithm in the column in use.
 fn after_bursts(belief: &mut Belief, bursts: u32, isolated: i32, algorithm: usize) {

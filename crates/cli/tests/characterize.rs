@@ -9,7 +9,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use common::kirikae;
-use kirikae_table::LatencyTable;
+use kirikae_table::{LatencyTable, Load};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -104,8 +104,8 @@ fn the_same_table_for_any_number_of_threads() {
     let told: Vec<String> = grid.map(|line| format!("    {line}")).collect();
     assert!(table.origin.ends_with(&told), "{:?}", table.origin);
     for (place, row) in table.grid.places().zip(table.rows()) {
-        let bound_s =
-            f64::from(place.rtt_us) / 2e6 + f64::from(place.burst) * 8.0 / place.rate as f64;
+        let Load::Burst(bytes) = place.load else { panic!("no stream was asked for: {place}") };
+        let bound_s = f64::from(place.rtt_us) / 2e6 + f64::from(bytes) * 8.0 / place.rate as f64;
         for expectation in row {
             assert!(expectation.latency_s > bound_s, "{place}");
             let lost = expectation.isolated + expectation.bursts * 8.0;

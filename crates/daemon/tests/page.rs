@@ -138,6 +138,7 @@ async fn switches(Query(query): Query<BTreeMap<String, u64>>) -> Json<Switches> 
         rtt_s: 0.2,
         rate_bit_s: None,
         burst_bytes: None,
+        stream_share: None,
         isolated_loss: 0.01,
         burst_loss: 0.0,
         predicted_s: vec![("kk_hybla".into(), 0.22), (HOSTILE.into(), 0.9)],

@@ -59,7 +59,10 @@ impl Initramfs {
                 wanted.push(place);
             }
         }
-        wanted.iter().try_for_each(|place| Ok(self.file(place, &read(&below(root, place))?)))
+        for place in &wanted {
+            self.file(place, &read(&below(root, place))?);
+        }
+        Ok(())
     }
 
     /// The whole archive.

@@ -71,7 +71,7 @@ impl latency_table {
     /// # Panics
     /// Beyond the last place.
     pub fn expectation(&mut self, place: [usize; 5]) -> &mut expectation {
-        let axes = [TABLE_RTTS, TABLE_RATES, TABLE_BURSTS, TABLE_CONDITIONS, TABLE_ALGORITHMS];
+        let axes = [TABLE_RTTS, TABLE_RATES, TABLE_LOADS, TABLE_CONDITIONS, TABLE_ALGORITHMS];
         let index = place.into_iter().zip(axes).fold(0, |index, (at, axis)| {
             assert!(at < axis as usize, "place {place:?}");
             index * axis as usize + at

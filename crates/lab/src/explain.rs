@@ -64,6 +64,7 @@ pub fn explain(table: &kirikae_table::LatencyTable, asked: Asked) -> Explanation
             rtt_us: (asked.rtt_s * 1e6) as u32,
             rate: (asked.rate_mbit * 125.0) as u32,
             burst: asked.burst_bytes,
+            share: 0,
             latency_us: 0,
         };
         let predicted =

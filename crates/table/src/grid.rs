@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// The axes of a table. A *cell* is one round-trip time, rate and burst size; of each cell every
-/// condition is measured.
+/// The axes of a table. A *cell* is one round-trip time, rate and load; of each cell every condition
+/// is measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
     /// Round-trip times without any waiting, microseconds, ascending.
@@ -12,6 +12,8 @@ pub struct Grid {
     pub rates: Vec<u64>,
     /// Sizes of a burst, bytes, ascending. The largest stands for bulk, too.
     pub bursts: Vec<u32>,
+    /// What streams ask for, shares of the rate, ascending.
+    pub streams: Vec<f64>,
     /// What a connection cannot see of its path but has to infer.
     pub conditions: Vec<Condition>,
 }
@@ -27,6 +29,15 @@ pub struct Condition {
     pub queue: u32,
 }
 
+/// What the application asks for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Load {
+    /// So many bytes at once, after idle time.
+    Burst(u32),
+    /// Writes so close to each other that no idle time is between them, which ask for this share of the rate.
+    Stream(f64),
+}
+
 /// Length of the runs of a condition's burst losses, packets.
 pub const BURST_LOSS_PACKETS: u64 = 8;
 
@@ -37,8 +48,8 @@ pub struct Place {
     pub rtt_us: u32,
     /// Rate of the bottleneck, bit/s.
     pub rate: u64,
-    /// Bytes of a burst.
-    pub burst: u32,
+    /// What is written.
+    pub load: Load,
     /// The condition.
     pub condition: Condition,
 }
@@ -46,7 +57,7 @@ pub struct Place {
 /// What an algorithm was measured to do at a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Expectation {
-    /// Mean latency of a burst, seconds.
+    /// Mean latency of a write, seconds.
     pub latency_s: f64,
     /// Segments lost in runs of at most 2, per segment sent.
     pub isolated: f64,
@@ -57,7 +68,12 @@ pub struct Expectation {
 impl Grid {
     /// How many places there are.
     pub fn len(&self) -> usize {
-        self.rtts_us.len() * self.rates.len() * self.bursts.len() * self.conditions.len()
+        self.rtts_us.len() * self.rates.len() * self.loads() * self.conditions.len()
+    }
+
+    /// How many loads there are: bursts, then streams.
+    pub(crate) fn loads(&self) -> usize {
+        self.bursts.len() + self.streams.len()
     }
 
     /// Whether an axis is without points.
@@ -65,7 +81,7 @@ impl Grid {
         self.len() == 0
     }
 
-    /// Every place, in the order of a table's rows: conditions vary fastest, then bursts, rates and
+    /// Every place, in the order of a table's rows: conditions vary fastest, then loads, rates and
     /// round-trip times.
     pub fn places(&self) -> impl Iterator<Item = Place> {
         (0..self.len()).map(|place| self.place(place))
@@ -77,12 +93,15 @@ impl Grid {
     /// From [`len`](Grid::len) on.
     pub fn place(&self, place: usize) -> Place {
         let (cell, condition) = split(place, self.conditions.len());
-        let (cell, burst) = split(cell, self.bursts.len());
+        let (cell, load) = split(cell, self.loads());
         let (rtt, rate) = split(cell, self.rates.len());
         Place {
             rtt_us: self.rtts_us[rtt],
             rate: self.rates[rate],
-            burst: self.bursts[burst],
+            load: match load.checked_sub(self.bursts.len()) {
+                None => Load::Burst(self.bursts[load]),
+                Some(stream) => Load::Stream(self.streams[stream]),
+            },
             condition: self.conditions[condition],
         }
     }
@@ -104,9 +123,18 @@ impl Condition {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let Place { rtt_us, rate, burst, condition } = self;
+        let Place { rtt_us, rate, load, condition } = self;
         let (rtt_ms, mbit) = (f64::from(*rtt_us) / 1e3, *rate as f64 / 1e6);
-        write!(f, "RTT {rtt_ms} ms, {mbit} Mbit/s, bursts of {burst} bytes, {condition}")
+        write!(f, "RTT {rtt_ms} ms, {mbit} Mbit/s, {load}, {condition}")
+    }
+}
+
+impl fmt::Display for Load {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Load::Burst(bytes) => write!(f, "bursts of {bytes} bytes"),
+            Load::Stream(share) => write!(f, "a stream of {share} of the rate"),
+        }
     }
 }
 

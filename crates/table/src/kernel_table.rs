@@ -10,8 +10,8 @@ use crate::latency_table::LatencyTable;
 pub const RTTS: usize = kirikae_interface::TABLE_RTTS as usize;
 /// Most rates.
 pub const RATES: usize = kirikae_interface::TABLE_RATES as usize;
-/// Most burst sizes.
-pub const BURSTS: usize = kirikae_interface::TABLE_BURSTS as usize;
+/// Most burst sizes and streams together.
+pub const LOADS: usize = kirikae_interface::TABLE_LOADS as usize;
 /// Most conditions.
 pub const CONDITIONS: usize = kirikae_interface::TABLE_CONDITIONS as usize;
 /// Most algorithms (columns).
@@ -21,6 +21,8 @@ pub const ALGORITHMS: usize = kirikae_interface::TABLE_ALGORITHMS as usize;
 const OCTAVE: f64 = kirikae_interface::OCTAVE as f64;
 /// Probabilities are kept as multiples of this.
 const PROBABILITY_ONE: f64 = (1 << kirikae_interface::PROBABILITY_BITS) as f64;
+/// A stream's share of the rate is kept as multiples of this.
+const SHARE_ONE: f64 = kirikae_interface::SHARE_ONE as f64;
 /// Regrets are multiples of 2^-16.
 const REGRET_ONE: f64 = (1 << 16) as f64;
 /// What no channel loses may be lost all the same.
@@ -46,6 +48,9 @@ impl LatencyTable {
         fill(&mut kernel.rtt, grid.rtts_us.iter().map(|&us| logarithm(us.into())));
         // Bytes per millisecond.
         fill(&mut kernel.rate, grid.rates.iter().map(|&rate| logarithm(rate as f64 / 8000.0)));
+        kernel.bursts = grid.bursts.len() as u32;
+        kernel.streams = grid.streams.len() as u32;
+        fill(&mut kernel.share, grid.streams.iter().map(|&share| logarithm(share * SHARE_ONE)));
         fill(&mut kernel.burst, grid.bursts.iter().map(|&bytes| logarithm(bytes.into())));
         for (doubt, condition) in kernel.doubt.iter_mut().zip(&grid.conditions) {
             *doubt = logarithm(condition.doubt());
@@ -53,10 +58,10 @@ impl LatencyTable {
         for (place, row) in table.rows().enumerate() {
             let Condition { loss, burst_loss, .. } = grid.place(place).condition;
             let (cell, condition) = (place / grid.conditions.len(), place % grid.conditions.len());
-            let (cell, burst) = (cell / grid.bursts.len(), cell % grid.bursts.len());
+            let (cell, load) = (cell / grid.loads(), cell % grid.loads());
             let (rtt, rate) = (cell / grid.rates.len(), cell % grid.rates.len());
             for (column, expectation) in row.iter().enumerate() {
-                *kernel.expectation([rtt, rate, burst, condition, column]) = expectation {
+                *kernel.expectation([rtt, rate, load, condition, column]) = expectation {
                     latency: logarithm(expectation.latency_s * 1e6),
                     isolated: probability(expectation.isolated, loss),
                     bursts: probability(expectation.bursts, burst_loss),
@@ -68,26 +73,26 @@ impl LatencyTable {
     }
 }
 
-/// For each burst size what an algorithm takes over what the best takes, in the mean over all
+/// For each load what an algorithm takes over what the best takes, in the mean over all
 /// round-trip times, rates and conditions: of the logarithms, and a condition that is less likely
 /// counts as much less.
 fn fill_elsewhere(kernel: &mut KernelTable, table: &LatencyTable) {
     let grid = &table.grid;
-    let mut sums = [[0.0; ALGORITHMS]; BURSTS];
-    let mut weights = [0.0; BURSTS];
+    let mut sums = [[0.0; ALGORITHMS]; LOADS];
+    let mut weights = [0.0; LOADS];
     for (place, row) in table.rows().enumerate() {
-        let burst = place / grid.conditions.len() % grid.bursts.len();
+        let load = place / grid.conditions.len() % grid.loads();
         let weight = grid.place(place).condition.doubt().recip();
         let best = row.iter().map(|cell| cell.latency_s).fold(f64::INFINITY, f64::min);
-        for (sum, cell) in sums[burst].iter_mut().zip(row) {
+        for (sum, cell) in sums[load].iter_mut().zip(row) {
             *sum += weight * (cell.latency_s / best).log2();
         }
-        weights[burst] += weight;
+        weights[load] += weight;
     }
-    for burst in 0..BURSTS {
-        let known = burst.min(grid.bursts.len() - 1);
+    for load in 0..LOADS {
+        let known = load.min(grid.loads() - 1);
         for (column, sum) in sums[known].iter().enumerate() {
-            kernel.elsewhere[burst][column] = ((sum / weights[known]).exp2() * REGRET_ONE) as u32;
+            kernel.elsewhere[load][column] = ((sum / weights[known]).exp2() * REGRET_ONE) as u32;
         }
     }
 }

@@ -6,14 +6,16 @@
 
 use std::fmt::Write as _;
 
-use crate::grid::{Condition, Expectation, Grid, Place};
-use crate::kernel_table::{ALGORITHMS, BURSTS, CONDITIONS, RATES, RTTS};
+use crate::grid::{Condition, Expectation, Grid, Load, Place};
+use crate::kernel_table::{ALGORITHMS, CONDITIONS, LOADS, RATES, RTTS};
 
 /// First line of a file.
 const VERSION: &str = "# kirikae latency table, version 1";
 /// Last line of a file.
 const END: &str = "# end";
 const AXES: [&str; 6] = ["rtt_ms", "rate_mbit", "burst_bytes", "loss", "burst_loss", "queue"];
+/// What stands in the place of a burst's size before the share of a stream.
+const STREAM: &str = "stream ";
 /// Behind an algorithm's name, in its three columns.
 const FIELDS: [&str; 3] = ["", ".isolated", ".bursts"];
 
@@ -69,10 +71,10 @@ impl LatencyTable {
     pub fn last_in_bulk(&self, is_last: impl Fn(&str) -> bool) -> LatencyTable {
         const SLOWER: f64 = 64.0;
         let mut table = self.clone();
-        let largest = self.grid.bursts.last();
+        let largest = self.grid.bursts.last().map(|&bytes| Load::Burst(bytes));
         let rows = table.expectations.chunks_exact_mut(self.algorithms.len());
         for (place, row) in self.grid.places().zip(rows) {
-            if Some(&place.burst) == largest {
+            if Some(place.load) == largest {
                 let last = row.iter_mut().zip(&self.algorithms).filter(|(_, name)| is_last(name));
                 last.for_each(|(expectation, _)| expectation.latency_s *= SLOWER);
             }
@@ -147,10 +149,14 @@ impl LatencyTable {
 
 /// A row of the file: a place, and what each algorithm was measured to do there.
 pub fn row_text(place: &Place, row: &[Expectation]) -> String {
-    let Place { rtt_us, rate, burst, condition } = place;
+    let Place { rtt_us, rate, load, condition } = place;
     let Condition { loss, burst_loss, queue } = condition;
     let (rtt_ms, rate) = (f64::from(*rtt_us) / 1e3, *rate as f64 / 1e6);
-    let mut text = format!("{rtt_ms},{rate},{burst},{loss},{burst_loss},{queue}");
+    let load = match load {
+        Load::Burst(bytes) => bytes.to_string(),
+        Load::Stream(share) => format!("{STREAM}{share}"),
+    };
+    let mut text = format!("{rtt_ms},{rate},{load},{loss},{burst_loss},{queue}");
     for Expectation { latency_s, isolated, bursts } in row {
         let (isolated, bursts) = (rounded(*isolated, 2), rounded(*bursts, 2));
         write!(text, ",{},{isolated},{bursts}", rounded(*latency_s, 4))
@@ -229,7 +235,15 @@ impl Row<'_> {
             rate: self
                 .number(AXES[1], axes[1], "0.01 to 100000", |mbit| (0.01..=1e5).contains(&mbit))?
                 .mul_add(1e6, 0.5) as u64,
-            burst: self.whole(AXES[2], axes[2])?,
+            load: match axes[2].strip_prefix(STREAM) {
+                None => Load::Burst(self.whole(AXES[2], axes[2])?),
+                Some(share) => Load::Stream(self.number(
+                    "a stream's share",
+                    share,
+                    "above 0, below 1",
+                    |share| share > 0.0 && share < 1.0,
+                )?),
+            },
             condition: Condition {
                 loss: self.probability(AXES[3], axes[3])?,
                 burst_loss: self.probability(AXES[4], axes[4])?,
@@ -278,17 +292,27 @@ impl Row<'_> {
 
 /// The grid whose places these are, each with its line.
 fn grid(header: usize, places: &[(usize, Place)]) -> Result<Grid, TableError> {
-    let mut grid = Grid { rtts_us: vec![], rates: vec![], bursts: vec![], conditions: vec![] };
+    let mut grid = Grid {
+        rtts_us: vec![],
+        rates: vec![],
+        bursts: vec![],
+        streams: vec![],
+        conditions: vec![],
+    };
     for (_, place) in places {
         add(&mut grid.rtts_us, place.rtt_us);
         add(&mut grid.rates, place.rate);
-        add(&mut grid.bursts, place.burst);
+        match place.load {
+            Load::Burst(bytes) => add(&mut grid.bursts, bytes),
+            Load::Stream(share) => add(&mut grid.streams, share),
+        }
         add(&mut grid.conditions, place.condition);
     }
     let axes = [
         (AXES[0], grid.rtts_us.len(), RTTS),
         (AXES[1], grid.rates.len(), RATES),
-        (AXES[2], grid.bursts.len(), BURSTS),
+        (AXES[2], grid.bursts.len(), LOADS),
+        ("bursts and streams", grid.loads(), LOADS),
         ("conditions", grid.conditions.len(), CONDITIONS),
     ];
     for (axis, found, most) in axes {
@@ -297,9 +321,13 @@ fn grid(header: usize, places: &[(usize, Place)]) -> Result<Grid, TableError> {
             return Err(refusal(header, problem));
         }
     }
-    let ascending = grid.rtts_us.is_sorted() && grid.rates.is_sorted() && grid.bursts.is_sorted();
+    let ascending = grid.rtts_us.is_sorted()
+        && grid.rates.is_sorted()
+        && grid.bursts.is_sorted()
+        && grid.streams.is_sorted();
     if !ascending {
-        return Err(refusal(header, "round-trip times, rates and bursts are not ascending"));
+        let problem = "round-trip times, rates, bursts and streams are not ascending";
+        return Err(refusal(header, problem));
     }
     for (place, wanted) in grid.places().enumerate() {
         match places.get(place) {
@@ -334,7 +362,8 @@ mod tests {
         let grid = Grid {
             rtts_us: vec![10_000, 200_000],
             rates: vec![300_000, 10_000_000],
-            bursts: vec![4096, 65_536],
+            bursts: vec![4096],
+            streams: vec![0.25],
             conditions: vec![condition(1e-5, 10), condition(0.03, 100)],
         };
         let expectation = |place: usize, column: usize| Expectation {

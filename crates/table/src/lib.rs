@@ -13,8 +13,8 @@ pub mod rtcp;
 mod shipped;
 
 pub use friendliness::{Friendliness, NoCandidate};
-pub use grid::{BURST_LOSS_PACKETS, Condition, Expectation, Grid, Place};
-pub use kernel_table::{ALGORITHMS, BURSTS, CONDITIONS, KernelTable, RATES, RTTS};
+pub use grid::{BURST_LOSS_PACKETS, Condition, Expectation, Grid, Load, Place};
+pub use kernel_table::{ALGORITHMS, CONDITIONS, KernelTable, LOADS, RATES, RTTS};
 pub use latency_table::{LatencyTable, TableError, row_text};
 pub use printed::{Kind, Printed, printed};
 pub use shipped::{candidates, shipped, usual};

@@ -144,6 +144,7 @@ impl<'a> Host<'a> {
             rtt_us: event.measured.rtt_us,
             rate: event.measured.rate,
             burst: event.measured.burst,
+            share: event.measured.share,
             isolated_ppb: event.isolated_ppb,
             burst_ppb: event.burst_ppb,
             predicted_us: predicted.collect(),

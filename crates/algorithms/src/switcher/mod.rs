@@ -57,6 +57,8 @@ pub struct Switch {
     pub rate: u32,
     /// Bytes of a burst; 0: not known.
     pub burst: u32,
+    /// What a stream asks for, a share of the rate in 1/65536; 0: no stream.
+    pub share: u32,
     /// Isolated losses per 10^9 segments sent, smoothed.
     pub isolated_ppb: u32,
     /// Burst losses per 10^9 segments sent, smoothed.

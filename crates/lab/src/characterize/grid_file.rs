@@ -4,7 +4,7 @@ use std::path::Path;
 
 use kirikae_algorithms::Algorithm;
 use kirikae_path::{QueueLimit, Span};
-use kirikae_table::{ALGORITHMS, BURSTS, CONDITIONS, Condition, Grid, RATES, RTTS};
+use kirikae_table::{ALGORITHMS, CONDITIONS, Condition, Grid, LOADS, RATES, RTTS};
 use kirikae_tcp::Profile;
 
 use crate::scenario::{Refusal, stack};
@@ -87,6 +87,7 @@ impl GridFile {
             "rtt",
             "rate",
             "burst",
+            "stream",
             "loss",
             "queue",
             "burst-loss",
@@ -99,8 +100,9 @@ impl GridFile {
         let rtts_us = axis(&root, "rtt", RTTS, rtt)?;
         let rates = axis(&root, "rate", RATES, rate)?;
         let slowest = rates[0];
-        let bursts = axis(&root, "burst", BURSTS, |field| burst(field, slowest, &confidence))?;
-        let grid = Grid { rtts_us, rates, bursts, conditions: conditions(&root)? };
+        let bursts = axis(&root, "burst", LOADS, |field| burst(field, slowest, &confidence))?;
+        let streams = streams(&root, LOADS - bursts.len())?;
+        let grid = Grid { rtts_us, rates, bursts, streams, conditions: conditions(&root)? };
         let told = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with('#');
         let lines = source.text.lines().filter(told).map(|line| line.trim_end().into()).collect();
         let stack = stack::read(&root)?;
@@ -207,6 +209,15 @@ fn burst(field: &Field, slowest: u64, confidence: &Confidence) -> Result<u32, Re
         return Err(field.refuse(allowed));
     }
     Ok(burst as u32)
+}
+
+/// Those that have room beside the bursts.
+fn streams(root: &Section, most: usize) -> Result<Vec<f64>, Refusal> {
+    let Some(field) = root.optional("stream") else { return Ok(Vec::new()) };
+    if most == 0 {
+        return Err(field.refuse(format!("none beside {LOADS} bursts: both together are {LOADS}")));
+    }
+    axis(root, "stream", most, |field| field.number(0.01..=0.95, "a share from 0.01 to 0.95"))
 }
 
 fn queue(field: &Field) -> Result<u32, Refusal> {

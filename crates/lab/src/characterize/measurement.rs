@@ -5,6 +5,9 @@
 //! writes the next one, so that each burst meets an idle connection and an empty queue however long
 //! the one before it took: with bursts by the clock the slow places would measure how bursts queue
 //! up behind each other.
+//!
+//! Of a stream that is just what is to be measured: the client writes by the clock, as much each time as
+//! makes its share of the rate.
 
 use std::sync::Arc;
 
@@ -18,7 +21,7 @@ use kirikae_sim::{
     Activity, DroppedPacket, Flow, Host, Interval, Outcome, Routes, Simulation, SimulationError,
     Workload,
 };
-use kirikae_table::{BURST_LOSS_PACKETS, Expectation, Place};
+use kirikae_table::{BURST_LOSS_PACKETS, Expectation, Load, Place};
 use kirikae_tcp::Control;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +36,19 @@ const PAUSE_TIMES: u64 = 4;
 /// Pauses differ from connection to connection by up to this share, so that what happens by the
 /// clock (the probes of a BBR, jiffies) does not meet the bursts always at the same point.
 const PAUSE_SPREAD: f64 = 0.25;
+/// A stream writes so often in a round trip, but not more often than every [`FRAME_LEAST`], nor more
+/// seldom than every [`FRAME_MOST`].
+const FRAMES: u64 = 4;
+const FRAME_LEAST: Span = Span::from_millis(10);
+const FRAME_MOST: Span = Span::from_millis(100);
+/// A stream is measured for so many round trips, and so long, at least: some losses of the rare ones, and what
+/// happens by the clock, have to come.
+const STREAM_ROUNDS: u64 = 25;
+const STREAM_LASTS: Span = Span::from_secs(4);
+/// So much of it, from its beginning, is not measured.
+const STREAM_WARM_UP: f64 = 0.2;
+/// Of a stream that is not carried, what waits is waited for so many times as long as it lasted.
+const STREAM_PATIENCE: u64 = 1;
 /// How long a burst may take in the mean of a connection before it is given up.
 const PATIENCE: Span = Span::from_secs(600);
 /// Runs of lost packets that are to be expected on all connections of a place before its interval is
@@ -93,7 +109,8 @@ pub(super) fn measure(
     let mut sample = Sample::default();
     loop {
         let repetition = sample.means.len() as u32;
-        sample.add(&simulation(file, place, algorithm, repetition).run()?);
+        let unmeasured = unmeasured(file, place);
+        sample.add(&simulation(file, place, algorithm, repetition).run()?, unmeasured);
         let repetitions = repetition + 1;
         if repetitions < confidence.least {
             continue;
@@ -124,11 +141,11 @@ struct Sample {
 }
 
 impl Sample {
-    fn add(&mut self, outcome: &Outcome) {
+    /// The first `unmeasured` writes meet a connection that has not yet seen its path. Where not even those
+    /// arrived, they are what is known.
+    fn add(&mut self, outcome: &Outcome, unmeasured: usize) {
         let flow = &outcome.flows[0];
-        // The first meets a connection that has not yet seen its path. Where not even that one
-        // arrived, it is what is known.
-        let measured = &flow.client[usize::from(flow.client.len() > 1)..];
+        let measured = &flow.client[unmeasured.min(flow.client.len() - 1)..];
         let mut sum = 0.0;
         for write in measured {
             let latency = write.latency().unwrap_or_else(|| {
@@ -184,11 +201,14 @@ impl Sample {
 /// A repetition. Its seed is the same for every algorithm, and does not depend on which other places
 /// the grid has.
 fn simulation(file: &GridFile, place: &Place, algorithm: Algorithm, repetition: u32) -> Simulation {
-    let &Place { rtt_us, rate, burst, condition } = place;
+    let &Place { rtt_us, rate, load, condition } = place;
     let labels = [
         u64::from(rtt_us),
         rate,
-        u64::from(burst),
+        match load {
+            Load::Burst(bytes) => bytes.into(),
+            Load::Stream(share) => share.to_bits(),
+        },
         condition.loss.to_bits(),
         condition.burst_loss.to_bits(),
         u64::from(condition.queue),
@@ -196,15 +216,9 @@ fn simulation(file: &GridFile, place: &Place, algorithm: Algorithm, repetition: 
     ];
     let seed = stream_seed(file.seed, &labels);
     let spread = RandomStream::new(stream_seed(seed, &[PAUSES])).uniform() * PAUSE_SPREAD;
-    let pause = pause(place).as_nanos() as f64 * (1.0 + spread);
-    let pause = Span::from_nanos(pause as u64);
-    // The first is not measured.
-    let count = file.confidence.writes(burst.into()) + 1;
-    let workload = Workload::Requests {
-        request: burst.into(),
-        response: 1,
-        think: Interval::Fixed(pause),
-        count,
+    let (workload, duration) = match load {
+        Load::Burst(bytes) => requests(file, place, bytes, spread),
+        Load::Stream(share) => stream(Stream::new(file, place, share), spread),
     };
     let profile = Arc::new(file.stack.clone());
     let host = |algorithm, switcher| Host {
@@ -223,17 +237,66 @@ fn simulation(file: &GridFile, place: &Place, algorithm: Algorithm, repetition: 
         activities: vec![Activity { after: Span::ZERO, workload }],
         mobile: None,
     };
-    Simulation {
-        seed,
-        links: vec![path(place)],
-        flows: vec![flow],
-        duration: (pause + PATIENCE) * u64::from(count),
+    Simulation { seed, links: vec![path(place)], flows: vec![flow], duration }
+}
+
+/// Bursts, each after a pause, and how long they may take together.
+fn requests(file: &GridFile, place: &Place, burst: u32, spread: f64) -> (Workload, Span) {
+    let pause = pause(place, burst).as_nanos() as f64 * (1.0 + spread);
+    let pause = Span::from_nanos(pause as u64);
+    // The first is not measured.
+    let count = file.confidence.writes(burst.into()) + 1;
+    let think = Interval::Fixed(pause);
+    let workload = Workload::Requests { request: burst.into(), response: 1, think, count };
+    (workload, (pause + PATIENCE) * u64::from(count))
+}
+
+/// How a stream is written.
+struct Stream {
+    /// From one write to the next.
+    every: Span,
+    /// Of each write.
+    bytes: u64,
+    writes: u64,
+}
+
+impl Stream {
+    fn new(file: &GridFile, place: &Place, share: f64) -> Stream {
+        let rtt = Span::from_nanos(u64::from(place.rtt_us) * 1000);
+        let every = Span::from_nanos(rtt.as_nanos() / FRAMES).max(FRAME_LEAST).min(FRAME_MOST);
+        let rate = share * place.rate as f64 / 8.0;
+        let lasts_s = (file.confidence.volume as f64 / rate)
+            .max((rtt * STREAM_ROUNDS).as_secs_f64())
+            .max(STREAM_LASTS.as_secs_f64());
+        Stream {
+            every,
+            bytes: ((rate * every.as_secs_f64()) as u64).max(1),
+            writes: (lasts_s / every.as_secs_f64()).ceil() as u64,
+        }
+    }
+}
+
+/// Writes by the clock, and how long they may take together.
+fn stream(stream: Stream, spread: f64) -> (Workload, Span) {
+    let Stream { every, bytes, writes } = stream;
+    let first = every.as_nanos() as f64 * spread;
+    let due = |n: u64| Span::from_nanos(first as u64 + every.as_nanos() * n);
+    (Workload::bursts(bytes, (0..writes).map(due)), every * (writes * (1 + STREAM_PATIENCE)))
+}
+
+/// Of how many writes nothing is counted.
+fn unmeasured(file: &GridFile, place: &Place) -> usize {
+    match place.load {
+        Load::Burst(_) => 1,
+        Load::Stream(share) => {
+            (Stream::new(file, place, share).writes as f64 * STREAM_WARM_UP) as usize
+        }
     }
 }
 
 /// The least pause behind a burst.
-fn pause(place: &Place) -> Span {
-    let bits = u64::from(place.burst) * 8;
+fn pause(place: &Place, burst: u32) -> Span {
+    let bits = u64::from(burst) * 8;
     let serialisation_ns = u128::from(bits) * 1_000_000_000 / u128::from(place.rate);
     let both = Span::from_nanos(u64::from(place.rtt_us) * 1000 + serialisation_ns as u64);
     PAUSE.max(both * PAUSE_TIMES)

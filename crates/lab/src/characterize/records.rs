@@ -5,7 +5,7 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kirikae_table::Place;
+use kirikae_table::{Load, Place};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
@@ -24,7 +24,9 @@ const ROW_GROUP: usize = 1 << 16;
 struct Row<'a> {
     rtt_ms: f64,
     rate_mbit: f64,
-    burst_bytes: u32,
+    /// None: a stream.
+    burst_bytes: Option<u32>,
+    stream_share: Option<f64>,
     loss: f64,
     burst_loss: f64,
     queue: u32,
@@ -104,10 +106,15 @@ fn row<'a>(place: &Place, algorithm: &'a str, measurement: &Measurement) -> Row<
         bursts,
         capped,
     } = *measurement;
+    let (burst_bytes, stream_share) = match place.load {
+        Load::Burst(bytes) => (Some(bytes), None),
+        Load::Stream(share) => (None, Some(share)),
+    };
     Row {
         rtt_ms: f64::from(place.rtt_us) / 1e3,
         rate_mbit: place.rate as f64 / 1e6,
-        burst_bytes: place.burst,
+        burst_bytes,
+        stream_share,
         loss: place.condition.loss,
         burst_loss: place.condition.burst_loss,
         queue: place.condition.queue,

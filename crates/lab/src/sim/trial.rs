@@ -218,6 +218,7 @@ fn reported(at: Time, switch: &kirikae_algorithms::Switch) -> Switch {
         rtt_s: f64::from(switch.rtt_us) / 1e6,
         rate_bit_s: kirikae_agent::rate_bit_s(switch.rate),
         burst_bytes: (switch.burst > 0).then_some(switch.burst),
+        stream_share: kirikae_agent::stream_share(switch.share),
         isolated_loss: f64::from(switch.isolated_ppb) / 1e9,
         burst_loss: f64::from(switch.burst_ppb) / 1e9,
         predicted_s,

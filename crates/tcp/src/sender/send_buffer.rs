@@ -78,9 +78,13 @@ impl Sender {
         self.buffer.end < self.written
     }
 
-    /// Tells the algorithm, to which nothing is sent that was not written.
+    /// Tells the algorithm, to which nothing is sent that was not written; and the switcher, which asks of the
+    /// buffer's memory no more than whether it is full.
     pub(super) fn show_written(&mut self) {
-        self.socket.fields.write_seq = self.buffer.end.max(self.nxt) as u32;
+        let waits = self.writer_waits();
+        let fields = &mut self.socket.fields;
+        fields.write_seq = self.buffer.end.max(self.nxt) as u32;
+        fields.inet_conn.icsk_inet.sk.sk_wmem_queued = waits.into();
     }
 }
 
