@@ -98,8 +98,7 @@ format:
 deb: $(if $(ARCH),build-cross,build)
 	scripts/install-missing build deb
 	cargo run --quiet --release --locked --package kirikae --example manual -- target/manual
-	$(CROSS) cargo deb --quiet --locked --no-build --package kirikae --output $(DEB) \
-		$(if $(ARCH),,--strip)
+	$(CROSS) cargo deb --quiet --locked --no-build --strip --package kirikae --output $(DEB)
 
 build-cross:
 	scripts/install-missing build cross
@@ -109,8 +108,8 @@ build-cross:
 # The other architecture: what the kernel's programs are made of as native code, by qemu, and `kirikae run` in
 # guests with its kernels: `make test-cross ARCH=arm64`.
 test-cross: build-cross
-	$(CROSS) cargo test --release --locked --package kirikae-algorithms --package kirikae-fuzzed \
-		--package kirikae-table --package kirikae-tcp --package kirikae-sim
+	$(CROSS) cargo test --locked --package kirikae-algorithms --package kirikae-table \
+		--package kirikae-tcp --package kirikae-sim
 	$(GUEST) life --arch $(ARCH) 6.1 6.12 7.3
 
 # The package on a clean Debian 12 with systemd: installed, started, killed, upgraded, purged. As root.
