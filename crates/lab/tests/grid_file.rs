@@ -70,8 +70,8 @@ fn unknown_and_missing_keys() {
     assert_refused(
         "rtt = ",
         "rtts = ",
-        "x.toml:4: rtts: unknown key; allowed: seed, algorithms, candidates, rtt, rate, burst, loss, \
-         queue, burst-loss, confidence, stack (did you mean rtt?)",
+        "x.toml:4: rtts: unknown key; allowed: seed, algorithms, candidates, rtt, rate, burst, stream, \
+         loss, queue, burst-loss, confidence, stack (did you mean rtt?)",
     );
     assert_refused(
         "volume = ",
@@ -201,6 +201,16 @@ fn confidence() {
 }
 
 #[test]
+fn streams_are_shares_of_the_rate() {
+    let streams = |list: &str| load(&format!("stream = {list}\n{GOOD}"));
+    assert_eq!(streams("[0.15, 0.4]").unwrap().grid.streams, [0.15, 0.4]);
+    let share = streams("[0.15, 1]").unwrap_err().to_string();
+    assert!(share.contains("allowed: a share from 0.01 to 0.95"), "{share}");
+    let many = streams("[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]").unwrap_err().to_string();
+    assert!(many.contains("a list of 1 to 6 values"), "{many}");
+}
+
+#[test]
 fn the_grid_that_ships_is_good() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tables/default.toml");
     let file = GridFile::load(&file).unwrap();
@@ -220,7 +230,7 @@ fn the_page_has_every_key_and_an_example_that_is_read() {
     };
     let confidence = GOOD.replace("[confidence]", "[confidence]\nzzz = 1");
     let all = &keys(&format!("zzz = 1\n{GOOD}")) | &keys(&confidence);
-    assert_eq!(all.len(), 15);
+    assert_eq!(all.len(), 16);
     for key in all {
         assert!(page.contains(&format!("| `{key}` |")), "no row for {key}");
     }
