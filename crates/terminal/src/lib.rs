@@ -2,6 +2,7 @@
 
 pub use comfy_table::{Attribute, Cell, CellAlignment, Color, Row, Table, presets};
 use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle};
+use textwrap::{Options, WordSplitter};
 
 /// Of a table, where there is no terminal to fit it into.
 const COLUMNS: u16 = 100;
@@ -72,9 +73,10 @@ pub fn columns() -> usize {
     usize::from(Table::new().width().unwrap_or(COLUMNS))
 }
 
-/// Sentences, each line of which goes on in further lines where it is too long.
+/// Sentences, each line of which goes on in further lines where it is too long. Names with hyphens stay whole.
 pub fn wrapped(sentences: &str) -> String {
-    sentences.lines().map(|line| textwrap::fill(line, columns()) + "\n").collect()
+    let options = Options::new(columns()).word_splitter(WordSplitter::NoHyphenation);
+    sentences.lines().map(|line| textwrap::fill(line, &options) + "\n").collect()
 }
 
 /// Whether it is coloured, as [`Color`] says for its cells.
