@@ -108,7 +108,7 @@ impl Switch {
     /// What the application writes.
     fn written(&self) -> String {
         match (self.stream_share, self.burst_bytes) {
-            (Some(share), _) => format!(", a stream of {:.0} % of that", share * 100.0),
+            (Some(share), _) => format!(", a stream of {:.0} % of the rate", share * 100.0),
             (None, Some(bytes)) => format!(", bursts of {bytes} bytes"),
             (None, None) => String::new(),
         }
