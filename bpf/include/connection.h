@@ -67,12 +67,17 @@ struct bursts {
 
 /* Writes without idle time between them; see streams.h. */
 struct stream {
-	u64 seen_us; /* when something new was seen last */
-	u64 seen;    /* and how much had been written then: see bytes_before() */
-	u32 demand;  /* bytes per second; 0: not known */
-	u32 again;   /* how often there was something new, without idle time in between, up to
-		      * STREAM_MEMORY */
-	u32 burst;   /* bursts->begun then */
+	u64 seen_us;	/* when something new was seen last */
+	u64 seen;	/* and how much had been written then: see bytes_before() */
+	u32 demand;	/* bytes per second; 0: not known */
+	u32 again;	/* how often there was something new, without idle time in between, up to
+			 * STREAM_MEMORY */
+	u32 burst;	/* bursts->begun then */
+	u16 rest;	/* until it is asked (streams.h); while it is, 0 */
+	u16 asked;	/* how often it was since there was room, up to STREAM_ASKED */
+	u32 rounds;	/* round trips of a stream */
+	u32 latency_us; /* mean since the latest switch */
+	u32 counted;	/* round trips behind it, up to LATENCY_MEMORY */
 	u32 padding;
 };
 
@@ -126,7 +131,7 @@ struct trial {
 	u32 left;	/* column of the algorithm that was left for it ... */
 	u32 left_us;	/* ... and the latency measured of that; 0: no trial */
 	u32 failures;	/* trials in a row that failed */
-	u32 rest_until; /* bursts->begun from which on another may be made */
+	u32 rest_until; /* occasions() from which on another may be made */
 };
 
 /* What the retransmission timer was given; see bpf/switcher/timeouts.h. */

@@ -109,6 +109,7 @@ struct tcp_sock {
 	u32 snd_una;	     /* sequence number of what is to be ACKed next */
 	u32 snd_nxt;	     /* of what is sent next */
 	u32 write_seq;	     /* of what the application writes next */
+	u32 notsent_lowat;   /* TCP_NOTSENT_LOWAT, bytes; 0: as the system has it */
 	u32 mss_cache;	     /* bytes */
 	u32 snd_cwnd;	     /* segments */
 	u32 snd_cwnd_cnt;    /* ACKed segments not yet turned into growth */

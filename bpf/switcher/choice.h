@@ -14,17 +14,25 @@
  * 5. Another algorithm has to promise a margin less, twice in a row, and not right after a switch,
  *    or as much, where it does better on other paths. That is a trial (trial.h): where bursts turn
  *    out to take longer with it, the one before is taken again, and kept for a while.
- * 6. One that promises far less is taken at once, whatever trials came to.
+ * 6. One that promises far less is taken at once, whatever trials came to; but not where it is
+ *    measured what the writes of a stream take.
+ * 7. Where these take far longer than the table says, it is wrong of the path or of the algorithm:
+ *    the best of the others is tried.
  */
 #ifndef KIRIKAE_CHOICE_H
 #define KIRIKAE_CHOICE_H
 
 #include "belief.h"
 #include "scope.h"
+#include "streams.h"
 #include "trial.h"
 
 /* Gain from which a switch does not wait. 1/256 */
 #define FAR_BETTER (OCTAVE + OCTAVE / 2)
+/* What was never seen to be a stream is asked from so much of a gain on. 1/256 */
+#define FAR_FROM_CARRIED (4 * OCTAVE)
+/* A stream whose writes take so many times as long as expected is another than the table knows. */
+#define FAR_FROM_EXPECTED 2
 /* No algorithm counts as more than so much slower than the best. */
 #define SLOWEST ((s32)(6 * OCTAVE))
 /* Latency of a column that is none: all bits set, and beyond any other. */
@@ -91,14 +99,15 @@ VERIFIED_APART int predict(const struct latency_table *t, const struct corners *
 	return 0;
 }
 
-/* The column with the least regret. */
-static __always_inline u32 least_regret(const struct latency_table *t, const struct prediction *p)
+/* The column with the least regret, of all but one. */
+static __always_inline u32 least_regret_but(const struct latency_table *t,
+					    const struct prediction *p, u32 but)
 {
 	u32 lowest = ~0U;
 	u32 best = 0;
 
 	for (u32 k = 0; k < TABLE_ALGORITHMS && k < t->algorithms; k++) {
-		if (p->regret.of[k] < lowest) {
+		if (k != but && p->regret.of[k] < lowest) {
 			best = k;
 			lowest = p->regret.of[k];
 		}
@@ -106,39 +115,57 @@ static __always_inline u32 least_regret(const struct latency_table *t, const str
 	return best;
 }
 
-/* The column to use where `in_use` is, with bursts that take `latency_us` (0: not known); for a
- * connection in none of them, TABLE_ALGORITHMS. */
-static __always_inline u32 choose(const struct latency_table *t, const struct prediction *p,
-				  const struct hysteresis *hysteresis, u32 latency_us, u32 in_use,
-				  struct connection *c)
+/*
+ * The column to use where `in_use` is, with what takes `latency_us` (0: not known); for a
+ * connection in none of them, TABLE_ALGORITHMS. By what was predicted and measured for its
+ * decision. A function, for the sake of the stack.
+ */
+static __attribute__((noinline)) u32 choose(const struct latency_table *t,
+					    const struct hysteresis *hysteresis, u32 latency_us,
+					    u32 in_use, struct connection *c)
 {
-	u32 best = least_regret(t, p);
+	const struct prediction *p = &c->decision.prediction;
+	u32 best = least_regret_but(t, p, TABLE_ALGORITHMS);
 	struct patience *patience = &c->patience;
 	u32 expected_us = p->latency_us.of[best % TABLE_ALGORITHMS];
-	bool is_slow, is_better, is_safer;
+	bool has_share = c->decision.measured.share;
+	bool is_slow, is_better, is_safer, is_wrong, is_far;
 	u32 gain;
 
 	if (in_use >= TABLE_ALGORITHMS)
 		return best;
 	patience->choices = min(patience->choices + 1, hysteresis->dwell);
-	if (trial_failed(&c->trial, &c->bursts, latency_us))
+	if (trial_failed(c, latency_us))
 		return c->trial.left;
+	if (has_share && c->trial.left_us)
+		return in_use;
+	is_wrong = has_share &&
+		   latency_us / FAR_FROM_EXPECTED > p->latency_us.of[in_use % TABLE_ALGORITHMS];
+	if (is_wrong)
+		best = least_regret_but(t, p, in_use);
 	gain = p->regret.of[in_use % TABLE_ALGORITHMS] * OCTAVE /
 	       max(p->regret.of[best % TABLE_ALGORITHMS], 1U);
 	is_slow = latency_us && exceeds(latency_us, expected_us);
 	is_better = gain >= OCTAVE + hysteresis->margin && (is_slow || !latency_us);
+	if (is_asked(&c->stream)) {
+		bool is_given = c->stream.demand || gain >= FAR_FROM_CARRIED;
+
+		asked(&c->stream, is_given);
+		if (!is_given)
+			return in_use;
+	}
+	is_far = gain >= FAR_BETTER && !(has_share && latency_us);
 	is_safer = exceeds(p->elsewhere.of[in_use % TABLE_ALGORITHMS],
 			   p->elsewhere.of[best % TABLE_ALGORITHMS]);
-	if (!(is_better || (is_slow && is_safer)) ||
-	    (gain < FAR_BETTER && !may_try(&c->trial, &c->bursts))) {
+	if (!(is_better || (is_slow && is_safer) || is_wrong) || (!is_far && !may_try(c))) {
 		patience->agreeing = 0;
 		return in_use;
 	}
 	patience->agreeing = min(patience->agreeing + 1, hysteresis->agreeing);
-	if (gain < FAR_BETTER &&
+	if (!is_far &&
 	    (patience->agreeing < hysteresis->agreeing || patience->choices < hysteresis->dwell))
 		return in_use;
-	trial_begin(&c->trial, in_use, gain < FAR_BETTER ? latency_us : 0);
+	trial_begin(&c->trial, in_use, is_far ? 0 : latency_us);
 	return best;
 }
 

@@ -8,9 +8,9 @@
 #ifndef KIRIKAE_DECISION_H
 #define KIRIKAE_DECISION_H
 
-#include "../include/streams.h"
 #include "choice.h"
 #include "left_alone.h"
+#include "streams.h"
 
 /* Window with which the kernel's bbr empties the queue for 200 ms, segments. */
 #define BBR_PROBE_RTT_CWND 4
@@ -85,11 +85,14 @@ static __always_inline u32 lowest_rtt_us(const struct connection *c)
 	return min(c->rtt.present, c->rtt.before);
 }
 
-/* Of the rate, bytes per millisecond (0: not known), in 1/SHARE_ONE. */
+/* Of the rate, bytes per millisecond (0: not known), in 1/SHARE_ONE. What was never seen to be a
+ * stream asks for much, or it would not be behind. */
 static __always_inline u32 share_asked_for(const struct stream *s, u32 rate)
 {
 	u64 per_second = (rate ? rate : USUAL_RATE) * 1000ULL;
 
+	if (!s->demand)
+		return SHARE_ONE / 4 * 3;
 	return min(s->demand * (u64)SHARE_ONE / per_second + 1, (u64)SHARE_ONE);
 }
 
@@ -105,7 +108,7 @@ static __always_inline void measure(const struct connection *c, const struct tcp
 	measured->share = 0;
 	if (table->streams && is_stream(&c->stream)) {
 		measured->share = share_asked_for(&c->stream, measured->rate);
-		measured->latency_us = 0;
+		measured->latency_us = stream_latency_us(&c->stream);
 	}
 	if (scope->flags & SCOPE_THROUGHPUT) {
 		measured->burst = BULK;
@@ -126,8 +129,10 @@ static __always_inline bool period_is_over(struct connection *c, const struct tc
 	u32 srtt_us = tp->srtt_us >> 3;
 	u32 period_us = estimator_period_us(fixed_period_us, srtt_us);
 
-	rtt_update(&c->rtt, &c->bursts, tp->tcp_mstamp, sample_us ? sample_us : srtt_us);
-	stream_update(&c->stream, &c->bursts, tp);
+	sample_us = sample_us ? sample_us : srtt_us;
+	rtt_update(&c->rtt, &c->bursts, tp->tcp_mstamp, sample_us);
+	stream_update(&c->stream, &c->bursts, tp, sample_us,
+		      c->runs.isolated > 0 || c->runs.bursts > 0);
 	loss_runs_dsack(&c->runs, tp->dsack_dups);
 	if (!estimator_update(&c->estimator, &c->runs, tp->tcp_mstamp, period_us, tp->data_segs_out,
 			      period))
@@ -180,8 +185,7 @@ static __always_inline const char *choice_by_table(void *sock, const struct tcp_
 	predict(table, corners, &c->belief, &decision->prediction);
 	if (c->switches)
 		in_use = column_of(table, c->chosen);
-	decision->to =
-		choose(table, &decision->prediction, &scope->hysteresis, latency_us, in_use, c);
+	decision->to = choose(table, &scope->hysteresis, latency_us, in_use, c);
 	to = table->name[decision->to % TABLE_ALGORITHMS];
 	return same_name(to, c->chosen) ? NULL : to;
 }
@@ -219,6 +223,7 @@ static __always_inline void switched(struct connection *c, const char *to)
 	__builtin_memcpy(c->current, to, sizeof(c->current));
 	c->flags |= CONNECTION_SWITCHED;
 	bursts_switched(&c->bursts);
+	stream_switched(&c->stream);
 	chosen(c, to);
 }
 

@@ -27,6 +27,9 @@ struct listed {
 	u32 burst_ppb;
 	u32 burst_latency_us; /* of the latest burst; 0: none, or not of one algorithm alone */
 	u32 burst_bytes;
+	u32 stream_demand;     /* bytes per second; 0: it is no stream */
+	u32 stream_latency_us; /* mean of its writes; 0: not known */
+	u32 backlog;	       /* bytes written and not ACKed */
 	char original[TCP_CA_NAME_MAX];
 	char in_use[TCP_CA_NAME_MAX];
 	char chosen[TCP_CA_NAME_MAX];

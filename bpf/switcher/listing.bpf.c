@@ -2,6 +2,7 @@
 /* All connections that the switcher remembers, in whatever network namespace, for people to see. */
 #include "kernel_bpf.h"
 #include "listed.h"
+#include "streams.h"
 #include "whereabouts_bpf.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";
@@ -28,6 +29,7 @@ static __always_inline void list_socket(struct listed *l, const struct tcp_sock 
 	l->mss = tp->mss_cache;
 	l->bytes_sent = tp->bytes_sent;
 	l->bytes_retrans = tp->bytes_retrans;
+	l->backlog = tp->write_seq - tp->snd_una;
 	l->pacing_rate = tcp_to_sock(tp)->sk_pacing_status == SK_PACING_NONE
 				 ? ~0ULL
 				 : tcp_to_sock(tp)->sk_pacing_rate;
@@ -47,6 +49,10 @@ static __always_inline void list_connection(struct listed *l, const struct conne
 	l->burst_ppb = c->estimator.burst_ppb;
 	l->burst_latency_us = c->bursts.latest_us;
 	l->burst_bytes = c->bursts.bytes;
+	if (is_stream(&c->stream)) {
+		l->stream_demand = c->stream.demand;
+		l->stream_latency_us = stream_latency_us(&c->stream);
+	}
 	__builtin_memcpy(l->original, c->original, sizeof(l->original));
 	__builtin_memcpy(l->chosen, c->chosen, sizeof(l->chosen));
 	l->measured = c->decision.measured;

@@ -44,6 +44,7 @@ static __always_inline bool released(void *sock, struct tcp_sock *tp, struct con
 	__builtin_memcpy(c->chosen, c->original, sizeof(c->chosen));
 	__builtin_memset(&c->timeouts, 0, sizeof(c->timeouts));
 	bursts_switched(&c->bursts);
+	stream_switched(&c->stream);
 	c->ssthresh_before_bbr = 0;
 	c->switches = 0;
 	return true;

@@ -9,7 +9,7 @@
 #ifndef KIRIKAE_RECORDING_BPF_H
 #define KIRIKAE_RECORDING_BPF_H
 
-#include "../include/streams.h"
+#include "streams.h"
 #include "call_record.h"
 #include "kernel_bpf.h"
 

@@ -13,7 +13,7 @@
 
 /* What counts as more: by 1/32. 1/256 */
 #define MARGIN (OCTAVE + OCTAVE / 32)
-/* Bursts until the next trial, after one that failed; twice as many with each other in a row. */
+/* Occasions until the next trial, after one that failed; twice as many with each other in a row. */
 #define TRIAL_REST 64
 #define TRIALS_COUNTED 8
 
@@ -22,9 +22,15 @@ static __always_inline bool exceeds(u32 value, u32 other)
 	return (u64)value * OCTAVE > (u64)other * MARGIN;
 }
 
-static __always_inline bool may_try(const struct trial *trial, const struct bursts *bursts)
+/* How often what was chosen was of use: for bursts, and for round trips of a stream. */
+static __always_inline u32 occasions(const struct connection *c)
 {
-	return (s32)(bursts->begun - trial->rest_until) >= 0;
+	return c->bursts.begun + c->stream.rounds;
+}
+
+static __always_inline bool may_try(const struct connection *c)
+{
+	return (s32)(occasions(c) - c->trial.rest_until) >= 0;
 }
 
 /* `left`, of which `latency_us` was measured, is about to be left for a trial. */
@@ -34,10 +40,10 @@ static __always_inline void trial_begin(struct trial *trial, u32 left, u32 laten
 	trial->left_us = latency_us;
 }
 
-/* With bursts that take `latency_us` (0: not known yet): whether a trial has failed. */
-static __always_inline bool trial_failed(struct trial *trial, const struct bursts *bursts,
-					 u32 latency_us)
+/* With what takes `latency_us` (0: not known yet): whether a trial has failed. */
+static __always_inline bool trial_failed(struct connection *c, u32 latency_us)
 {
+	struct trial *trial = &c->trial;
 	u32 left_us = trial->left_us;
 
 	if (!left_us || !latency_us)
@@ -47,7 +53,7 @@ static __always_inline bool trial_failed(struct trial *trial, const struct burst
 		trial->failures = 0;
 		return false;
 	}
-	trial->rest_until = bursts->begun + (TRIAL_REST << (trial->failures % TRIALS_COUNTED));
+	trial->rest_until = occasions(c) + (TRIAL_REST << (trial->failures % TRIALS_COUNTED));
 	trial->failures = min(trial->failures + 1, TRIALS_COUNTED - 1);
 	return true;
 }

@@ -59,10 +59,17 @@ export interface Connection {
     rate_bit_s: number | null;
     burst_bytes: number | null;
     burst_latency_s: number | null;
+    stream: Stream | null;
     predicted_s: number | null;
     predicted_original_s: number | null;
     bytes_sent: number;
     bytes_retransmitted: number;
+}
+
+export interface Stream {
+    demand_bit_s: number;
+    latency_s: number | null;
+    backlog_bytes: number;
 }
 
 export interface Switches {

@@ -28,9 +28,12 @@ const COLUMNS: Column[] = [
     },
     { title: "Window", sort: "cwnd", text: ({ cwnd }) => count(cwnd) },
     {
-        title: "Latest burst took",
+        title: "Latency",
         sort: "latency",
-        text: ({ burst_latency_s }) => (burst_latency_s === null ? "–" : span(burst_latency_s)),
+        text: ({ burst_latency_s, stream }) => {
+            const latency_s = stream?.latency_s ?? burst_latency_s;
+            return latency_s === null ? "–" : span(latency_s);
+        },
     },
     { title: "Sent", sort: "sent", text: ({ bytes_sent }) => bytes(bytes_sent) },
     {

@@ -1,6 +1,6 @@
 /** The connection that was chosen: its timeline, what it is like now, and its switches. */
 
-import { type Connection, keyOf } from "./api";
+import { type Connection, keyOf, type Stream } from "./api";
 import { bands } from "./bands";
 import { Charts } from "./charts";
 import { scopeOf } from "./connections";
@@ -76,6 +76,14 @@ export class Timeline {
     }
 }
 
+function streamFacts(it: Stream): [string, string][] {
+    return [
+        ["Stream of", rate(it.demand_bit_s)],
+        ["A write takes", it.latency_s === null ? "–" : span(it.latency_s)],
+        ["Waiting", bytes(it.backlog_bytes)],
+    ];
+}
+
 function facts(it: Connection): [string, string][] {
     const told = (value: number | null, say: (value: number) => string) => (value === null ? "–" : say(value));
     const again = it.bytes_sent > 0 ? ` (${percent(it.bytes_retransmitted / it.bytes_sent)} again)` : "";
@@ -87,6 +95,7 @@ function facts(it: Connection): [string, string][] {
         ["Bottleneck", told(it.rate_bit_s, rate)],
         ["Bursts of", told(it.burst_bytes, bytes)],
         ["Latest burst took", told(it.burst_latency_s, span)],
+        ...(it.stream === null ? [] : streamFacts(it.stream)),
         ["Predicted", told(it.predicted_s, span)],
         ["Predicted with what it had", told(it.predicted_original_s, span)],
         ["Sent", bytes(it.bytes_sent) + again],

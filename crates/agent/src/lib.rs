@@ -30,7 +30,7 @@ pub use error::Error;
 pub use event::{Reason, Switch, decode, rate_bit_s, stream_share};
 pub use host::{algorithm_requirements, cgroup_root, kernel_release, requirements};
 pub use kernel_algorithms::KernelAlgorithms;
-pub use listing::{Connection, LatestSwitch, Treatment};
+pub use listing::{Connection, LatestSwitch, Stream, Treatment};
 pub use namespaces::Namespaces;
 pub use recording::Recorded;
 pub use registered::{register, registered, unregister};

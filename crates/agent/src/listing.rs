@@ -68,7 +68,9 @@ pub struct Connection {
     pub burst_bytes: Option<u32>,
     /// What the latest burst took, seconds; none where there was none with this algorithm.
     pub burst_latency_s: Option<f64>,
-    /// What the table expects a burst to take with the algorithm chosen, seconds.
+    /// What is written again before all of the last write has arrived; none of bursts and bulk.
+    pub stream: Option<Stream>,
+    /// What the table expects a burst, or a write of the stream, to take with the algorithm chosen, seconds.
     pub predicted_s: Option<f64>,
     /// And with the one it had when it was met, where the table has that.
     pub predicted_original_s: Option<f64>,
@@ -76,6 +78,24 @@ pub struct Connection {
     pub bytes_sent: u64,
     /// Of that, sent again.
     pub bytes_retransmitted: u64,
+}
+
+impl Connection {
+    /// What the writes of its stream take, or what the latest burst took, seconds.
+    pub fn latency_s(&self) -> Option<f64> {
+        self.stream.and_then(|stream| stream.latency_s).or(self.burst_latency_s)
+    }
+}
+
+/// A stream (`bpf/switcher/streams.h`).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stream {
+    /// What its program writes, bit/s.
+    pub demand_bit_s: u64,
+    /// What a write takes with the algorithm in use, in the mean, seconds; none before that is known.
+    pub latency_s: Option<f64>,
+    /// Written and not ACKed, bytes.
+    pub backlog_bytes: u32,
 }
 
 /// A switch in the past.
@@ -198,6 +218,11 @@ fn connection(listed: &listed, policies: &Generations) -> Connection {
         rate_bit_s: rate_bit_s(listed.measured.rate),
         burst_bytes: (listed.burst_bytes > 0).then_some(listed.burst_bytes),
         burst_latency_s: known(listed.burst_latency_us),
+        stream: (listed.stream_demand > 0).then(|| Stream {
+            demand_bit_s: u64::from(listed.stream_demand) * 8,
+            latency_s: known(listed.stream_latency_us),
+            backlog_bytes: listed.backlog,
+        }),
         predicted_s: predicted(&chosen),
         predicted_original_s: predicted(&original),
         bytes_sent: listed.bytes_sent,

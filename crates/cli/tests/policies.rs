@@ -73,6 +73,31 @@ fn balanced_restricts_bulk_alone() {
     assert!(Friendliness::Balanced.allows(&first("balanced", "2097152")));
 }
 
+/// It is no bulk, whatever it writes in all.
+#[test]
+fn balanced_does_not_restrict_streams() {
+    let first = |policy: &str| {
+        let output = explain(&["1%", "--queue", "1000", "--policy", policy, "--stream", "7"]);
+        let explanation: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(explanation["asked"]["stream_mbit"], 7.0);
+        explanation["candidates"][0]["name"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(first("balanced"), first("fast"));
+    assert!(!Friendliness::Balanced.allows(&first("balanced")));
+}
+
+#[test]
+fn a_stream_has_to_be_carried_and_known() {
+    let too_fast = refused(&explain(&["--stream", "10"]));
+    assert!(too_fast.ends_with("--stream: 10 Mbit/s; allowed: less than --rate\n"), "{too_fast}");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("table.csv");
+    write_table(&file, &["kk_hybla"]);
+    let unknown = refused(&explain(&["--stream", "1", "--table", file.to_str().unwrap()]));
+    let expected = "the table has no streams; allowed: --burst (docs/tables.md)\n";
+    assert!(unknown.ends_with(expected), "{unknown}");
+}
+
 #[test]
 fn a_table_given_keeps_its_candidates_unless_a_policy_is_given() {
     let directory = tempfile::tempdir().unwrap();

@@ -111,7 +111,7 @@ impl Sort {
             Sort::Rtt => largest(|it| it.srtt_s),
             Sort::Loss => largest(|it| it.isolated_loss + it.burst_loss),
             Sort::Cwnd => connections.sort_by_key(|it| Reverse(it.cwnd)),
-            Sort::Latency => largest(|it| it.burst_latency_s.unwrap_or(0.0)),
+            Sort::Latency => largest(|it| it.latency_s().unwrap_or(0.0)),
             Sort::Sent => connections.sort_by_key(|it| Reverse(it.bytes_sent)),
         }
     }
@@ -147,6 +147,7 @@ mod tests {
             rate_bit_s: None,
             burst_bytes: None,
             burst_latency_s: None,
+            stream: None,
             predicted_s: None,
             predicted_original_s: None,
             bytes_sent: 0,

@@ -61,6 +61,7 @@ fn connection(port: u16, treatment: Treatment, look: u64) -> Connection {
         rate_bit_s: Some(9_600_000),
         burst_bytes: Some(65_536),
         burst_latency_s: Some(0.233),
+        stream: None,
         predicted_s: Some(0.22),
         predicted_original_s: None,
         bytes_sent: 1_000_000,

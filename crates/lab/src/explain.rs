@@ -5,6 +5,11 @@ use kirikae_table::Condition;
 use kirikae_terminal::{CellAlignment, Table, table_of_figures};
 use serde::Serialize;
 
+use crate::error::Error;
+
+/// A stream's share of the rate is told to the switcher as a multiple of this.
+const SHARE_ONE: f64 = kirikae_interface::SHARE_ONE as f64;
+
 /// A path, and what is written.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Asked {
@@ -12,14 +17,31 @@ pub struct Asked {
     pub rtt_s: f64,
     /// Rate of the bottleneck, Mbit/s.
     pub rate_mbit: f64,
-    /// Bytes of a burst.
-    pub burst_bytes: u32,
+    /// What is written.
+    #[serde(flatten)]
+    pub load: Load,
     /// Probability of an isolated loss.
     pub loss: f64,
     /// Probability that a burst loss begins.
     pub burst_loss: f64,
     /// Packets in the bottleneck's queue.
     pub queue: u32,
+}
+
+/// What a program writes.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Load {
+    /// So much at once, with idle time in between.
+    Burst {
+        /// Bytes.
+        burst_bytes: u32,
+    },
+    /// On and on, with none.
+    Stream {
+        /// Mbit/s.
+        stream_mbit: f64,
+    },
 }
 
 /// What would be chosen, and what of.
@@ -38,7 +60,7 @@ pub struct Explanation {
 pub struct Candidate {
     /// In-kernel name.
     pub name: String,
-    /// Expected latency of a burst, seconds.
+    /// Expected latency of a burst, or of a write of the stream, seconds.
     pub latency_s: f64,
     /// In proportion to the best candidate's.
     pub over_best: f64,
@@ -55,16 +77,33 @@ pub struct Best {
     pub latency_s: f64,
 }
 
-/// Asks a table, which has these conditions.
-pub fn explain(table: &kirikae_table::LatencyTable, asked: Asked) -> Explanation {
+/// Asks a table.
+///
+/// # Errors
+/// A stream, where the table has none or the path carries less.
+pub fn explain(table: &kirikae_table::LatencyTable, asked: Asked) -> Result<Explanation, Error> {
+    let (burst, share) = match asked.load {
+        Load::Burst { burst_bytes } => (burst_bytes, 0),
+        Load::Stream { .. } if table.grid.streams.is_empty() => {
+            let lacks = "the table has no streams; allowed: --burst (docs/tables.md)";
+            return Err(Error::Incompatible(lacks.into()));
+        }
+        Load::Stream { stream_mbit } if stream_mbit >= asked.rate_mbit => {
+            let lacks = format!("--stream: {stream_mbit} Mbit/s; allowed: less than --rate");
+            return Err(Error::Incompatible(lacks));
+        }
+        Load::Stream { stream_mbit } => {
+            (0, (stream_mbit / asked.rate_mbit * SHARE_ONE).ceil() as u32)
+        }
+    };
     let kernel = table.kernel_table();
     let conditions = &table.grid.conditions;
     let expected = |asked: &Asked| {
         let measured = Measured {
             rtt_us: (asked.rtt_s * 1e6) as u32,
             rate: (asked.rate_mbit * 125.0) as u32,
-            burst: asked.burst_bytes,
-            share: 0,
+            burst,
+            share,
             latency_us: 0,
         };
         let predicted =
@@ -78,11 +117,11 @@ pub fn explain(table: &kirikae_table::LatencyTable, asked: Asked) -> Explanation
         let Candidate { name, latency_s, .. } = expected(&Asked { loss, ..asked }).remove(0);
         Best { loss, name, latency_s }
     };
-    Explanation {
+    Ok(Explanation {
         asked,
         candidates: expected(&asked),
         by_loss: losses.into_iter().map(best_at).collect(),
-    }
+    })
 }
 
 /// The fastest first.
@@ -133,7 +172,11 @@ fn weights(conditions: &[Condition], asked: &Asked) -> Vec<f64> {
 /// As text: a table with bars, and the choice by loss rate.
 pub fn render(explanation: &Explanation) -> String {
     const BAR: f64 = 30.0;
-    let Asked { rtt_s, rate_mbit, burst_bytes, loss, burst_loss, queue } = explanation.asked;
+    let Asked { rtt_s, rate_mbit, load, loss, burst_loss, queue } = explanation.asked;
+    let load = match load {
+        Load::Burst { burst_bytes } => format!("bursts of {burst_bytes} bytes"),
+        Load::Stream { stream_mbit } => format!("a stream of {stream_mbit} Mbit/s"),
+    };
     let slowest = explanation.candidates.last().map_or(1.0, |last| last.latency_s);
     let mut candidates = figures(["candidate", "latency", "vs best", ""]);
     for Candidate { name, latency_s, over_best } in &explanation.candidates {
@@ -150,8 +193,8 @@ pub fn render(explanation: &Explanation) -> String {
         by_loss.add_row([percent(*loss), name.clone(), format!("{latency_s:.3} s")]);
     }
     format!(
-        "RTT {:.0} ms, {rate_mbit} Mbit/s, queue {queue}; bursts of {burst_bytes} bytes; isolated \
-         loss {}, burst loss {}\n{candidates}\n\nThe same at other loss rates:\n{by_loss}\n",
+        "RTT {:.0} ms, {rate_mbit} Mbit/s, queue {queue}; {load}; isolated loss \
+         {}, burst loss {}\n{candidates}\n\nThe same at other loss rates:\n{by_loss}\n",
         rtt_s * 1e3,
         percent(loss),
         percent(burst_loss),

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use kirikae_lab::explain::{self, Asked};
+use kirikae_lab::explain::{self, Asked, Load};
 
 use super::comparison;
 use super::table::Choice;
@@ -35,6 +35,10 @@ pub struct Arguments {
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..),
           default_value = "65536")]
     burst: u32,
+    /// In place of bursts, what a program writes on and on, with no idle time in between, such as a
+    /// screen at 30 frames a second
+    #[arg(long, value_name = "MBIT/S", value_parser = rate, conflicts_with = "burst")]
+    stream: Option<f64>,
     #[command(flatten)]
     choice: Choice,
     /// Print as JSON
@@ -47,12 +51,15 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let asked = Asked {
         rtt_s: arguments.rtt.as_secs_f64(),
         rate_mbit: arguments.rate,
-        burst_bytes: arguments.burst,
+        load: match arguments.stream {
+            None => Load::Burst { burst_bytes: arguments.burst },
+            Some(stream_mbit) => Load::Stream { stream_mbit },
+        },
         loss: arguments.loss,
         burst_loss: arguments.burst_loss,
         queue: arguments.queue,
     };
-    let explanation = explain::explain(&*arguments.choice.table()?, asked);
+    let explanation = explain::explain(&*arguments.choice.table()?, asked)?;
     comparison::print(&explanation, || explain::render(&explanation), arguments.json)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -37,6 +37,7 @@ pub fn connection(local: &str, remote: &str) -> Connection {
         rate_bit_s: Some(48_000_000),
         burst_bytes: Some(64_000),
         burst_latency_s: Some(0.0312),
+        stream: None,
         predicted_s: Some(0.03),
         predicted_original_s: Some(0.04),
         bytes_sent: 1_234_567,

@@ -73,7 +73,7 @@ impl Column {
             Burst => "rate of burst losses",
             Rate => "of the bottleneck",
             Cwnd => "congestion window, segments",
-            Latency => "what the latest burst took",
+            Latency => "what the latest burst took, or a write of the stream takes",
             Switches => "how often it was switched",
             Ago => "how long ago the latest was",
             Why => "its reason",
@@ -100,7 +100,7 @@ impl Column {
             Burst => text::percent(of.burst_loss),
             Rate => known(of.rate_bit_s.map(text::rate)),
             Cwnd => of.cwnd.to_string(),
-            Latency => known(of.burst_latency_s.map(text::seconds)),
+            Latency => known(of.latency_s().map(text::seconds)),
             Switches => of.switches.to_string(),
             Ago => {
                 let age = |at_ns| Duration::from_nanos(now_ns.saturating_sub(at_ns));
@@ -135,7 +135,7 @@ impl Column {
             Burst => numbers(|it| it.burst_loss),
             Rate => b.rate_bit_s.cmp(&a.rate_bit_s),
             Cwnd => b.cwnd.cmp(&a.cwnd),
-            Latency => numbers(|it| it.burst_latency_s.unwrap_or(-1.0)),
+            Latency => numbers(|it| it.latency_s().unwrap_or(-1.0)),
             Switches => b.switches.cmp(&a.switches),
             Ago => {
                 let at = |it: &Connection| it.latest_switch.map(|it| it.at_ns);

@@ -173,6 +173,13 @@ fn more_of(of: &Connection, now_ns: u64) -> Vec<Line<'static>> {
     if let Some(latency) = of.burst_latency_s {
         third += &format!(", the latest in {}", text::seconds(latency));
     }
+    if let Some(stream) = of.stream {
+        third += &format!("; a stream of {}", text::rate(stream.demand_bit_s));
+        if let Some(latency) = stream.latency_s {
+            third += &format!(", a write in {}", text::seconds(latency));
+        }
+        third += &format!(", {} waiting", text::bytes(stream.backlog_bytes.into()));
+    }
     let [sent, again] = [of.bytes_sent, of.bytes_retransmitted].map(text::bytes);
     third += &format!("; {sent} sent, {again} again");
     [first, second, third].map(Line::from).to_vec()

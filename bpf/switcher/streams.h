@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Streams: what is written again before what was written last has all arrived, such as a screen at
+ * 30 frames a second. No idle time is between its writes, so that for bursts.h all of it is one
+ * burst without end. It is no bulk all the same. Bulk always has more to send: its send buffer is
+ * full whatever the path gives. A stream has a demand of its own, what it writes in a time, also
+ * while it falls behind because the path or the algorithm does not carry it, when it looks just as
+ * bulk does. So what was a stream is taken for bulk only after many round trips with a full buffer,
+ * and is asked now and then whether it still is one: it is given a stream's algorithm for as many
+ * round trips, and if there is room in the buffer then, it is. What was never seen to be one is
+ * asked only where others would hardly notice: where there is no queue, segments are lost all the
+ * same, and that algorithm promises to carry far more.
+ *
+ * Looked at once in a round trip.
+ */
+#ifndef KIRIKAE_STREAMS_H
+#define KIRIKAE_STREAMS_H
+
+#include "../include/bursts.h"
+#ifdef __bpf__
+#include "kernel_bpf.h"
+#endif
+
+/* A stream is known from so many round trips on in which something new was written, with no idle
+ * time in between. */
+#define STREAM_KNOWN 2
+/* From then on each counts as so many, and as many are remembered: idle time makes it half of them,
+ * a round trip with a full buffer one less. */
+#define STREAM_COUNTS 4
+#define STREAM_MEMORY 64
+/* What was one is asked after so many round trips with a full buffer, ... */
+#define STREAM_FIRST_REST 16
+/* ... and then after so many more; what never was after so many in which something was lost, with
+ * no queue in any round trip between them. Each time that there was no room then either it is twice
+ * as many as the time before, up to 2^STREAM_ASKED times as many. */
+#define STREAM_REST 64
+#define STREAM_LOSSES 5
+#define STREAM_ASKED 7
+/* There is a queue where a round trip takes longer than the shortest by this share of it. */
+#define QUEUE_FROM 16
+/* The mean demand reaches over this time, about. */
+#define DEMAND_MEMORY_US USEC_PER_SEC
+/* What is written at once, so many times and bytes more than was to be expected of the demand, is
+ * another burst, and no stream. */
+#define DEMAND_EXCEEDED 4
+#define DEMAND_EXCEEDED_BYTES (512U << 10)
+
+static __always_inline bool is_stream(const struct stream *s)
+{
+	return s->again >= STREAM_KNOWN;
+}
+
+/* With so many bytes that are not sent yet, a program is told that there is no room. */
+static __always_inline u32 notsent_lowat(const struct tcp_sock *tp)
+{
+	u32 system = ~0U;
+
+#ifdef __bpf__
+	const struct sock_common___net *sk = (const void *)tp;
+
+	system = BPF_CORE_READ(sk, skc_net.net, ipv4.sysctl_tcp_notsent_lowat);
+#endif
+	return tp->notsent_lowat ? tp->notsent_lowat : system;
+}
+
+/* A program that waits for room is woken when a third of the buffer is free, and half of what may
+ * wait to be sent. */
+static __always_inline bool is_buffer_full(const struct tcp_sock *tp)
+{
+	const struct sock *sk = tcp_to_sock(tp);
+
+	if ((u64)(tp->write_seq - tp->snd_nxt) * 2 >= notsent_lowat(tp))
+		return true;
+	return (s64)sk->sk_wmem_queued * 3 > (s64)sk->sk_sndbuf * 2;
+}
+
+/* So many bytes were written in that time. */
+static __always_inline void demand_update(struct stream *s, u64 bytes, u64 us)
+{
+	u64 sample = at_most_32_bits(bytes * USEC_PER_SEC / max(us, 1ULL));
+	u64 share = min(us, DEMAND_MEMORY_US);
+
+	share = share * 256 / (share + DEMAND_MEMORY_US);
+	s->demand = s->demand ? ((256 - share) * s->demand + share * sample) >> 8 : sample;
+}
+
+/*
+ * How long what is written takes, less the way back of the ACK. What has been written and not been
+ * ACKed is, in the mean, what is written in that time (Little, Operations Research 9, 1961).
+ */
+static __always_inline void latency_update(struct stream *s, const struct tcp_sock *tp)
+{
+	u64 waiting = tp->write_seq - tp->snd_una;
+	u32 us = at_most_32_bits(waiting * USEC_PER_SEC / max(s->demand, 1U));
+
+	us -= min(us, tcp_min_rtt(tp) / 2);
+	s->rounds++;
+	s->counted = min(s->counted + 1, LATENCY_MEMORY);
+	s->latency_us -= s->latency_us / s->counted;
+	s->latency_us += us / s->counted;
+}
+
+/* Whether it is to be asked, and nothing has come of that yet. */
+static __always_inline bool is_asked(const struct stream *s)
+{
+	return is_stream(s) && !s->rest;
+}
+
+/* It was: with another algorithm, or not at all. */
+static __always_inline void asked(struct stream *s, bool is_given)
+{
+	s->rest = s->demand ? STREAM_REST : STREAM_LOSSES;
+	if (is_given) {
+		s->rest <<= s->asked;
+		s->asked = min(s->asked + 1, STREAM_ASKED);
+	} else {
+		s->again = 0;
+	}
+}
+
+/* A round trip with a full buffer is over: it is the path that says how much is written. */
+static __always_inline void stream_behind(struct stream *s, bool has_queue, bool has_lost)
+{
+	bool counts = s->demand || (has_lost && !has_queue);
+
+	if (s->again) {
+		s->again--;
+		/* It was seen to have room, but not often enough. */
+		if (!s->again && !s->rounds)
+			s->demand = 0;
+	} else if (!counts) {
+		if (has_queue)
+			s->rest = max(s->rest, STREAM_LOSSES);
+	} else if (!s->rest || --s->rest == 0) {
+		s->rest = 0;
+		s->again = STREAM_MEMORY;
+	}
+}
+
+/* One with room in it, and with so many bytes written in that time. */
+static __always_inline void stream_carried(struct stream *s, u64 bytes, u64 us)
+{
+	if (bytes > DEMAND_EXCEEDED_BYTES + DEMAND_EXCEEDED * us * s->demand / USEC_PER_SEC)
+		s->again = 0;
+	else
+		s->again = min(s->again + (is_stream(s) ? STREAM_COUNTS : 1), STREAM_MEMORY);
+	s->asked = 0;
+	s->rest = STREAM_FIRST_REST;
+	demand_update(s, bytes, us);
+}
+
+/* A round trip is over; it took that long, and something was lost in it or not. */
+static __always_inline void stream_update(struct stream *s, const struct bursts *b,
+					  const struct tcp_sock *tp, u32 rtt_us, bool has_lost)
+{
+	u64 written = bytes_before(tp, tp->write_seq);
+	u64 us = tp->tcp_mstamp - s->seen_us;
+	u64 bytes = written - s->seen;
+	bool is_idle_since = s->burst != b->begun;
+	bool is_full = is_buffer_full(tp);
+
+	if (!is_idle_since && !bytes && !is_full)
+		return;
+	s->seen_us = tp->tcp_mstamp;
+	s->seen = written;
+	s->burst = b->begun;
+	if (is_idle_since) {
+		s->again /= 2;
+		if (!s->demand)
+			s->rest = STREAM_LOSSES;
+		return;
+	}
+	if (is_full)
+		stream_behind(s, rtt_us > tcp_min_rtt(tp) + tcp_min_rtt(tp) / QUEUE_FROM, has_lost);
+	else
+		stream_carried(s, bytes, us);
+	if (is_stream(s) && s->demand)
+		latency_update(s, tp);
+}
+
+/* The mean latency with the algorithm in use, microseconds; 0: of too few round trips. */
+static __always_inline u32 stream_latency_us(const struct stream *s)
+{
+	return s->counted < LATENCY_KNOWN ? 0 : s->latency_us;
+}
+
+/* Another algorithm is in use from now on. */
+static __always_inline void stream_switched(struct stream *s)
+{
+	s->counted = 0;
+	s->latency_us = 0;
+}
+
+#endif
