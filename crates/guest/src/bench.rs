@@ -111,7 +111,8 @@ pub fn inside(scenario: &Path) -> anyhow::Result<()> {
     let mut playing = Command::new("kirikae")
         .args(["bench", "--at-once", NETWORKS, "--output", RESULTS])
         .arg(scenario)
-        .current_dir(SCENARIO)
+        // One that was named from the root is there.
+        .current_dir(if scenario.is_absolute() { "/" } else { SCENARIO })
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()

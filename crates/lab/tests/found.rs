@@ -12,6 +12,7 @@ use kirikae_lab::scenario::{Contender, Scenario};
 use kirikae_lab::search;
 use kirikae_lab::sim::{self, Files, Options};
 use kirikae_lab::summary::{ScenarioSummary, Summary};
+use rayon::prelude::*;
 
 /// How many times as long as stock cubic the switcher takes, by file, as measured.
 const FIGURES: [Figure; 13] = [
@@ -46,7 +47,7 @@ fn ratio(summary: &ScenarioSummary) -> f64 {
     }
     let mean = |contender| {
         let flow = summary.flows.iter().find(|flow| flow.contender == contender).unwrap();
-        assert_eq!(flow.unfinished, 0);
+        assert_eq!(flow.unfinished, 0, "{contender} in {}", summary.title);
         flow.mean_s.unwrap().value
     };
     mean(Contender::Kirikae) / mean(Contender::BASELINE)
@@ -97,13 +98,9 @@ fn what_was_drawn_is_lost_by_no_more() {
         .map(|line| line.split_once(',').unwrap())
         .map(|(path, ratio)| (path.parse().unwrap(), ratio.parse().unwrap()))
         .collect();
-    let drawn = |path: u64| {
-        let text = search::only(&options, path).unwrap();
-        Scenario::parse(format!("{path}.toml").as_ref(), text).unwrap().remove(0)
-    };
-    let scenarios: Vec<Scenario> = found.iter().map(|(path, _)| drawn(*path)).collect();
-    let now = ratios(&scenarios);
-    let of_then: Vec<f64> = now.iter().zip(&found).map(|(now, (_, then))| now / then).collect();
+    let of_then =
+        |&(path, then): &(u64, f64)| search::first(&options, path).unwrap().ratio.value / then;
+    let of_then: Vec<f64> = found.par_iter().map(of_then).collect();
     let mean = (of_then.iter().map(|it| it.ln()).sum::<f64>() / of_then.len() as f64).exp();
     let worst = of_then.iter().copied().fold(0.0, f64::max);
     let moved = moved(&DRAWN, &[mean, worst], ROOM);

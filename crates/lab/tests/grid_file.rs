@@ -214,7 +214,7 @@ fn streams_are_shares_of_the_rate() {
 fn the_grid_that_ships_is_good() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tables/default.toml");
     let file = GridFile::load(&file).unwrap();
-    assert_eq!((file.grid.len(), file.candidates.len()), (6510, 8));
+    assert_eq!((file.grid.len(), file.candidates.len()), (10_416, 8));
 }
 
 #[test]

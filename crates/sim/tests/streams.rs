@@ -7,13 +7,19 @@ use std::sync::Arc;
 use common::{flow, link};
 use kirikae_algorithms::{Algorithm, Rule, Switcher};
 use kirikae_interface::{policy, scope};
-use kirikae_path::{PathSpec, Span};
+use kirikae_path::{ElementSpec, PathSpec, Span};
 use kirikae_sim::{Host, Routes, Simulation, Workload};
 use kirikae_table::{Condition, Expectation, Grid, LatencyTable, Load};
 use kirikae_tcp::{Control, Profile};
 
-/// By which kk_scalable is best for bursts, kk_reno for bulk, kk_bbr3 for streams.
-fn table() -> LatencyTable {
+const BURSTS: usize = 0;
+const BULK: usize = 1;
+const STREAMS: usize = 2;
+const COLUMNS: [&str; 3] = ["kk_scalable", "kk_reno", "kk_bbr3"];
+
+/// By which kk_scalable is best for bursts, kk_reno for bulk, and for streams the one of that column, and
+/// next to it kk_bbr3.
+fn table(streams: usize) -> LatencyTable {
     let grid = Grid {
         rtts_us: vec![100_000],
         rates: vec![10_000_000],
@@ -23,12 +29,16 @@ fn table() -> LatencyTable {
     };
     let expectations = grid.places().flat_map(|place| {
         let best = match place.load {
-            Load::Burst(65_536) => 0,
-            Load::Burst(_) => 1,
-            Load::Stream(_) => 2,
+            Load::Burst(65_536) => BURSTS,
+            Load::Burst(_) => BULK,
+            Load::Stream(_) => streams,
         };
         (0..3).map(move |column| Expectation {
-            latency_s: if column == best { 0.1 } else { 0.4 },
+            latency_s: match column {
+                _ if column == best => 0.1,
+                STREAMS => 0.5,
+                _ => 0.6,
+            },
             isolated: 1e-5,
             bursts: 0.0,
         })
@@ -37,14 +47,19 @@ fn table() -> LatencyTable {
         origin: Vec::new(),
         expectations: expectations.collect(),
         grid,
-        algorithms: ["kk_scalable", "kk_reno", "kk_bbr3"].map(String::from).into(),
+        algorithms: COLUMNS.map(String::from).into(),
     }
 }
 
-/// The algorithm at the end of 30 s over 10 Mbit/s, RTT 100 ms.
+/// The algorithm at the end of 30 s.
 fn chosen(path: PathSpec, workload: Workload) -> &'static str {
+    switched_to(&table(STREAMS), path, workload).pop().expect("a switch")
+}
+
+/// What the connection is given in 30 s, one after the other.
+fn switched_to(table: &LatencyTable, path: PathSpec, workload: Workload) -> Vec<&'static str> {
     let candidates: Vec<Algorithm> = Algorithm::all().collect();
-    let tables = vec![table().kernel_table().into()];
+    let tables = vec![table.kernel_table().into()];
     let switcher = Switcher::new(policy::one(scope::usual()), tables, &candidates).unwrap();
     let algorithm = Algorithm::stock("cubic").unwrap();
     let control = Control { algorithm, switcher: Some(Rule::Switcher(switcher)) };
@@ -54,15 +69,23 @@ fn chosen(path: PathSpec, workload: Workload) -> &'static str {
     let (links, flows) = (vec![path], vec![flow]);
     let simulation = Simulation { seed: 1, links, flows, duration: Span::from_secs(30) };
     let outcome = simulation.run().unwrap();
-    outcome.flows[0].switches.last().expect("a switch").1.to.name()
+    outcome.flows[0].switches.iter().map(|(_, switch)| switch.to.name()).collect()
 }
 
 fn every(ms: u64, bytes: u64) -> Workload {
     Workload::bursts(bytes, (1..30_000 / ms).map(|n| Span::from_millis(n * ms)))
 }
 
+/// 10 Mbit/s, RTT 100 ms.
 fn path() -> PathSpec {
     link(10, 100, 100)
+}
+
+/// That loses packets where there is no queue.
+fn lossy(probability: f64) -> PathSpec {
+    let mut path = path();
+    path.forward.insert(0, ElementSpec::Loss { probability });
+    path
 }
 
 #[test]
@@ -84,4 +107,24 @@ fn what_always_has_more_to_send_is_bulk() {
     assert_eq!(chosen(path(), Workload::Bulk { bytes: Some(200 << 20) }), "kk_reno");
     // Frames of which the path carries half.
     assert_eq!(chosen(path(), every(33, 83_000)), "kk_reno");
+}
+
+/// Larger writes than fit into the send buffer, of which kk_reno carries too little.
+#[test]
+fn what_was_behind_from_the_beginning_is_asked() {
+    assert_eq!(chosen(lossy(0.03), every(200, 120_000)), "kk_bbr3");
+}
+
+/// It stays bulk where there is room for more, and nothing is lost.
+#[test]
+fn bulk_is_not_asked_without_losses() {
+    assert_eq!(chosen(link(100, 100, 2000), Workload::Bulk { bytes: None }), "kk_reno");
+}
+
+#[test]
+fn where_the_table_is_wrong_another_is_tried() {
+    let reno = table(BULK);
+    let switches = |path| switched_to(&reno, path, every(33, 10_000));
+    assert_eq!(switches(path()), ["kk_scalable", "kk_reno"]);
+    assert!(switches(lossy(0.02)).contains(&"kk_bbr3"));
 }

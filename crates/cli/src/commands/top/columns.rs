@@ -73,7 +73,7 @@ impl Column {
             Burst => "rate of burst losses",
             Rate => "of the bottleneck",
             Cwnd => "congestion window, segments",
-            Latency => "what the latest burst took, or a write of the stream takes",
+            Latency => "what the latest burst took, or writes of the stream take",
             Switches => "how often it was switched",
             Ago => "how long ago the latest was",
             Why => "its reason",
