@@ -157,7 +157,8 @@ static __attribute__((noinline)) u32 choose(const struct latency_table *t,
 	is_far = gain >= FAR_BETTER && !(has_share && latency_us);
 	is_safer = exceeds(p->elsewhere.of[in_use % TABLE_ALGORITHMS],
 			   p->elsewhere.of[best % TABLE_ALGORITHMS]);
-	if (!(is_better || (is_slow && is_safer) || is_wrong) || (!is_far && !may_try(c))) {
+	if (!(is_better || (is_slow && is_safer) || is_wrong) ||
+	    (!is_far && !is_wrong && !may_try(c))) {
 		patience->agreeing = 0;
 		return in_use;
 	}

@@ -28,6 +28,8 @@
  * a round trip with a full buffer one less. */
 #define STREAM_COUNTS 4
 #define STREAM_MEMORY 64
+/* It is proven by so many, in which it was not taken for bulk in between. */
+#define STREAM_PROVEN 4
 /* What was one is asked after so many round trips with a full buffer, ... */
 #define STREAM_FIRST_REST 16
 /* ... and then after so many more; what never was after so many in which something was lost, with
@@ -94,7 +96,6 @@ static __always_inline void latency_update(struct stream *s, const struct tcp_so
 	u32 us = at_most_32_bits(waiting * USEC_PER_SEC / max(s->demand, 1U));
 
 	us -= min(us, tcp_min_rtt(tp) / 2);
-	s->rounds++;
 	s->counted = min(s->counted + 1, LATENCY_MEMORY);
 	s->latency_us -= s->latency_us / s->counted;
 	s->latency_us += us / s->counted;
@@ -118,6 +119,15 @@ static __always_inline void asked(struct stream *s, bool is_given)
 	}
 }
 
+/* Room may also be there by chance, where bulk has not yet filled what has become free. */
+static __always_inline void forget_unproven(struct stream *s)
+{
+	if (s->rounds >= STREAM_PROVEN)
+		return;
+	s->rounds = 0;
+	s->demand = 0;
+}
+
 /* A round trip with a full buffer is over: it is the path that says how much is written. */
 static __always_inline void stream_behind(struct stream *s, bool has_queue, bool has_lost)
 {
@@ -125,9 +135,8 @@ static __always_inline void stream_behind(struct stream *s, bool has_queue, bool
 
 	if (s->again) {
 		s->again--;
-		/* It was seen to have room, but not often enough. */
-		if (!s->again && !s->rounds)
-			s->demand = 0;
+		if (!s->again)
+			forget_unproven(s);
 	} else if (!counts) {
 		if (has_queue)
 			s->rest = max(s->rest, STREAM_LOSSES);
@@ -140,10 +149,13 @@ static __always_inline void stream_behind(struct stream *s, bool has_queue, bool
 /* One with room in it, and with so many bytes written in that time. */
 static __always_inline void stream_carried(struct stream *s, u64 bytes, u64 us)
 {
-	if (bytes > DEMAND_EXCEEDED_BYTES + DEMAND_EXCEEDED * us * s->demand / USEC_PER_SEC)
+	if (bytes > DEMAND_EXCEEDED_BYTES + DEMAND_EXCEEDED * us * s->demand / USEC_PER_SEC) {
 		s->again = 0;
-	else
-		s->again = min(s->again + (is_stream(s) ? STREAM_COUNTS : 1), STREAM_MEMORY);
+		forget_unproven(s);
+		return;
+	}
+	s->again = min(s->again + (is_stream(s) ? STREAM_COUNTS : 1), STREAM_MEMORY);
+	s->rounds++;
 	s->asked = 0;
 	s->rest = STREAM_FIRST_REST;
 	demand_update(s, bytes, us);
