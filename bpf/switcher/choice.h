@@ -118,20 +118,23 @@ static __always_inline u32 least_regret_but(const struct latency_table *t,
 /*
  * The column to use where `in_use` is, with what takes `latency_us` (0: not known); for a
  * connection in none of them, TABLE_ALGORITHMS. By what was predicted and measured for its
- * decision. A function, for the sake of the stack.
+ * decision.
  */
-static __attribute__((noinline)) u32 choose(const struct latency_table *t,
-					    const struct hysteresis *hysteresis, u32 latency_us,
-					    u32 in_use, struct connection *c)
+VERIFIED_APART u32 choose(const struct latency_table *t, const struct hysteresis *hysteresis,
+			  u32 latency_us, u32 in_use, struct connection *c)
 {
-	const struct prediction *p = &c->decision.prediction;
-	u32 best = least_regret_but(t, p, TABLE_ALGORITHMS);
-	struct patience *patience = &c->patience;
-	u32 expected_us = p->latency_us.of[best % TABLE_ALGORITHMS];
-	bool has_share = c->decision.measured.share;
-	bool is_slow, is_better, is_safer, is_wrong, is_far;
-	u32 gain;
+	bool has_share, is_slow, is_better, is_safer, is_wrong, is_far;
+	const struct prediction *p;
+	struct patience *patience;
+	u32 best, expected_us, gain;
 
+	if (!t || !hysteresis || !c)
+		return 0;
+	p = &c->decision.prediction;
+	patience = &c->patience;
+	has_share = c->decision.measured.share;
+	best = least_regret_but(t, p, TABLE_ALGORITHMS);
+	expected_us = p->latency_us.of[best % TABLE_ALGORITHMS];
 	if (in_use >= TABLE_ALGORITHMS)
 		return best;
 	patience->choices = min(patience->choices + 1, hysteresis->dwell);

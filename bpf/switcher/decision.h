@@ -131,8 +131,8 @@ static __always_inline bool period_is_over(struct connection *c, const struct tc
 
 	sample_us = sample_us ? sample_us : srtt_us;
 	rtt_update(&c->rtt, &c->bursts, tp->tcp_mstamp, sample_us);
-	stream_update(&c->stream, &c->bursts, tp, sample_us,
-		      c->runs.isolated > 0 || c->runs.bursts > 0);
+	stream_look(&c->stream, &c->bursts, tp, sample_us,
+		    c->runs.isolated > 0 || c->runs.bursts > 0);
 	loss_runs_dsack(&c->runs, tp->dsack_dups);
 	if (!estimator_update(&c->estimator, &c->runs, tp->tcp_mstamp, period_us, tp->data_segs_out,
 			      period))

@@ -62,7 +62,7 @@ static __always_inline u32 notsent_lowat(const struct tcp_sock *tp)
 
 	system = BPF_CORE_READ(sk, skc_net.net, ipv4.sysctl_tcp_notsent_lowat);
 #endif
-	return tp->notsent_lowat ? tp->notsent_lowat : system;
+	return read_now(tp->notsent_lowat ? tp->notsent_lowat : system);
 }
 
 /* A program that waits for room is woken when a third of the buffer is free, and half of what may
@@ -71,9 +71,11 @@ static __always_inline bool is_buffer_full(const struct tcp_sock *tp)
 {
 	const struct sock *sk = tcp_to_sock(tp);
 
-	if ((u64)(tp->write_seq - tp->snd_nxt) * 2 >= notsent_lowat(tp))
-		return true;
-	return (s64)sk->sk_wmem_queued * 3 > (s64)sk->sk_sndbuf * 2;
+	bool has_unsent = (u64)(tp->write_seq - tp->snd_nxt) * 2 >= notsent_lowat(tp);
+	bool has_queued = (s64)sk->sk_wmem_queued * 3 > (s64)sk->sk_sndbuf * 2;
+
+	/* The verifier is not told which: it would go on from here for each. */
+	return read_now(has_unsent | has_queued);
 }
 
 /* So many bytes were written in that time. */
@@ -86,16 +88,28 @@ static __always_inline void demand_update(struct stream *s, u64 bytes, u64 us)
 	s->demand = s->demand ? ((256 - share) * s->demand + share * sample) >> 8 : sample;
 }
 
+/* What a round trip showed of a connection. */
+struct round_trip_seen {
+	u64 at_us;   /* when it was over */
+	u64 written; /* until then: see bytes_before() */
+	u32 waiting; /* bytes written and not ACKed */
+	u32 burst;   /* bursts->begun */
+	u32 rtt_us;
+	u32 min_rtt_us;
+	u32 is_full;  /* the send buffer */
+	u32 has_lost; /* something was lost in it */
+};
+
 /*
  * How long what is written takes, less the way back of the ACK. What has been written and not been
  * ACKed is, in the mean, what is written in that time (Little, Operations Research 9, 1961).
  */
-static __always_inline void latency_update(struct stream *s, const struct tcp_sock *tp)
+static __always_inline void latency_update(struct stream *s, const struct round_trip_seen *seen)
 {
-	u64 waiting = tp->write_seq - tp->snd_una;
+	u64 waiting = seen->waiting;
 	u32 us = at_most_32_bits(waiting * USEC_PER_SEC / max(s->demand, 1U));
 
-	us -= min(us, tcp_min_rtt(tp) / 2);
+	us -= min(us, seen->min_rtt_us / 2);
 	s->counted = min(s->counted + 1, LATENCY_MEMORY);
 	s->latency_us -= s->latency_us / s->counted;
 	s->latency_us += us / s->counted;
@@ -161,33 +175,53 @@ static __always_inline void stream_carried(struct stream *s, u64 bytes, u64 us)
 	demand_update(s, bytes, us);
 }
 
-/* A round trip is over; it took that long, and something was lost in it or not. */
-static __always_inline void stream_update(struct stream *s, const struct bursts *b,
-					  const struct tcp_sock *tp, u32 rtt_us, bool has_lost)
+/* A round trip is over. Returns 0: the verifier wants such functions to return a number. */
+VERIFIED_APART int stream_update(struct stream *s, const struct round_trip_seen *seen)
 {
-	u64 written = bytes_before(tp, tp->write_seq);
-	u64 us = tp->tcp_mstamp - s->seen_us;
-	u64 bytes = written - s->seen;
-	bool is_idle_since = s->burst != b->begun;
-	bool is_full = is_buffer_full(tp);
+	bool has_queue;
+	u64 us, bytes;
 
-	if (!is_idle_since && !bytes && !is_full)
-		return;
-	s->seen_us = tp->tcp_mstamp;
-	s->seen = written;
-	s->burst = b->begun;
-	if (is_idle_since) {
+	if (!s || !seen)
+		return 0;
+	us = seen->at_us - s->seen_us;
+	bytes = seen->written - s->seen;
+	if (s->burst == seen->burst && !bytes && !seen->is_full)
+		return 0;
+	s->seen_us = seen->at_us;
+	s->seen = seen->written;
+	if (s->burst != seen->burst) {
+		s->burst = seen->burst;
 		s->again /= 2;
 		if (!s->demand)
 			s->rest = STREAM_LOSSES;
-		return;
+		return 0;
 	}
-	if (is_full)
-		stream_behind(s, rtt_us > tcp_min_rtt(tp) + tcp_min_rtt(tp) / QUEUE_FROM, has_lost);
+	has_queue = seen->rtt_us > seen->min_rtt_us + seen->min_rtt_us / QUEUE_FROM;
+	if (seen->is_full)
+		stream_behind(s, has_queue, seen->has_lost);
 	else
 		stream_carried(s, bytes, us);
 	if (is_stream(s) && s->demand)
-		latency_update(s, tp);
+		latency_update(s, seen);
+	return 0;
+}
+
+/* The socket's part in it, after a round trip of `rtt_us`. */
+static __always_inline void stream_look(struct stream *s, const struct bursts *b,
+					const struct tcp_sock *tp, u32 rtt_us, bool has_lost)
+{
+	struct round_trip_seen seen = {
+		.at_us = tp->tcp_mstamp,
+		.written = bytes_before(tp, tp->write_seq),
+		.waiting = tp->write_seq - tp->snd_una,
+		.burst = b->begun,
+		.rtt_us = rtt_us,
+		.min_rtt_us = tcp_min_rtt(tp),
+		.is_full = is_buffer_full(tp),
+		.has_lost = read_now(has_lost),
+	};
+
+	stream_update(s, &seen);
 }
 
 /* The mean latency with the algorithm in use, microseconds; 0: of too few round trips. */
