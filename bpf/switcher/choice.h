@@ -29,10 +29,10 @@
 
 /* Gain from which a switch does not wait. 1/256 */
 #define FAR_BETTER (OCTAVE + OCTAVE / 2)
-/* What was never seen to be a stream is asked from so much of a gain on. 1/256 */
-#define FAR_FROM_CARRIED (4 * OCTAVE)
-/* A stream whose writes take so many times as long as expected is another than the table knows. */
-#define FAR_FROM_EXPECTED 2
+/* Gain from which what was never seen to be a stream is asked whether it is one. 1/256 */
+#define ASKED_FROM (4 * OCTAVE)
+/* The table is wrong of a stream whose writes take more than so many times as long as expected. */
+#define WRONG_FROM 2
 /* No algorithm counts as more than so much slower than the best. */
 #define SLOWEST ((s32)(6 * OCTAVE))
 /* Latency of a column that is none: all bits set, and beyond any other. */
@@ -115,6 +115,17 @@ static __always_inline u32 least_regret_but(const struct latency_table *t,
 	return best;
 }
 
+/* Whether it is asked whether it is a stream, and gets no stream's algorithm for it. */
+static __always_inline bool is_left_as_bulk(struct stream *s, u32 gain)
+{
+	bool is_given = s->demand || gain >= ASKED_FROM;
+
+	if (!is_asked(s))
+		return false;
+	asked(s, is_given);
+	return !is_given;
+}
+
 /*
  * The column to use where `in_use` is, with what takes `latency_us` (0: not known); for a
  * connection in none of them, TABLE_ALGORITHMS. By what was predicted and measured for its
@@ -129,7 +140,7 @@ VERIFIED_APART u32 choose(const struct latency_table *t, const struct hysteresis
 	u32 best, expected_us, gain;
 
 	if (!t || !hysteresis || !c)
-		return 0;
+		return in_use;
 	p = &c->decision.prediction;
 	patience = &c->patience;
 	has_share = c->decision.measured.share;
@@ -142,21 +153,16 @@ VERIFIED_APART u32 choose(const struct latency_table *t, const struct hysteresis
 		return c->trial.left;
 	if (has_share && c->trial.left_us)
 		return in_use;
-	is_wrong = has_share &&
-		   latency_us / FAR_FROM_EXPECTED > p->latency_us.of[in_use % TABLE_ALGORITHMS];
+	is_wrong =
+		has_share && latency_us / WRONG_FROM > p->latency_us.of[in_use % TABLE_ALGORITHMS];
 	if (is_wrong)
 		best = least_regret_but(t, p, in_use);
 	gain = p->regret.of[in_use % TABLE_ALGORITHMS] * OCTAVE /
 	       max(p->regret.of[best % TABLE_ALGORITHMS], 1U);
 	is_slow = latency_us && exceeds(latency_us, expected_us);
 	is_better = gain >= OCTAVE + hysteresis->margin && (is_slow || !latency_us);
-	if (is_asked(&c->stream)) {
-		bool is_given = c->stream.demand || gain >= FAR_FROM_CARRIED;
-
-		asked(&c->stream, is_given);
-		if (!is_given)
-			return in_use;
-	}
+	if (has_share && is_left_as_bulk(&c->stream, gain))
+		return in_use;
 	is_far = gain >= FAR_BETTER && !(has_share && latency_us);
 	is_safer = exceeds(p->elsewhere.of[in_use % TABLE_ALGORITHMS],
 			   p->elsewhere.of[best % TABLE_ALGORITHMS]);

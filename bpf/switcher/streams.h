@@ -70,7 +70,6 @@ static __always_inline u32 notsent_lowat(const struct tcp_sock *tp)
 static __always_inline bool is_buffer_full(const struct tcp_sock *tp)
 {
 	const struct sock *sk = tcp_to_sock(tp);
-
 	bool has_unsent = (u64)(tp->write_seq - tp->snd_nxt) * 2 >= notsent_lowat(tp);
 	bool has_queued = (s64)sk->sk_wmem_queued * 3 > (s64)sk->sk_sndbuf * 2;
 

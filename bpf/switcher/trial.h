@@ -22,7 +22,8 @@ static __always_inline bool exceeds(u32 value, u32 other)
 	return (u64)value * OCTAVE > (u64)other * MARGIN;
 }
 
-/* How often what was chosen was of use: for bursts, and for round trips of a stream. */
+/* How often what was chosen was of use: bursts begun, and round trips in which a stream had room.
+ */
 static __always_inline u32 occasions(const struct connection *c)
 {
 	return c->bursts.begun + c->stream.rounds;

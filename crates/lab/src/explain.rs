@@ -7,9 +7,6 @@ use serde::Serialize;
 
 use crate::error::Error;
 
-/// A stream's share of the rate is told to the switcher as a multiple of this.
-const SHARE_ONE: f64 = kirikae_interface::SHARE_ONE as f64;
-
 /// A path, and what is written.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Asked {
@@ -93,7 +90,8 @@ pub fn explain(table: &kirikae_table::LatencyTable, asked: Asked) -> Result<Expl
             return Err(Error::Incompatible(lacks));
         }
         Load::Stream { stream_mbit } => {
-            (0, (stream_mbit / asked.rate_mbit * SHARE_ONE).ceil() as u32)
+            let share = stream_mbit / asked.rate_mbit;
+            (0, (share * f64::from(kirikae_interface::SHARE_ONE)).ceil() as u32)
         }
     };
     let kernel = table.kernel_table();
