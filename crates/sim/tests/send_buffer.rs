@@ -36,8 +36,7 @@ impl Observer for Watch {
 /// What was seen of cubic over this path: 12 s of as much as it takes.
 fn watch(path: PathSpec) -> Watch {
     let mut simulation = common::one(path, Workload::Bulk { bytes: None }, 12);
-    let profile =
-        Profile { receive_buffer: 1 << 20, receive_window_max: 32 << 20, ..Profile::linux_6() };
+    let profile = Profile { receive_window_max: 32 << 20, ..Profile::linux_6() };
     let flow = &mut simulation.flows[0];
     flow.client.profile = Arc::new(profile);
     flow.server.profile = flow.client.profile.clone();

@@ -73,6 +73,9 @@ pub struct Profile {
     /// segment of 1,448 bytes takes 2,304 of memory, as over Ethernet. The receive window opens up to
     /// it as segments arrive, and further as the application reads.
     pub receive_buffer: u32,
+    /// Bytes of it that are told before any have arrived: all that there are since Linux 6.10, which
+    /// says so with its first ACK of data, where SYNs have no more than 64 KiB.
+    pub receive_window_initial: u32,
     /// Most bytes that the receive buffer may grow to.
     pub receive_window_max: u32,
     /// Send buffer at the start, bytes.
@@ -188,6 +191,7 @@ impl Profile {
             ack_full_push: true,
             sack_compression: Some(Compression { delay: Span::from_millis(1), segments: 44 }),
             receive_buffer: 81_920,
+            receive_window_initial: u32::MAX,
             receive_window_max: 6 << 20,
             send_buffer: 46_080,
             send_buffer_segment: 2_304,
@@ -213,6 +217,7 @@ impl Profile {
             rto_initial: Span::from_secs(3),
             ack_full_push: false,
             sack_compression: None,
+            receive_window_initial: 65_535,
             receive_window_max: 4 << 20,
             ..Profile::linux_6()
         }

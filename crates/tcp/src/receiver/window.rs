@@ -25,7 +25,8 @@ pub(super) struct Window {
     wnd: u32,
     /// The buffer: the most that the window may be now.
     clamp: u32,
-    /// The window told at most; it opens with the segments that arrive (`rcv_ssthresh`).
+    /// The window told at most from the first segment on; it opens with those that arrive
+    /// (`rcv_ssthresh`).
     ssthresh: u32,
     /// Windows are multiples of 2 to this power.
     shift: u8,
@@ -44,8 +45,14 @@ impl Window {
     pub fn new(profile: &Profile, mss: u32) -> Window {
         let most = if profile.window_scaling { profile.receive_buffer } else { UNSCALED_MAX };
         let clamp = most.min(profile.receive_window_max);
-        let wnd = (clamp.min(UNSCALED_MAX) / mss).max(1) * mss;
-        Window { wup: FIRST_BYTE, wnd, clamp, ssthresh: wnd, shift: profile.window_scale() }
+        let whole = |bytes: u32| (bytes / mss).max(1) * mss;
+        Window {
+            wup: FIRST_BYTE,
+            wnd: whole(clamp.min(UNSCALED_MAX)),
+            clamp,
+            ssthresh: whole(clamp.min(profile.receive_window_initial)),
+            shift: profile.window_scale(),
+        }
     }
 
     /// Up to where the other end knows to have been ACKed.
