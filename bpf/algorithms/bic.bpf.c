@@ -27,6 +27,7 @@
 	P(low_window, 14, 2, 1000, "up to this window it is Reno, segments") \
 	P(fast_convergence, 1, 0, 1, "1: W_max goes down where the window did not get back to it") \
 	IDLE_KEEP_PARAMETER(P)
+#include "app_limited.h"
 #include "idle_keep.h"
 #include "parameters.h"
 #include "reno.h"
@@ -125,8 +126,8 @@ CALLBACK(u32, bic_ssthresh, struct sock *sk)
 	else
 		bic->w_max = cwnd;
 	if (cwnd <= parameter(sk, low_window))
-		return reno_half(tcp_sk(sk));
-	return max((u32)(cwnd * beta / 1000), 2);
+		return ssthresh_app_limited(sk, reno_half(tcp_sk(sk)));
+	return ssthresh_app_limited(sk, max((u32)(cwnd * beta / 1000), 2));
 }
 
 /* After a timeout the path is a new one. */

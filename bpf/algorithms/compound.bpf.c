@@ -26,6 +26,7 @@
 	P(beta_1000, 500, 100, 900, "beta, what is given up of the window for a loss, in 1/1000") \
 	P(gamma, 30, 5, 1000, "gamma to begin with and at most, segments in the queue") \
 	IDLE_KEEP_PARAMETER(P)
+#include "app_limited.h"
 #include "idle_keep.h"
 #include "parameters.h"
 #include "reno.h"
@@ -160,7 +161,7 @@ CALLBACK(u32, compound_ssthresh, struct sock *sk)
 	win = max(win, max(half, 2));
 	c->dwnd = win - half;
 	gamma_adapt(c, sk);
-	return win;
+	return ssthresh_app_limited(sk, win);
 }
 
 CALLBACK(void, compound_set_state, struct sock *sk, u8 new_state)

@@ -23,6 +23,7 @@
 	P(alpha, 20, 1, 10000, "alpha, segments to be kept in the queue") \
 	P(gamma_1000, 500, 10, 1000, "gamma, part of the way gone in a round trip, in 1/1000") \
 	IDLE_KEEP_PARAMETER(P)
+#include "app_limited.h"
 #include "idle_keep.h"
 #include "parameters.h"
 #include "reno.h"
@@ -94,7 +95,7 @@ CALLBACK(void, fast_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 
 CALLBACK(u32, fast_ssthresh, struct sock *sk)
 {
-	return reno_half(tcp_sk(sk));
+	return ssthresh_app_limited(sk, reno_half(tcp_sk(sk)));
 }
 
 CWND_EVENT(fast_cwnd_event, sk, event)

@@ -17,6 +17,7 @@
  * avoidance: a(w) and b(w) are those of the window found. In slow start: as a new connection.
  */
 #define PARAMETERS(P) IDLE_KEEP_PARAMETER(P)
+#include "app_limited.h"
 #include "idle_keep.h"
 #include "reno.h"
 
@@ -102,8 +103,8 @@ CALLBACK(u32, highspeed_ssthresh, struct sock *sk)
 	u64 cwnd = tcp_sk(sk)->snd_cwnd;
 
 	if (!hs->a)
-		return reno_half(tcp_sk(sk));
-	return max((u32)(cwnd - cwnd * hs->b_1000 / 1000), 2);
+		return ssthresh_app_limited(sk, reno_half(tcp_sk(sk)));
+	return ssthresh_app_limited(sk, max((u32)(cwnd - cwnd * hs->b_1000 / 1000), 2));
 }
 
 CWND_EVENT(highspeed_cwnd_event, sk, event)

@@ -31,6 +31,7 @@
 	P(rtt_scaling, 1, 0, 1, \
 	  "1: a connection with a long round trip grows as fast as a short one") \
 	IDLE_KEEP_PARAMETER(P)
+#include "app_limited.h"
 #include "idle_keep.h"
 #include "parameters.h"
 #include "reno.h"
@@ -213,7 +214,7 @@ CALLBACK(u32, htcp_ssthresh, struct sock *sk)
 
 	beta_update(h, sk);
 	rtt_max_fade(h, tcp_min_rtt(tp));
-	return max((u32)((u64)tp->snd_cwnd * h->beta_1000 / 1000), 2);
+	return ssthresh_app_limited(sk, max((u32)((u64)tp->snd_cwnd * h->beta_1000 / 1000), 2));
 }
 
 /* Delta counts from the end of congestion; there was none where the reduction was taken back. */

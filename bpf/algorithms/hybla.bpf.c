@@ -24,6 +24,7 @@
 #define PARAMETERS(P) \
 	P(rtt0_us, 25000, 1000, 1000000, "RTT of the connection to be as fast as, microseconds") \
 	IDLE_KEEP_PARAMETER(P)
+#include "app_limited.h"
 #include "idle_keep.h"
 #include "parameters.h"
 #include "reno.h"
@@ -115,7 +116,7 @@ CALLBACK(void, hybla_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 
 CALLBACK(u32, hybla_ssthresh, struct sock *sk)
 {
-	return reno_half(tcp_sk(sk));
+	return ssthresh_app_limited(sk, reno_half(tcp_sk(sk)));
 }
 
 CWND_EVENT(hybla_cwnd_event, sk, event)

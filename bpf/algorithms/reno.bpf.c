@@ -14,6 +14,7 @@
  * Switched in mid-flight: has no state of its own; goes on from the window it finds.
  */
 #define PARAMETERS(P) IDLE_KEEP_PARAMETER(P)
+#include "app_limited.h"
 #include "idle_keep.h"
 #include "reno.h"
 
@@ -35,7 +36,7 @@ CALLBACK(void, reno_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 
 CALLBACK(u32, reno_ssthresh, struct sock *sk)
 {
-	return reno_half(tcp_sk(sk));
+	return ssthresh_app_limited(sk, reno_half(tcp_sk(sk)));
 }
 
 CWND_EVENT(reno_cwnd_event, sk, event)

@@ -14,6 +14,7 @@
  * Switched in mid-flight: has no state of its own; goes on from the window it finds.
  */
 #define PARAMETERS(P) IDLE_KEEP_PARAMETER(P)
+#include "app_limited.h"
 #include "idle_keep.h"
 #include "reno.h"
 
@@ -40,7 +41,7 @@ CALLBACK(u32, scalable_ssthresh, struct sock *sk)
 {
 	u32 cwnd = tcp_sk(sk)->snd_cwnd;
 
-	return max(cwnd - (cwnd >> 3), 2);
+	return ssthresh_app_limited(sk, max(cwnd - (cwnd >> 3), 2));
 }
 
 CWND_EVENT(scalable_cwnd_event, sk, event)

@@ -23,6 +23,7 @@
  * as Reno would.
  */
 #define PARAMETERS(P) IDLE_KEEP_PARAMETER(P)
+#include "app_limited.h"
 #include "idle_keep.h"
 #include "reno.h"
 
@@ -107,9 +108,7 @@ CALLBACK(u32, westwood_ssthresh, struct sock *sk)
 	const struct westwood *w = inet_csk_ca(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
 
-	if (!w->bandwidth)
-		return reno_half(tp);
-	return pipe_segments(w, tp);
+	return ssthresh_app_limited(sk, w->bandwidth ? pipe_segments(w, tp) : reno_half(tp));
 }
 
 CWND_EVENT(westwood_cwnd_event, sk, event)

@@ -73,8 +73,8 @@ struct stream {
 	u32 again;	/* how often there was something new, without idle time in between, up to
 			 * STREAM_MEMORY */
 	u32 burst;	/* bursts->begun then */
-	u16 rest;	/* until it is asked (streams.h); while it is, 0 */
-	u16 asked;	/* how often it was since there was room, up to STREAM_ASKED */
+	u16 rest;	/* until it is probed (streams.h); while it is, 0 */
+	u16 probes;	/* since there was room, up to STREAM_PROBES */
 	u32 rounds;	/* in which a stream had room */
 	u32 latency_us; /* mean since the latest switch */
 	u32 counted;	/* round trips behind it, up to LATENCY_MEMORY */

@@ -17,6 +17,7 @@
 	IDLE_KEEP_PARAMETER(P)
 #include "cube_root.h"
 #include "hystart.h"
+#include "app_limited.h"
 #include "idle_keep.h"
 #include "parameters.h"
 #include "reno.h"
@@ -142,7 +143,7 @@ CALLBACK(u32, cubic_ssthresh, struct sock *sk)
 	c->w_prior = cwnd;
 	/* "W_max = cwnd * (1 + beta_cubic) / 2" where the window did not get back to W_max */
 	c->w_max = cwnd < c->w_max ? cwnd * (1000 + beta) / 2000 : cwnd;
-	return max((u32)(cwnd * beta / 1000), 2);
+	return ssthresh_app_limited(sk, max((u32)(cwnd * beta / 1000), 2));
 }
 
 /* Section 4.8: "K is set to 0, and W_max is set to" the window that slow start ends with. */

@@ -26,15 +26,15 @@
  * RFC 7661 lets a window that is not in use be kept for 5 minutes; so does this.
  *
  * The algorithm's file lists IDLE_KEEP_PARAMETER among its parameters. With 0 nothing of this is
- * done, only the time of the latest ACK is kept, and what a predecessor knew of the path is left
- * to a successor as it was.
+ * done, nor what app_limited.h says, only the time of the latest ACK is kept, and what a
+ * predecessor knew of the path is left to a successor as it was.
  */
 #ifndef KIRIKAE_IDLE_KEEP_H
 #define KIRIKAE_IDLE_KEEP_H
 
 /* parameters.h reads the algorithm's list, this one included. */
 #define IDLE_KEEP_PARAMETER(P) \
-	P(idle_keep, 1, 0, 1, "0: the kernel's cut after idle time stays (RFC 5681, 4.1)")
+	P(idle_keep, 1, 0, 1, "0: the window falls after idle time and with any loss (RFC 5681)")
 #include "bursts.h"
 #include "parameters.h"
 #include "switching.h"

@@ -360,6 +360,12 @@ static __always_inline bool tcp_is_cwnd_limited(const struct sock *sk)
 	return tcp_in_slow_start(tp) && tp->snd_cwnd < 2 * tp->max_packets_out;
 }
 
+/* A program that waits for room is woken when a third of the buffer is free. */
+static __always_inline bool is_send_buffer_full(const struct sock *sk)
+{
+	return (s64)sk->sk_wmem_queued * 3 > (s64)sk->sk_sndbuf * 2;
+}
+
 /*
  * A value that is read here and now. Of two fields to choose from the compiler would make one read
  * at a chosen place, and the verifier wants fixed places.

@@ -195,6 +195,44 @@ fn cubic_gives_up_more_when_it_did_not_get_back() {
     assert_eq!(socket.ssthresh(), 56);
 }
 
+/// RFC 7661: what was in flight and is no more than was delivered in a round trip before is
+/// validated, unless it is a burst after idle time, or something waits to be sent.
+#[test]
+fn a_loss_while_the_application_is_the_limit_leaves_what_is_in_flight() {
+    let stream = |name: &str| {
+        let mut socket = avoiding(name, 100_000, 40);
+        round_trip(&mut socket);
+        socket.fields.snd_cwnd = 100;
+        socket.fields.packets_out = 39;
+        socket.fields.max_packets_out = 39;
+        socket.fields.write_seq = socket.fields.snd_nxt;
+        socket.fields.data_segs_out = 4 * 39;
+        socket
+    };
+    for name in ["kk_reno", "kk_hybla", "kk_cubic", "kk_vegas", "kk_compound"] {
+        let own = avoiding(name, 100_000, 100).ssthresh();
+        assert!(own >= 50, "{name}: {own}");
+        assert_eq!(stream(name).ssthresh(), own, "{name}: its own is more");
+        let halved = |change: fn(&mut Socket)| {
+            let mut socket = stream(name);
+            socket.fields.snd_cwnd = 40;
+            change(&mut socket);
+            socket.ssthresh()
+        };
+        assert_eq!(halved(|_| ()), 39, "{name}");
+        assert!(halved(|socket| socket.fields.write_seq += 1) < 30, "{name}: more waits");
+        assert!(halved(|socket| socket.fields.data_segs_out -= 1) < 30, "{name}: a burst");
+        let full = halved(|socket| {
+            let sk = &mut socket.fields.inet_conn.icsk_inet.sk;
+            (sk.sk_sndbuf, sk.sk_wmem_queued) = (100_000, 70_000);
+        });
+        assert!(full < 30, "{name}: its send buffer is full");
+        let far =
+            halved(|socket| (socket.fields.packets_out, socket.fields.data_segs_out) = (80, 320));
+        assert_eq!(far, 40, "{name}: no more than the window");
+    }
+}
+
 #[test]
 fn undo_takes_back_a_reduction() {
     for algorithm in window_algorithms() {
