@@ -29,8 +29,8 @@
 
 /* Gain from which a switch does not wait. 1/256 */
 #define FAR_BETTER (OCTAVE + OCTAVE / 2)
-/* Gain from which what was never seen to be a stream is asked whether it is one. 1/256 */
-#define ASKED_FROM (4 * OCTAVE)
+/* Gain from which what was never seen to be a stream is probed for being one. 1/256 */
+#define PROBED_FROM (4 * OCTAVE)
 /* The table is wrong of a stream whose writes take more than so many times as long as expected. */
 #define WRONG_FROM 2
 /* No algorithm counts as more than so much slower than the best. */
@@ -115,14 +115,14 @@ static __always_inline u32 least_regret_but(const struct latency_table *t,
 	return best;
 }
 
-/* Whether it is asked whether it is a stream, and gets no stream's algorithm for it. */
+/* Whether a probe for a stream is due, and gets no stream's algorithm. */
 static __always_inline bool is_left_as_bulk(struct stream *s, u32 gain)
 {
-	bool is_given = s->demand || gain >= ASKED_FROM;
+	bool is_given = s->demand || gain >= PROBED_FROM;
 
-	if (!is_asked(s))
+	if (!is_probe_due(s))
 		return false;
-	asked(s, is_given);
+	probe(s, is_given);
 	return !is_given;
 }
 
@@ -149,12 +149,13 @@ VERIFIED_APART u32 choose(const struct latency_table *t, const struct hysteresis
 	if (in_use >= TABLE_ALGORITHMS)
 		return best;
 	patience->choices = min(patience->choices + 1, hysteresis->dwell);
-	if (trial_failed(c, latency_us))
+	is_wrong =
+		has_share && latency_us / WRONG_FROM > p->latency_us.of[in_use % TABLE_ALGORITHMS];
+	if (trial_failed(c, latency_us, is_wrong))
 		return c->trial.left;
 	if (has_share && c->trial.left_us)
 		return in_use;
-	is_wrong =
-		has_share && latency_us / WRONG_FROM > p->latency_us.of[in_use % TABLE_ALGORITHMS];
+	is_wrong = is_wrong && may_try(c);
 	if (is_wrong)
 		best = least_regret_but(t, p, in_use);
 	gain = p->regret.of[in_use % TABLE_ALGORITHMS] * OCTAVE /
@@ -175,6 +176,8 @@ VERIFIED_APART u32 choose(const struct latency_table *t, const struct hysteresis
 	if (!is_far &&
 	    (patience->agreeing < hysteresis->agreeing || patience->choices < hysteresis->dwell))
 		return in_use;
+	if (is_wrong)
+		trial_rest(c);
 	trial_begin(&c->trial, in_use, is_far ? 0 : latency_us);
 	return best;
 }

@@ -6,9 +6,9 @@
  * full whatever the path gives. A stream has a demand of its own, what it writes in a time, also
  * while it falls behind because the path or the algorithm does not carry it, when it looks just as
  * bulk does. So what was a stream is taken for bulk only after many round trips with a full buffer,
- * and is asked now and then whether it still is one: it is given a stream's algorithm for as many
- * round trips, and if there is room in the buffer then, it is. What was never seen to be one is
- * asked only where others would hardly notice: where there is no queue, segments are lost all the
+ * and is probed now and then for being one: it is given a stream's algorithm for as many
+ * round trips, and if there is room in the buffer then, it is one. What was never seen to be one is
+ * probed only where others would hardly notice: where there is no queue, segments are lost all the
  * same, and that algorithm promises to carry far more.
  *
  * Looked at once in a round trip.
@@ -30,15 +30,16 @@
 #define STREAM_MEMORY 64
 /* It is proven by so many, in which it was not taken for bulk in between. */
 #define STREAM_PROVEN 4
-/* What was one is asked after so many round trips with a full buffer, ... */
+/* What was one is probed after so many round trips with a full buffer, ... */
 #define STREAM_FIRST_REST 16
 /* ... and then after so many more; what never was after so many in which something was lost, with
  * no queue in any round trip between them. Each time that there was no room then either it is twice
- * as many as the time before, up to 2^STREAM_ASKED times as many. */
+ * as many as the time before, up to 2^STREAM_PROBES times as many. */
 #define STREAM_REST 64
 #define STREAM_LOSSES 5
-#define STREAM_ASKED 7
-/* There is a queue where a round trip takes longer than the shortest by this share of it. */
+#define STREAM_PROBES 7
+/* There is a queue where a round trip takes longer than the shortest by this share of it, and so it
+ * does in the mean: the ACK of a single segment may have been delayed. */
 #define QUEUE_FROM 16
 /* The mean demand reaches over this time, about. */
 #define DEMAND_MEMORY_US USEC_PER_SEC
@@ -65,13 +66,11 @@ static __always_inline u32 notsent_lowat(const struct tcp_sock *tp)
 	return read_now(tp->notsent_lowat ? tp->notsent_lowat : system);
 }
 
-/* A program that waits for room is woken when a third of the buffer is free, and half of what may
- * wait to be sent. */
+/* A program that waits for room is also woken when half of what may wait to be sent has been. */
 static __always_inline bool is_buffer_full(const struct tcp_sock *tp)
 {
-	const struct sock *sk = tcp_to_sock(tp);
 	bool has_unsent = (u64)(tp->write_seq - tp->snd_nxt) * 2 >= notsent_lowat(tp);
-	bool has_queued = (s64)sk->sk_wmem_queued * 3 > (s64)sk->sk_sndbuf * 2;
+	bool has_queued = is_send_buffer_full(tcp_to_sock(tp));
 
 	/* The verifier is not told which: it would go on from here for each. */
 	return read_now(has_unsent | has_queued);
@@ -94,6 +93,7 @@ struct round_trip_seen {
 	u32 waiting; /* bytes written and not ACKed */
 	u32 burst;   /* bursts->begun */
 	u32 rtt_us;
+	u32 srtt_us;
 	u32 min_rtt_us;
 	u32 is_full;  /* the send buffer */
 	u32 has_lost; /* something was lost in it */
@@ -114,19 +114,19 @@ static __always_inline void latency_update(struct stream *s, const struct round_
 	s->latency_us += us / s->counted;
 }
 
-/* Whether it is to be asked, and nothing has come of that yet. */
-static __always_inline bool is_asked(const struct stream *s)
+/* Whether it is to be probed, and is not yet. */
+static __always_inline bool is_probe_due(const struct stream *s)
 {
 	return is_stream(s) && !s->rest;
 }
 
-/* It was: with another algorithm, or not at all. */
-static __always_inline void asked(struct stream *s, bool is_given)
+/* With another algorithm, or not at all. */
+static __always_inline void probe(struct stream *s, bool is_given)
 {
 	s->rest = s->demand ? STREAM_REST : STREAM_LOSSES;
 	if (is_given) {
-		s->rest <<= s->asked;
-		s->asked = min(s->asked + 1, STREAM_ASKED);
+		s->rest <<= s->probes;
+		s->probes = min(s->probes + 1, STREAM_PROBES);
 	} else {
 		s->again = 0;
 	}
@@ -139,6 +139,7 @@ static __always_inline void forget_unproven(struct stream *s)
 		return;
 	s->rounds = 0;
 	s->demand = 0;
+	s->rest = STREAM_LOSSES;
 }
 
 /* A round trip with a full buffer is over: it is the path that says how much is written. */
@@ -165,11 +166,13 @@ static __always_inline void stream_carried(struct stream *s, u64 bytes, u64 us)
 	if (bytes > DEMAND_EXCEEDED_BYTES + DEMAND_EXCEEDED * us * s->demand / USEC_PER_SEC) {
 		s->again = 0;
 		forget_unproven(s);
-		return;
+		/* What has not been proven may just as well begin with it. */
+		if (s->demand)
+			return;
 	}
 	s->again = min(s->again + (is_stream(s) ? STREAM_COUNTS : 1), STREAM_MEMORY);
 	s->rounds++;
-	s->asked = 0;
+	s->probes = 0;
 	s->rest = STREAM_FIRST_REST;
 	demand_update(s, bytes, us);
 }
@@ -195,7 +198,8 @@ VERIFIED_APART int stream_update(struct stream *s, const struct round_trip_seen 
 			s->rest = STREAM_LOSSES;
 		return 0;
 	}
-	has_queue = seen->rtt_us > seen->min_rtt_us + seen->min_rtt_us / QUEUE_FROM;
+	has_queue =
+		min(seen->rtt_us, seen->srtt_us) > seen->min_rtt_us + seen->min_rtt_us / QUEUE_FROM;
 	if (seen->is_full)
 		stream_behind(s, has_queue, seen->has_lost);
 	else
@@ -215,6 +219,7 @@ static __always_inline void stream_look(struct stream *s, const struct bursts *b
 		.waiting = tp->write_seq - tp->snd_una,
 		.burst = b->begun,
 		.rtt_us = rtt_us,
+		.srtt_us = tp->srtt_us >> 3,
 		.min_rtt_us = tcp_min_rtt(tp),
 		.is_full = is_buffer_full(tp),
 		.has_lost = read_now(has_lost),

@@ -13,7 +13,8 @@
 
 /* What counts as more: by 1/32. 1/256 */
 #define MARGIN (OCTAVE + OCTAVE / 32)
-/* Occasions until the next trial, after one that failed; twice as many with each other in a row. */
+/* Occasions until the next trial, after one that failed, and after one that began because the table
+ * is wrong; twice as many with each other in a row. */
 #define TRIAL_REST 64
 #define TRIALS_COUNTED 8
 
@@ -34,6 +35,15 @@ static __always_inline bool may_try(const struct connection *c)
 	return (s32)(occasions(c) - c->trial.rest_until) >= 0;
 }
 
+/* The next trial waits. */
+static __always_inline void trial_rest(struct connection *c)
+{
+	struct trial *trial = &c->trial;
+
+	trial->rest_until = occasions(c) + (TRIAL_REST << (trial->failures % TRIALS_COUNTED));
+	trial->failures = min(trial->failures + 1, TRIALS_COUNTED - 1);
+}
+
 /* `left`, of which `latency_us` was measured, is about to be left for a trial. */
 static __always_inline void trial_begin(struct trial *trial, u32 left, u32 latency_us)
 {
@@ -41,8 +51,9 @@ static __always_inline void trial_begin(struct trial *trial, u32 left, u32 laten
 	trial->left_us = latency_us;
 }
 
-/* With what takes `latency_us` (0: not known yet): whether a trial has failed. */
-static __always_inline bool trial_failed(struct connection *c, u32 latency_us)
+/* With what takes `latency_us` (0: not known yet), and `is_wrong`, far longer than expected:
+ * whether a trial has failed. */
+static __always_inline bool trial_failed(struct connection *c, u32 latency_us, bool is_wrong)
 {
 	struct trial *trial = &c->trial;
 	u32 left_us = trial->left_us;
@@ -50,13 +61,13 @@ static __always_inline bool trial_failed(struct connection *c, u32 latency_us)
 	if (!left_us || !latency_us)
 		return false;
 	trial->left_us = 0;
-	if (!exceeds(latency_us, left_us)) {
-		trial->failures = 0;
-		return false;
+	if (exceeds(latency_us, left_us)) {
+		trial_rest(c);
+		return true;
 	}
-	trial->rest_until = occasions(c) + (TRIAL_REST << (trial->failures % TRIALS_COUNTED));
-	trial->failures = min(trial->failures + 1, TRIALS_COUNTED - 1);
-	return true;
+	if (!is_wrong)
+		trial->failures = 0;
+	return false;
 }
 
 #endif
