@@ -16,8 +16,9 @@
  *    out to take longer with it, the one before is taken again, and kept for a while.
  * 6. One that promises far less is taken at once, whatever trials came to; but not where it is
  *    measured what the writes of a stream take.
- * 7. Where these take far longer than the table says, it is wrong of the path or of the algorithm:
- *    the best of the others is tried.
+ * 7. Where bursts or the writes of a stream take far longer than the table says of the algorithm in
+ *    use, it is wrong of the path or of what the algorithm remembers: the best of the others is
+ *    tried.
  */
 #ifndef KIRIKAE_CHOICE_H
 #define KIRIKAE_CHOICE_H
@@ -31,7 +32,7 @@
 #define FAR_BETTER (OCTAVE + OCTAVE / 2)
 /* Gain from which what was never seen to be a stream is probed for being one. 1/256 */
 #define PROBED_FROM (4 * OCTAVE)
-/* The table is wrong of a stream whose writes take more than so many times as long as expected. */
+/* The table is wrong where what is written takes more than so many times as long as expected. */
 #define WRONG_FROM 2
 /* No algorithm counts as more than so much slower than the best. */
 #define SLOWEST ((s32)(6 * OCTAVE))
@@ -149,8 +150,7 @@ VERIFIED_APART u32 choose(const struct latency_table *t, const struct hysteresis
 	if (in_use >= TABLE_ALGORITHMS)
 		return best;
 	patience->choices = min(patience->choices + 1, hysteresis->dwell);
-	is_wrong =
-		has_share && latency_us / WRONG_FROM > p->latency_us.of[in_use % TABLE_ALGORITHMS];
+	is_wrong = latency_us / WRONG_FROM > p->latency_us.of[in_use % TABLE_ALGORITHMS];
 	if (trial_failed(c, latency_us, is_wrong))
 		return c->trial.left;
 	if (has_share && c->trial.left_us)
