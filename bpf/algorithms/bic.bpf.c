@@ -119,6 +119,7 @@ CALLBACK(u32, bic_ssthresh, struct sock *sk)
 	struct bic *bic = inet_csk_ca(sk);
 	u64 cwnd = tcp_sk(sk)->snd_cwnd;
 	u32 beta = parameter(sk, beta_1000);
+	u32 ssthresh = max((u32)(cwnd * beta / 1000), 2);
 
 	/* Fast convergence: "max_win = (max_win + min_win)/2", min_win = beta max_win */
 	if (cwnd < bic->w_max && parameter(sk, fast_convergence))
@@ -126,8 +127,8 @@ CALLBACK(u32, bic_ssthresh, struct sock *sk)
 	else
 		bic->w_max = cwnd;
 	if (cwnd <= parameter(sk, low_window))
-		return ssthresh_app_limited(sk, reno_half(tcp_sk(sk)));
-	return ssthresh_app_limited(sk, max((u32)(cwnd * beta / 1000), 2));
+		ssthresh = reno_half(tcp_sk(sk));
+	return ssthresh_app_limited(sk, ssthresh);
 }
 
 /* After a timeout the path is a new one. */

@@ -101,10 +101,11 @@ CALLBACK(u32, highspeed_ssthresh, struct sock *sk)
 {
 	const struct highspeed *hs = inet_csk_ca(sk);
 	u64 cwnd = tcp_sk(sk)->snd_cwnd;
+	u32 ssthresh = max((u32)(cwnd - cwnd * hs->b_1000 / 1000), 2);
 
 	if (!hs->a)
-		return ssthresh_app_limited(sk, reno_half(tcp_sk(sk)));
-	return ssthresh_app_limited(sk, max((u32)(cwnd - cwnd * hs->b_1000 / 1000), 2));
+		ssthresh = reno_half(tcp_sk(sk));
+	return ssthresh_app_limited(sk, ssthresh);
 }
 
 CWND_EVENT(highspeed_cwnd_event, sk, event)

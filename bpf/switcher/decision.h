@@ -98,7 +98,7 @@ static __always_inline u32 share_asked_for(const struct stream *s, u32 rate)
 
 /* The fastest that a predecessor has seen the path deliver, bytes per millisecond; 0: not known.
  * Bursts tell no rate while there is no idle time. */
-static __always_inline u32 delivery_rate(const struct idle_keep *idle)
+static __always_inline u32 learned_rate(const struct idle_keep *idle)
 {
 	return max(idle->rate, idle->latest_rate);
 }
@@ -114,7 +114,7 @@ static __always_inline void measure(const struct connection *c, const struct tcp
 	measured->latency_us = burst_latency_us(&c->bursts);
 	measured->share = 0;
 	if (table->streams && is_stream(&c->stream)) {
-		measured->rate = max(measured->rate, delivery_rate(&c->idle));
+		measured->rate = max(measured->rate, learned_rate(&c->idle));
 		measured->share = share_asked_for(&c->stream, measured->rate);
 		measured->latency_us = stream_latency_us(&c->stream);
 	}

@@ -112,6 +112,9 @@ static __always_inline bool update_samples_quietly(struct sock *sk, const struct
 	return true;
 }
 
+/* From here on, 2 s, a time in nanoseconds may overflow where a bandwidth multiplies it. */
+#define AHEAD_NS (1ULL << 31)
+
 /* All ones where for sure left_at_departure() is above drained_at; without its division. */
 static __always_inline u64 is_surely_filled(const struct tcp_sock *tp, const struct bbr *b,
 					    u32 in_flight)
@@ -120,7 +123,7 @@ static __always_inline u64 is_surely_filled(const struct tcp_sock *tp, const str
 	u64 ahead_ns = (departure_ns - now_ns) & ~ones_if_less(departure_ns, now_ns);
 	u64 spare = (u64)(in_flight - b->drained_at) * (1000 * BW_ONE);
 
-	return ones_if_less(b->drained_at, in_flight) &
+	return ones_if_less(b->drained_at, in_flight) & ones_if_less(ahead_ns, AHEAD_NS) &
 	       ones_if_less(ahead_ns * b->btl_bw.first, spare);
 }
 
