@@ -13,6 +13,30 @@ pub struct Pair {
     pub route: Route,
     pub module: Rounds,
     pub ours: Rounds,
+    /// The first of three differed, this one and another do not.
+    #[serde(default)]
+    pub is_majority: bool,
+}
+
+impl Pair {
+    /// Where a pair differs, two more decide: which packet meets which tick of the guest's clock is
+    /// chance, and once in very many pairs that decides about a window.
+    pub fn confirmed(mut measure: impl FnMut() -> anyhow::Result<Pair>) -> anyhow::Result<Pair> {
+        let first = measure()?;
+        if !first.differs() {
+            return Ok(first);
+        }
+        let others = [measure()?, measure()?];
+        if others.iter().any(Pair::differs) {
+            return Ok(first);
+        }
+        let [_, last] = others;
+        Ok(Pair { is_majority: true, ..last })
+    }
+
+    fn differs(&self) -> bool {
+        Measured::of(self).verdict == Verdict::Differs
+    }
 }
 
 /// How far two algorithms may be apart, as a share of the module's cwnd.
@@ -100,6 +124,8 @@ pub struct Measured {
     /// How often each recovered from loss: the module, ours.
     pub recoveries: (usize, usize),
     pub verdict: Verdict,
+    /// See [`Pair`].
+    pub is_majority: bool,
 }
 
 /// What a line of the table comes to.
@@ -146,7 +172,8 @@ impl Measured {
             Some(meant) if meant.explains(pair, within) => Verdict::Meant(meant.why),
             _ => Verdict::Differs,
         };
-        Measured { rounds: all.len(), median, max, recoveries, verdict }
+        let is_majority = pair.is_majority;
+        Measured { rounds: all.len(), median, max, recoveries, verdict, is_majority }
     }
 }
 
@@ -205,11 +232,29 @@ mod tests {
     use super::*;
 
     fn verdict(algorithm: &str, module: &[&[u32]], ours: &[&[u32]]) -> Verdict {
+        Measured::of(&pair(algorithm, module, ours)).verdict
+    }
+
+    fn pair(algorithm: &str, module: &[&[u32]], ours: &[&[u32]]) -> Pair {
         let rounds =
             |phases: &[&[u32]]| Rounds(phases.iter().map(|phase| phase.to_vec()).collect());
         let (module, ours) = (rounds(module), rounds(ours));
-        let pair = Pair { algorithm: algorithm.into(), route: Route::Wide, module, ours };
-        Measured::of(&pair).verdict
+        let (algorithm, route) = (algorithm.to_owned(), Route::Wide);
+        Pair { algorithm, route, module, ours, is_majority: false }
+    }
+
+    #[test]
+    fn of_three_pairs_two_decide() {
+        let module: &[&[u32]] = &[&[10, 20, 40], &[100, 101, 102]];
+        let measured = |windows: [u32; 3]| {
+            let mut windows = windows.into_iter();
+            let again = || Ok(pair("reno", module, &[&[10, 20, 40], &[windows.next().unwrap()]]));
+            Pair::confirmed(again).map(|pair| (pair.differs(), pair.is_majority)).unwrap()
+        };
+        assert_eq!(measured([100, 0, 0]), (false, false));
+        assert_eq!(measured([150, 100, 100]), (false, true));
+        assert_eq!(measured([150, 100, 150]), (true, false));
+        assert_eq!(measured([150, 150, 100]), (true, false));
     }
 
     #[test]

@@ -158,10 +158,13 @@ pub fn inside(arguments: &InsideArguments) -> anyhow::Result<()> {
         // Without a module, no line: the host knows what it asked for.
         if available.split_whitespace().any(|module| module == algorithm) {
             let run = |name: &str| median(name, trials_of(algorithm), &plan);
-            let module = run(algorithm)?;
-            let ours = if *control { run(algorithm)? } else { run(&format!("kk_{algorithm}"))? };
-            let (algorithm, route) = (algorithm.clone(), arguments.route);
-            println!("{}", serde_json::to_string(&Pair { algorithm, route, module, ours })?);
+            let ours = if *control { algorithm.clone() } else { format!("kk_{algorithm}") };
+            let measure = || {
+                let (module, ours) = (run(algorithm)?, run(&ours)?);
+                let (algorithm, route) = (algorithm.clone(), arguments.route);
+                Ok(Pair { algorithm, route, module, ours, is_majority: false })
+            };
+            println!("{}", serde_json::to_string(&Pair::confirmed(measure)?)?);
         }
     }
     Ok(())

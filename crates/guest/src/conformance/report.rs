@@ -30,9 +30,14 @@ pub fn render(release: &str, comparisons: &[Comparison]) -> String {
         });
         table.add_row(row);
     }
+    let differing = comparisons.iter().filter(|comparison| !comparison.passes());
     let mut text = format!("kk_ algorithms beside the modules of Linux {release}\n");
     writeln!(text, "{table}").expect("writing to a string");
-    text + LEGEND
+    text.push_str(LEGEND);
+    for Comparison { algorithm, route, .. } in differing {
+        writeln!(text, "{algorithm} differs over the {route} path.").expect("writing to a string");
+    }
+    text
 }
 
 fn cells(measured: &Measured) -> [String; 5] {
@@ -44,6 +49,7 @@ fn cells(measured: &Measured) -> [String; 5] {
         percent(measured.median),
         percent(measured.max),
         match measured.verdict {
+            _ if measured.is_majority => "conforms, in 2 of 3".into(),
             Verdict::Conforms => "conforms".into(),
             Verdict::Meant(why) => format!("conforms, {why}"),
             Verdict::Differs => "DIFFERS".into(),
