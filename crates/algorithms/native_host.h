@@ -54,6 +54,16 @@ static inline u32 replayed(struct replay *replay, u32 asked, u32 value)
 	return answer->given;
 }
 
+/* Whether it was set. What the algorithm that was left has handed down is then read. */
+static inline bool replayed_set_algorithm(struct replay *replay, struct connection *c)
+{
+	bool was_set = replayed(replay, ASKED_TO_SET_ALGORITHM, 0);
+
+	if (was_set && c)
+		c->idle = replay->record->after.idle;
+	return was_set;
+}
+
 static inline bool host_get_algorithm(void *sock, struct tcp_sock *tp, char *name)
 {
 	const struct host *host = sock;
@@ -66,7 +76,7 @@ static inline bool host_set_algorithm(void *sock, struct tcp_sock *tp, const cha
 {
 	struct host *host = sock;
 
-	if (host->replay ? !replayed(host->replay, ASKED_TO_SET_ALGORITHM, 0)
+	if (host->replay ? !replayed_set_algorithm(host->replay, tp->connection)
 			 : !kk_socket_set_algorithm(host->socket, name))
 		return false;
 	__builtin_memcpy(host->in_use, name, TCP_CA_NAME_MAX);

@@ -104,7 +104,7 @@ impl Replay {
         let Some((policy, tables)) = self.policies.get(&record.generation) else {
             return Err(ReplayError::Policy(record.generation));
         };
-        let mut kernel = record.after;
+        let kernel = record.after;
         let before = self.connections.remove(&record.connection);
         let known = match before {
             Some(before) if before.serial + 1 == record.serial => Some(before.connection),
@@ -127,8 +127,6 @@ impl Replay {
             return Ok(());
         }
         self.switches += u64::from(native.switches != switches);
-        // What an algorithm that was switched to, or from, did with its own is not the switcher's.
-        kernel.idle = native.idle;
         if is_same && *native == kernel {
             return Ok(());
         }
