@@ -41,13 +41,17 @@ static __always_inline void burst_over(struct bursts *b, u32 bytes, u32 us, u32 
 
 	b->latest_us = b->is_mixed ? 0 : latency_us;
 	b->latest_bytes = bytes;
-	b->bytes = b->bytes ? b->bytes - (b->bytes >> SIZE_SHIFT) + (bytes >> SIZE_SHIFT) : bytes;
+	if (!b->is_stream) {
+		b->bytes = b->bytes ? b->bytes - (b->bytes >> SIZE_SHIFT) + (bytes >> SIZE_SHIFT) :
+				      bytes;
+	}
 	if (!b->is_mixed) {
 		b->counted = min(b->counted + 1, LATENCY_MEMORY);
 		b->latency_us -= b->latency_us / b->counted;
 		b->latency_us += latency_us / b->counted;
 	}
 	b->is_mixed = false;
+	b->is_stream = false;
 }
 
 /*

@@ -62,7 +62,8 @@ struct bursts {
 	u32 begun;	/* bursts after the first */
 	u32 latest_us;	/* what the latest one took; 0: it began with another algorithm */
 	u32 latest_bytes;
-	u32 is_mixed; /* the present one began with another algorithm */
+	u16 is_mixed;  /* the present one began with another algorithm */
+	u16 is_stream; /* ... or was taken for a stream, and its size says nothing of the next */
 };
 
 /* Writes without idle time between them; see streams.h. */
@@ -78,6 +79,10 @@ struct stream {
 	u32 rounds;	/* in which a stream had room */
 	u32 latency_us; /* mean since the latest switch */
 	u32 counted;	/* round trips behind it, up to LATENCY_MEMORY */
+	u32 settling;	/* round trips until what is measured is of the algorithm in use */
+	u32 looks;	/* round trips in which it was a stream of known demand */
+	u32 waiting;	/* bytes written and not ACKed when something new was seen last */
+	u32 owed;	/* bytes that it is behind with, for as long as its buffer has been full */
 	u32 padding;
 };
 
@@ -131,6 +136,7 @@ struct trial {
 	u32 left;	/* column of the algorithm that was left for it ... */
 	u32 left_us;	/* ... and the latency measured of that; 0: no trial */
 	u32 failures;	/* trials in a row that failed */
+	u32 rest;	/* how many occasions() the present rest takes */
 	u32 rest_until; /* occasions() from which on another may be made */
 };
 

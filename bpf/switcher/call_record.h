@@ -10,7 +10,7 @@
 #include "policy.h"
 
 /* To be counted up whenever a field of what follows, or of what it holds, becomes another. */
-#define CALL_RECORD_VERSION 5
+#define CALL_RECORD_VERSION 6
 
 /* What the switcher is called for. */
 struct call {
@@ -79,6 +79,7 @@ struct call_record {
 	struct socket_seen socket;
 	struct whereabouts whereabouts; /* zeros: not asked for */
 	struct bursts bursts;		/* as the algorithm left them before the call */
+	struct idle_keep idle;		/* as the latest one that was left handed it down */
 	struct connection after;
 };
 

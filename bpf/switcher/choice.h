@@ -13,9 +13,10 @@
  *    whatever was expected of it.
  * 5. Another algorithm has to promise a margin less, twice in a row, and not right after a switch,
  *    or as much, where it does better on other paths. That is a trial (trial.h): where bursts turn
- *    out to take longer with it, the one before is taken again, and kept for a while.
+ *    out to take longer with it, the one before is taken again, and kept for a while. Of a stream
+ *    all of which is carried it is measured first what its writes take.
  * 6. One that promises far less is taken at once, whatever trials came to; but not where it is
- *    measured what the writes of a stream take.
+ *    measured what the writes of a stream take, or is about to be.
  * 7. Where bursts or the writes of a stream take far longer than the table says of the algorithm in
  *    use, it is wrong of the path or of what the algorithm remembers: the best of the others is
  *    tried.
@@ -31,7 +32,7 @@
 /* Gain from which a switch does not wait. 1/256 */
 #define FAR_BETTER (OCTAVE + OCTAVE / 2)
 /* Gain from which what was never seen to be a stream is probed for being one. 1/256 */
-#define PROBED_FROM (4 * OCTAVE)
+#define PROBED_FROM (2 * OCTAVE)
 /* The table is wrong where what is written takes more than so many times as long as expected. */
 #define WRONG_FROM 2
 /* No algorithm counts as more than so much slower than the best. */
@@ -135,7 +136,7 @@ static __always_inline bool is_left_as_bulk(struct stream *s, u32 gain)
 VERIFIED_APART u32 choose(const struct latency_table *t, const struct hysteresis *hysteresis,
 			  u32 latency_us, u32 in_use, struct connection *c)
 {
-	bool has_share, is_slow, is_better, is_safer, is_wrong, is_far;
+	bool has_share, is_slow, by_table, is_better, is_safer, is_wrong, is_far;
 	const struct prediction *p;
 	struct patience *patience;
 	u32 best, expected_us, gain;
@@ -149,24 +150,25 @@ VERIFIED_APART u32 choose(const struct latency_table *t, const struct hysteresis
 	expected_us = p->latency_us.of[best % TABLE_ALGORITHMS];
 	if (in_use >= TABLE_ALGORITHMS)
 		return best;
+	/* The verifier has forgotten the bound of `in_use` where it is needed. */
+	in_use = read_now(in_use) % TABLE_ALGORITHMS;
 	patience->choices = min(patience->choices + 1, hysteresis->dwell);
-	is_wrong = latency_us / WRONG_FROM > p->latency_us.of[in_use % TABLE_ALGORITHMS];
+	is_wrong = latency_us / WRONG_FROM > p->latency_us.of[in_use];
 	if (trial_failed(c, latency_us, is_wrong))
 		return c->trial.left;
 	if (has_share && c->trial.left_us)
 		return in_use;
-	is_wrong = is_wrong && may_try(c);
+	is_wrong = is_wrong && may_try_another(c);
 	if (is_wrong)
 		best = least_regret_but(t, p, in_use);
-	gain = p->regret.of[in_use % TABLE_ALGORITHMS] * OCTAVE /
-	       max(p->regret.of[best % TABLE_ALGORITHMS], 1U);
+	gain = p->regret.of[in_use] * OCTAVE / max(p->regret.of[best % TABLE_ALGORITHMS], 1U);
 	is_slow = latency_us && exceeds(latency_us, expected_us);
-	is_better = gain >= OCTAVE + hysteresis->margin && (is_slow || !latency_us);
+	by_table = !latency_us && !(has_share && is_to_be_measured(&c->stream));
+	is_better = gain >= OCTAVE + hysteresis->margin && (is_slow || by_table);
 	if (has_share && is_left_as_bulk(&c->stream, gain))
 		return in_use;
 	is_far = gain >= FAR_BETTER && !(has_share && latency_us);
-	is_safer = exceeds(p->elsewhere.of[in_use % TABLE_ALGORITHMS],
-			   p->elsewhere.of[best % TABLE_ALGORITHMS]);
+	is_safer = exceeds(p->elsewhere.of[in_use], p->elsewhere.of[best % TABLE_ALGORITHMS]);
 	if (!(is_better || (is_slow && is_safer) || is_wrong) ||
 	    (!is_far && !is_wrong && !may_try(c))) {
 		patience->agreeing = 0;

@@ -141,6 +141,8 @@ static __always_inline bool period_is_over(struct connection *c, const struct tc
 	rtt_update(&c->rtt, &c->bursts, tp->tcp_mstamp, sample_us);
 	stream_look(&c->stream, &c->bursts, tp, sample_us,
 		    c->runs.isolated > 0 || c->runs.bursts > 0);
+	if (is_stream(&c->stream))
+		c->bursts.is_stream = true;
 	loss_runs_dsack(&c->runs, tp->dsack_dups);
 	if (!estimator_update(&c->estimator, &c->runs, tp->tcp_mstamp, period_us, tp->data_segs_out,
 			      period))

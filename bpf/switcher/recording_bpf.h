@@ -128,8 +128,10 @@ static __always_inline void record_begin(struct tcp_sock *tp, u32 generation,
 	__builtin_memset(record->in_use, 0, sizeof(record->in_use));
 	__builtin_memset(&record->whereabouts, 0, sizeof(record->whereabouts));
 	record_socket(&record->socket, tp);
-	if (c)
+	if (c) {
 		record->bursts = c->bursts;
+		record->idle = c->idle;
+	}
 }
 
 /* Returns `callbacks`. */

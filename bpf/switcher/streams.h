@@ -9,7 +9,8 @@
  * and is probed now and then for being one: it is given a stream's algorithm for as many
  * round trips, and if there is room in the buffer then, it is one. What was never seen to be one is
  * probed only where others would hardly notice: where there is no queue, segments are lost all the
- * same, and that algorithm promises to carry far more.
+ * same, and that algorithm promises to carry far more. What is behind with what it used to write in
+ * a time has a full buffer for that, and stays a stream for longer.
  *
  * Looked at once in a round trip.
  */
@@ -28,6 +29,16 @@
  * a round trip with a full buffer one less. */
 #define STREAM_COUNTS 4
 #define STREAM_MEMORY 64
+/* While it owes, a full buffer says nothing new: of so many round trips only one counts. */
+#define STREAM_OWES 16
+/* What it is known to ask for may be too little: it was seen in round trips in which the path, too,
+ * may have been the limit. It owes as if it asked for more by this share. */
+#define STREAM_UNDERRATED 4
+/* What its writes take is measured from so many round trips after a switch on: what its predecessor
+ * left waiting has to be sent first. */
+#define STREAM_SETTLES 8
+/* What falls behind is taken to wait as long as it would after so much longer of the same. */
+#define FALLS_BEHIND_US (10ULL * USEC_PER_SEC)
 /* It is proven by so many, in which it was not taken for bulk in between. */
 #define STREAM_PROVEN 4
 /* What was one is probed after so many round trips with a full buffer, ... */
@@ -101,17 +112,27 @@ struct round_trip_seen {
 
 /*
  * How long what is written takes, less the way back of the ACK. What has been written and not been
- * ACKed is, in the mean, what is written in that time (Little, Operations Research 9, 1961).
+ * ACKed is, in the mean, what is written in that time (Little, Operations Research 9, 1961). Behind
+ * a full buffer the program waits with more, of which nothing tells: it grows by what is asked for
+ * in a round trip and not ACKed, both in bytes.
  */
-static __always_inline void latency_update(struct stream *s, const struct round_trip_seen *seen)
+static __always_inline void latency_update(struct stream *s, const struct round_trip_seen *seen,
+					   u64 asked, u64 carried)
 {
 	u64 waiting = seen->waiting;
-	u32 us = at_most_32_bits(waiting * USEC_PER_SEC / max(s->demand, 1U));
+	u64 us = waiting * USEC_PER_SEC / max(s->demand, 1U);
 
-	us -= min(us, seen->min_rtt_us / 2);
+	us -= min(us, (u64)seen->min_rtt_us / 2);
+	if (seen->is_full && carried < asked)
+		us += FALLS_BEHIND_US * (asked - carried) / asked;
+	s->looks++;
+	if (s->settling) {
+		s->settling--;
+		return;
+	}
 	s->counted = min(s->counted + 1, LATENCY_MEMORY);
 	s->latency_us -= s->latency_us / s->counted;
-	s->latency_us += us / s->counted;
+	s->latency_us += at_most_32_bits(us) / s->counted;
 }
 
 /* Whether it is to be probed, and is not yet. */
@@ -147,6 +168,8 @@ static __always_inline void stream_behind(struct stream *s, bool has_queue, bool
 {
 	bool counts = s->demand || (has_lost && !has_queue);
 
+	if (is_stream(s) && !s->probes && s->owed && s->looks % STREAM_OWES)
+		return;
 	if (s->again) {
 		s->again--;
 		if (!s->again)
@@ -163,7 +186,10 @@ static __always_inline void stream_behind(struct stream *s, bool has_queue, bool
 /* One with room in it, and with so many bytes written in that time. */
 static __always_inline void stream_carried(struct stream *s, u64 bytes, u64 us)
 {
-	if (bytes > DEMAND_EXCEEDED_BYTES + DEMAND_EXCEEDED * us * s->demand / USEC_PER_SEC) {
+	u64 expected = s->owed + DEMAND_EXCEEDED * us * s->demand / USEC_PER_SEC;
+
+	s->owed = 0;
+	if (bytes > expected + DEMAND_EXCEEDED_BYTES) {
 		s->again = 0;
 		forget_unproven(s);
 		/* What has not been proven may just as well begin with it. */
@@ -177,35 +203,51 @@ static __always_inline void stream_carried(struct stream *s, u64 bytes, u64 us)
 	demand_update(s, bytes, us);
 }
 
+/* Of what was asked for in a round trip so much was ACKed, bytes. */
+static __always_inline void owe(struct stream *s, u64 asked, u64 carried)
+{
+	u64 owed = s->owed + asked;
+
+	s->owed = at_most_32_bits(owed - min(owed, carried));
+}
+
 /* A round trip is over. Returns 0: the verifier wants such functions to return a number. */
 VERIFIED_APART int stream_update(struct stream *s, const struct round_trip_seen *seen)
 {
 	bool has_queue;
-	u64 us, bytes;
+	u64 us, bytes, asked, carried;
 
 	if (!s || !seen)
 		return 0;
 	us = seen->at_us - s->seen_us;
 	bytes = seen->written - s->seen;
-	if (s->burst == seen->burst && !bytes && !seen->is_full)
+	if (s->burst == seen->burst && !bytes && !seen->is_full) {
+		s->owed = 0;
 		return 0;
+	}
+	carried = bytes + s->waiting - seen->waiting;
 	s->seen_us = seen->at_us;
 	s->seen = seen->written;
+	s->waiting = seen->waiting;
 	if (s->burst != seen->burst) {
 		s->burst = seen->burst;
 		s->again /= 2;
+		s->owed = 0;
 		if (!s->demand)
 			s->rest = STREAM_LOSSES;
 		return 0;
 	}
 	has_queue =
 		min(seen->rtt_us, seen->srtt_us) > seen->min_rtt_us + seen->min_rtt_us / QUEUE_FROM;
-	if (seen->is_full)
+	asked = s->demand * us / USEC_PER_SEC;
+	if (seen->is_full) {
+		owe(s, asked + asked / STREAM_UNDERRATED, carried);
 		stream_behind(s, has_queue, seen->has_lost);
-	else
+	} else {
 		stream_carried(s, bytes, us);
+	}
 	if (is_stream(s) && s->demand)
-		latency_update(s, seen);
+		latency_update(s, seen, asked, carried);
 	return 0;
 }
 
@@ -234,11 +276,18 @@ static __always_inline u32 stream_latency_us(const struct stream *s)
 	return s->counted < LATENCY_KNOWN ? 0 : s->latency_us;
 }
 
+/* Whether it is waited for, since all that is asked for is carried meanwhile. */
+static __always_inline bool is_to_be_measured(const struct stream *s)
+{
+	return s->demand && !s->owed && !stream_latency_us(s);
+}
+
 /* Another algorithm is in use from now on. */
 static __always_inline void stream_switched(struct stream *s)
 {
 	s->counted = 0;
 	s->latency_us = 0;
+	s->settling = STREAM_SETTLES;
 }
 
 #endif

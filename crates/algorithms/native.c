@@ -14,6 +14,26 @@ void kk_loss_runs_dsack(struct loss_runs *runs, u32 dsack_dups)
 	loss_runs_dsack(runs, dsack_dups);
 }
 
+void kk_stream_update(struct stream *s, const struct round_trip_seen *seen)
+{
+	stream_update(s, seen);
+}
+
+void kk_stream_switched(struct stream *s)
+{
+	stream_switched(s);
+}
+
+bool kk_is_stream(const struct stream *s)
+{
+	return is_stream(s);
+}
+
+u32 kk_stream_latency_us(const struct stream *s)
+{
+	return stream_latency_us(s);
+}
+
 u32 kk_estimator_period_us(u32 fixed_us, u32 srtt_us)
 {
 	return estimator_period_us(fixed_us, srtt_us);
@@ -133,6 +153,7 @@ bool kk_replay(const struct call_record *record, const struct policy *policy,
 	socket_of(&tp, &record->socket);
 	if (record->was_remembered) {
 		c->bursts = record->bursts;
+		c->idle = record->idle;
 		tp.connection = c;
 	}
 	callbacks = happened(&host, &tp, policy, &record->call);

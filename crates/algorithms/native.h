@@ -7,6 +7,10 @@
 
 void kk_loss_runs_retransmit(struct loss_runs *runs, u32 seq, u32 segments, u32 bytes);
 void kk_loss_runs_dsack(struct loss_runs *runs, u32 dsack_dups);
+void kk_stream_update(struct stream *s, const struct round_trip_seen *seen);
+void kk_stream_switched(struct stream *s);
+bool kk_is_stream(const struct stream *s);
+u32 kk_stream_latency_us(const struct stream *s);
 u32 kk_estimator_period_us(u32 fixed_us, u32 srtt_us);
 bool kk_estimator_update(struct estimator *e, struct loss_runs *runs, u64 now_us, u32 period_us,
 			 u32 segs_out, struct period *period);

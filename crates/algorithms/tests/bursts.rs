@@ -85,3 +85,14 @@ fn the_rate_of_bulk_is_known() {
     let rate = socket.connection.as_ref().unwrap().bursts.rate;
     assert!((990_000..1_010_000).contains(&rate), "{rate} bytes per millisecond");
 }
+
+/// However much it wrote before it fell idle.
+#[test]
+fn a_stream_says_nothing_of_the_size_of_bursts() {
+    let mut socket = measured();
+    burst(&mut socket, 65_536);
+    burst(&mut socket, 10 << 20);
+    socket.connection.as_mut().unwrap().bursts.is_stream = 1;
+    assert_eq!(latest(&mut socket).0, 10 << 20);
+    assert_eq!(socket.burst(), 65_536);
+}

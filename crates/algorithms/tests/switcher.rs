@@ -529,3 +529,21 @@ fn an_algorithm_that_was_left_is_taken_again_where_the_other_answers_later() {
     assert_eq!(choices_after(&mut switcher, &mut socket, 500_000), Some("kk_bbr"));
     assert_eq!(choices_after(&mut switcher, &mut socket, 300_000), None, "this time it is better");
 }
+
+/// Twice what the table says of kk_bbr: after a trial of kk_hybla that failed, 64 round trips of a stream are waited for.
+#[test]
+fn where_the_table_is_wrong_what_is_behind_waits_for_a_quarter_of_the_time() {
+    let after = |owed, looks| {
+        let (mut switcher, mut socket) = hybla_where_bbr_is_expected_to_be_better();
+        assert_eq!(choices_after(&mut switcher, &mut socket, 500_000), Some("kk_bbr"));
+        assert_eq!(choices_after(&mut switcher, &mut socket, 600_000), Some("kk_hybla"));
+        let connection = socket.connection.as_mut().unwrap();
+        connection.stream.owed = owed;
+        // Its send buffer is full.
+        socket.fields.inet_conn.icsk_inet.sk.sk_wmem_queued = 1;
+        connection.stream.looks += looks;
+        choices_after(&mut switcher, &mut socket, 2_000_000)
+    };
+    assert_eq!((after(0, 63), after(0, 64)), (None, Some("kk_bbr")));
+    assert_eq!((after(1, 15), after(1, 16)), (None, Some("kk_bbr")));
+}

@@ -1,5 +1,5 @@
-//! The send buffer: what an algorithm and the switcher see of an application that writes more than
-//! the kernel takes at once.
+//! The send buffer: how much is sent of an application that writes more than the kernel takes at once,
+//! and what an algorithm and the switcher see of it.
 
 mod common;
 
@@ -13,10 +13,12 @@ use kirikae_sim::{End, Host, Observer, Routes, Simulation, Workload};
 use kirikae_tcp::{Control, Endpoint, Profile};
 
 /// Of the first flow's client: bytes written and not ACKed after each ACK from the second second on,
-/// and the burst as the switcher has it, together with what had been ACKed of it.
+/// the most segments in flight then, and the burst as the switcher has it, together with what had been
+/// ACKed of it.
 #[derive(Default)]
 struct Watch {
     queued: Vec<u32>,
+    flight: u32,
     burst: (u32, u64),
 }
 
@@ -28,15 +30,16 @@ impl Observer for Watch {
         let fields = &socket.fields;
         if now >= Time::ZERO + ms(2000) {
             self.queued.push(fields.write_seq.wrapping_sub(fields.snd_una));
+            self.flight = self.flight.max(fields.packets_out);
         }
         self.burst = (socket.burst(), endpoint.acked());
     }
 }
 
-/// What was seen of cubic over this path: 12 s of as much as it takes.
-fn watch(path: PathSpec) -> Watch {
+/// What was seen of cubic over this path: 12 s of as much as it takes, of a buffer of so many bytes.
+fn watch(path: PathSpec, send_buffer_max: u32) -> Watch {
     let mut simulation = common::one(path, Workload::Bulk { bytes: None }, 12);
-    let profile = Profile { receive_window_max: 32 << 20, ..Profile::linux_6() };
+    let profile = Profile { receive_window_max: 32 << 20, send_buffer_max, ..Profile::linux_6() };
     let flow = &mut simulation.flows[0];
     flow.client.profile = Arc::new(profile);
     flow.server.profile = flow.client.profile.clone();
@@ -55,7 +58,7 @@ fn as_much_waits_as_in_the_kernel() {
         (link(20, 100, 20), [386_616, 504_280, 621_192]),
     ];
     for (path, kernel) in measured {
-        let mut queued = watch(path).queued;
+        let mut queued = watch(path, Profile::linux_6().send_buffer_max).queued;
         queued.sort_unstable();
         let sum: u64 = queued.iter().map(|bytes| u64::from(*bytes)).sum();
         let mean = (sum / queued.len() as u64) as u32;
@@ -67,6 +70,16 @@ fn as_much_waits_as_in_the_kernel() {
                 .all(|(ours, kernel)| { ours.abs_diff(kernel) < kernel / 10 })
         );
     }
+}
+
+/// A path of 690 segments on the way, and as many more in its queue.
+#[test]
+fn no_more_is_in_flight_than_the_buffer_holds() {
+    for (buffer, at_most) in [(512 << 10, 363), (256 << 10, 182)] {
+        let flight = watch(link(100, 667, 80), buffer).flight;
+        assert!((at_most * 9 / 10..=at_most).contains(&flight), "{flight} segments");
+    }
+    assert!(watch(link(100, 667, 80), 4 << 20).flight > 690);
 }
 
 /// Two flows of Kirikae over 20 Mbit/s, near and far, that write so much; the seconds are too few.

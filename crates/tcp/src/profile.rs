@@ -78,10 +78,6 @@ pub struct Profile {
     pub receive_window_initial: u32,
     /// Most bytes that the receive buffer may grow to.
     pub receive_window_max: u32,
-    /// Send buffer at the start, bytes.
-    pub send_buffer: u32,
-    /// Memory that a segment is reckoned to take when the send buffer grows with the window, bytes.
-    pub send_buffer_segment: u32,
     /// Most bytes that the send buffer may grow to (`tcp_wmem[2]`).
     pub send_buffer_max: u32,
     /// Ticks of the timers a second, at least 1; they go off at a tick, rounded up as in the timer wheel.
@@ -193,8 +189,6 @@ impl Profile {
             receive_buffer: 81_920,
             receive_window_initial: u32::MAX,
             receive_window_max: 6 << 20,
-            send_buffer: 46_080,
-            send_buffer_segment: 2_304,
             send_buffer_max: 4 << 20,
             hz: 250,
             segmentation_offload: true,

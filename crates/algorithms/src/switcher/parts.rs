@@ -33,6 +33,49 @@ impl LossRuns {
     }
 }
 
+/// What a round trip showed of a connection.
+pub type RoundTripSeen = c::round_trip_seen;
+
+/// What is written with no idle time in between.
+#[derive(Clone, Debug, Default)]
+pub struct Stream(c::stream);
+
+impl Stream {
+    /// A round trip is over.
+    pub fn update(&mut self, seen: &RoundTripSeen) {
+        // SAFETY: both structs are plain data that the C code only uses during the call.
+        unsafe { c::kk_stream_update(&mut self.0, seen) }
+    }
+
+    /// Another algorithm is in use from now on.
+    pub fn switched(&mut self) {
+        // SAFETY: as above.
+        unsafe { c::kk_stream_switched(&mut self.0) }
+    }
+
+    /// Whether it is one, or is probed for being one.
+    pub fn is_known(&self) -> bool {
+        // SAFETY: as above.
+        unsafe { c::kk_is_stream(&self.0) }
+    }
+
+    /// Bytes a second that the program asks for; 0 until that is known.
+    pub fn demand(&self) -> u32 {
+        self.0.demand
+    }
+
+    /// Bytes that it is behind with.
+    pub fn owed(&self) -> u32 {
+        self.0.owed
+    }
+
+    /// What its writes take with the algorithm in use, microseconds; 0 until that is known.
+    pub fn latency_us(&self) -> u32 {
+        // SAFETY: as above.
+        unsafe { c::kk_stream_latency_us(&self.0) }
+    }
+}
+
 /// The measuring period in use (microseconds); `fixed_us` 0: one smoothed round trip.
 pub fn period_us(fixed_us: u32, srtt_us: u32) -> u32 {
     // SAFETY: takes and gives numbers.

@@ -48,7 +48,8 @@ pub(crate) struct Sender {
     pub socket: Socket,
     /// Most bytes of data in a segment.
     mss: u32,
-    /// First byte not ACKed; next byte to send; end of what was written.
+    /// First byte not ACKed; next byte to send; end of what the send buffer has
+    /// taken of what was written.
     una: u64,
     nxt: u64,
     written: u64,
@@ -180,11 +181,10 @@ impl Sender {
     /// The application writes.
     pub fn write(&mut self, now: Time, bytes: u64, out: &mut Vec<Segment>) {
         self.set_clock(now);
-        self.check_app_limited();
         if self.packets_out() == 0 {
             self.idle_restart(now);
         }
-        self.buffer_written(bytes);
+        self.offer(bytes);
         self.transmit_new(now, out);
     }
 
@@ -192,7 +192,9 @@ impl Sender {
     pub fn transmit(&mut self, now: Time, out: &mut Vec<Segment>) {
         self.set_clock(now);
         self.transmit_new(now, out);
-        self.check_space();
+        if self.check_space() {
+            self.transmit_new(now, out);
+        }
     }
 
     /// The state of congestion control.

@@ -1,8 +1,7 @@
 //! The send buffer: how much of what the application wrote the kernel has taken, and how the buffer
 //! grows (Linux: tcp_sndbuf_expand, tcp_check_space; measured by docs/kernel/send_buffer.py).
 //!
-//! It only tells what the algorithms see of the application, `write_seq`. What was written goes out
-//! whether it has room or not.
+//! What there is no room for waits with the program, and is not sent: no more is in flight than fits.
 
 use super::Sender;
 use crate::Profile;
@@ -10,80 +9,104 @@ use crate::Profile;
 /// Windows that the buffer has room for after it has grown, by the memory that each segment is
 /// reckoned to take at worst.
 const WINDOWS: u64 = 2;
+/// It is never reckoned to be smaller, segments (TCP_INIT_CWND).
+const LEAST_WINDOW: u32 = 10;
+/// Memory of a segment beside its data and headers: the kernel gives both a power of two (MAX_TCP_HEADER
+/// and `struct skb_shared_info` included), and takes so much more for what describes them.
+const HEADERS_MEMORY: u32 = 384;
+const DESCRIPTION_MEMORY: u32 = 256;
 /// The writer goes on when what waits and is in flight has fallen to 3/5 of the buffer. (The rule is
 /// 2/3 of the memory, of which about a tenth is not data.)
 const RESUME_NUMERATOR: u64 = 3;
 const RESUME_DENOMINATOR: u64 = 5;
 
-/// The send buffer of a connection.
+/// The send buffer of a connection, and what its program would write if there were room.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SendBuffer {
     /// Bytes that it holds; never fewer than before.
     size: u64,
-    /// Sequence number up to which it has taken what was written.
-    end: u64,
+    /// Sequence number at which ends what the program has to write.
+    offered: u64,
 }
 
 impl SendBuffer {
     /// One of a connection whose first byte is `seq`.
     pub fn new(profile: &Profile, seq: u64) -> SendBuffer {
-        SendBuffer { size: profile.send_buffer.into(), end: seq }
+        let mut buffer = SendBuffer { size: 0, offered: seq };
+        buffer.expand(profile, LEAST_WINDOW);
+        buffer
     }
 
     /// Makes room for a window of so many segments.
     fn expand(&mut self, profile: &Profile, segments: u32) {
-        let wanted = WINDOWS * u64::from(segments) * u64::from(profile.send_buffer_segment);
+        let window = WINDOWS * u64::from(segments.max(LEAST_WINDOW));
+        let wanted = window * u64::from(segment_memory(profile.mtu));
         self.size = self.size.max(wanted.min(profile.send_buffer_max.into()));
     }
 
-    /// Takes what there is room for. `una`: first byte not ACKed; `written`: end of what was written.
-    fn fill(&mut self, una: u64, written: u64) {
-        self.end = written.min(self.end.max(una + self.size));
+    /// Bytes of what is offered that it takes, in whole segments where there are more, where it has what
+    /// was `written` and not ACKed from `una` on.
+    fn takes(&self, una: u64, written: u64, mss: u32) -> u64 {
+        let room = (una + self.size).saturating_sub(written);
+        room.next_multiple_of(mss.into()).min(self.offered - written)
     }
 
-    /// Whether there is so much room that the writer is woken.
-    fn has_space(&self, una: u64) -> bool {
-        self.end.saturating_sub(una) * RESUME_DENOMINATOR <= self.size * RESUME_NUMERATOR
+    /// Whether there is so much room behind `written` that the writer is woken.
+    fn has_space(&self, una: u64, written: u64) -> bool {
+        (written - una) * RESUME_DENOMINATOR <= self.size * RESUME_NUMERATOR
     }
 }
 
+/// Memory that the kernel reckons for a segment, bytes: 2,304 over Ethernet.
+fn segment_memory(mtu: u32) -> u32 {
+    (mtu + HEADERS_MEMORY).next_power_of_two() + DESCRIPTION_MEMORY
+}
+
 impl Sender {
-    /// The application has written more: it waits where it waited before.
-    pub(super) fn buffer_written(&mut self, bytes: u64) {
+    /// The program has more to write: it waits where it waited before.
+    pub(super) fn offer(&mut self, bytes: u64) {
         let waits = self.writer_waits();
-        self.written += bytes;
+        self.buffer.offered += bytes;
         if !waits {
-            self.buffer.fill(self.una, self.written);
+            self.fill_buffer();
         }
         self.show_written();
     }
 
-    /// After an ACK: the buffer grows with the window while the application waits, which is then woken.
-    /// (The kernel looks first whether the window is full. Nearly every ACK finds that it is not: the
-    /// buffer was twice the window, as reckoned, in 95 % to 99.9 % of the time measured.)
-    pub(super) fn check_space(&mut self) {
+    /// After an ACK: the buffer grows with the window while the program waits, which then is woken
+    /// where there is space. Returns whether it wrote. (The kernel looks first whether the window is
+    /// full. Nearly every ACK finds that it is not: the buffer was twice the window, as reckoned, in 95 %
+    /// to 99.9 % of the time measured.)
+    pub(super) fn check_space(&mut self) -> bool {
         if !self.writer_waits() {
-            return;
+            return false;
         }
-        let segments = self.cwnd().max(self.reordering + 1);
-        self.buffer.expand(&self.profile, segments);
-        if self.buffer.has_space(self.una) {
-            self.buffer.fill(self.una, self.written);
+        self.buffer.expand(&self.profile, self.cwnd().max(self.reordering + 1));
+        let has_space = self.buffer.has_space(self.una, self.written);
+        if has_space {
+            self.fill_buffer();
         }
         self.show_written();
+        has_space
     }
 
-    /// Whether there was no room for all that was written.
+    /// The program writes what there is room for.
+    fn fill_buffer(&mut self) {
+        self.check_app_limited();
+        self.written += self.buffer.takes(self.una, self.written, self.mss);
+    }
+
+    /// Whether there was no room for all that was offered.
     fn writer_waits(&self) -> bool {
-        self.buffer.end < self.written
+        self.written < self.buffer.offered
     }
 
-    /// Tells the algorithm, to which nothing is sent that was not written; and the switcher, which asks of the
-    /// buffer's memory no more than whether it is full.
-    pub(super) fn show_written(&mut self) {
+    /// Tells the algorithm; and the switcher, which asks of the buffer's memory no more than whether it
+    /// is full.
+    fn show_written(&mut self) {
         let waits = self.writer_waits();
         let fields = &mut self.socket.fields;
-        fields.write_seq = self.buffer.end.max(self.nxt) as u32;
+        fields.write_seq = self.written as u32;
         fields.inet_conn.icsk_inet.sk.sk_wmem_queued = waits.into();
     }
 }
@@ -93,32 +116,32 @@ mod tests {
     use super::*;
 
     fn profile() -> Profile {
-        Profile {
-            send_buffer: 10_000,
-            send_buffer_segment: 2_000,
-            send_buffer_max: 30_000,
-            ..Profile::linux_6()
-        }
+        Profile { send_buffer_max: 100_000, ..Profile::linux_6() }
     }
 
     #[test]
     fn the_writer_waits_until_two_fifths_are_free() {
         let mut buffer = SendBuffer::new(&profile(), 1);
-        buffer.fill(1, 50_001);
-        assert_eq!(buffer.end, 10_001);
-        assert!(!buffer.has_space(4_000) && buffer.has_space(4_001));
-        buffer.fill(4_001, 50_001);
-        assert_eq!(buffer.end, 14_001);
-        buffer.fill(49_001, 50_001);
-        assert_eq!(buffer.end, 50_001, "no more was written");
+        buffer.offered = 80_001;
+        assert_eq!(buffer.takes(1, 1, 1448), 32 * 1448);
+        let written = 1 + 32 * 1448;
+        assert!(!buffer.has_space(18_688, written) && buffer.has_space(18_689, written));
+        assert_eq!(buffer.takes(18_689, written, 1448), 13 * 1448, "of 18,432 bytes");
+        assert_eq!(buffer.takes(60_001, 60_001, 1448), 20_000, "no more was offered");
     }
 
     #[test]
     fn it_grows_with_the_window_up_to_a_limit_and_never_shrinks() {
         let mut buffer = SendBuffer::new(&profile(), 1);
-        for (segments, size) in [(2, 10_000), (5, 20_000), (3, 20_000), (100, 30_000)] {
+        for (segments, size) in [(2, 46_080), (20, 92_160), (3, 92_160), (100, 100_000)] {
             buffer.expand(&profile(), segments);
             assert_eq!(buffer.size, size);
         }
+    }
+
+    #[test]
+    fn larger_segments_are_reckoned_to_take_more() {
+        let of = |mtu| SendBuffer::new(&Profile { mtu, ..Profile::linux_6() }, 1).size;
+        assert_eq!([of(1500), of(9000)], [20 * 2_304, 20 * 16_640]);
     }
 }

@@ -137,7 +137,6 @@ impl Sender {
             self.socket.fields.packets_out += 1;
         }
         self.socket.fields.snd_nxt = self.nxt as u32;
-        self.show_written();
         if before == 0 || self.timers.purpose() == Some(Purpose::Probe) {
             self.rearm_retransmission();
         }
