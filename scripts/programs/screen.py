@@ -1,13 +1,14 @@
 """A screen that changes 30 times a second, by TigerVNC: its server and its viewer."""
 
+import contextlib
 import os
-import pathlib
 import subprocess
 import sys
 import time
 
 from Xlib import X
 from Xlib.display import Display
+from Xlib.error import DisplayError
 
 import picture
 from clock import Clock, there
@@ -24,7 +25,8 @@ def display(command, number):
     subprocess.Popen([*command, f":{number}", "-nolisten", "tcp"], stderr=subprocess.DEVNULL)
     for _ in range(100):
         time.sleep(0.1)
-        if pathlib.Path(f"/tmp/.X11-unix/X{number}").exists():
+        # The socket of one that was killed may still be there.
+        with contextlib.suppress(DisplayError):
             return Display(f":{number}")
     sys.exit(f"error: no X server :{number}")
 
