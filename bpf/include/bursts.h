@@ -42,8 +42,8 @@ static __always_inline void burst_over(struct bursts *b, u32 bytes, u32 us, u32 
 	b->latest_us = b->is_mixed ? 0 : latency_us;
 	b->latest_bytes = bytes;
 	if (!b->is_stream) {
-		b->bytes = b->bytes ? b->bytes - (b->bytes >> SIZE_SHIFT) + (bytes >> SIZE_SHIFT) :
-				      bytes;
+		b->bytes = b->bytes ? b->bytes - (b->bytes >> SIZE_SHIFT) + (bytes >> SIZE_SHIFT)
+				    : bytes;
 	}
 	if (!b->is_mixed) {
 		b->counted = min(b->counted + 1, LATENCY_MEMORY);
