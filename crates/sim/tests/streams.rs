@@ -88,10 +88,13 @@ fn lossy(probability: f64) -> PathSpec {
     path
 }
 
+/// Bulk would get kk_reno. What carries a stream is measured before it is left, and takes no longer than kk_bbr3
+/// promises.
 #[test]
 fn frames_in_less_than_a_round_trip_are_a_stream() {
-    assert_eq!(chosen(path(), every(33, 10_000)), "kk_bbr3");
-    assert_eq!(chosen(path(), every(10, 500)), "kk_bbr3");
+    assert_eq!(chosen(path(), every(33, 10_000)), "kk_scalable");
+    assert_eq!(chosen(path(), every(10, 500)), "kk_scalable");
+    assert_eq!(chosen(lossy(0.02), every(33, 10_000)), "kk_bbr3");
 }
 
 /// Each is more than 512 KiB, and may also be a burst.
@@ -131,7 +134,7 @@ fn bulk_is_not_probed_without_losses() {
 fn where_the_table_is_wrong_another_is_tried() {
     let reno = table(BULK);
     let switches = |path| switched_to(&reno, path, every(33, 10_000));
-    assert_eq!(switches(path()), ["kk_scalable", "kk_reno"]);
+    assert_eq!(switches(path()), ["kk_scalable"]);
     let tried = switches(lossy(0.02));
     assert!(tried.contains(&"kk_bbr3"));
     assert!(tried.len() < 6, "to and fro: {tried:?}");
