@@ -47,7 +47,11 @@ fn window(algorithm: &str, loss_rate: f64, theory: f64) -> f64 {
     };
     let algorithm = Algorithm::named(algorithm).unwrap();
     let host = Host {
-        profile: Arc::new(Profile { receive_window_max: 1 << 30, ..Profile::linux_6() }),
+        profile: Arc::new(Profile {
+            receive_window_max: 1 << 30,
+            send_buffer_max: 1 << 30,
+            ..Profile::linux_6()
+        }),
         control: Arc::new(Control { algorithm, switcher: None }),
     };
     let packets = 2 * LOSSES * apart;
