@@ -33,7 +33,7 @@ impl SendBuffer {
     /// One of a connection whose first byte is `seq`.
     pub fn new(profile: &Profile, seq: u64) -> SendBuffer {
         let mut buffer = SendBuffer { size: 0, offered: seq };
-        buffer.expand(profile, LEAST_WINDOW);
+        buffer.expand(profile, profile.initial_window);
         buffer
     }
 
