@@ -35,7 +35,7 @@ def size(margin=0):
     return f"{picture.WIDTH + margin}x{picture.HEIGHT + margin}"
 
 
-def serve(directory, place):
+def serve(directory, place, _address):
     server = ["Xtigervnc", "-geometry", size(), "-depth", "24", "-rfbport", str(PORT)]
     shown = display([*server, "-SecurityTypes", "None", "-AlwaysShared"], FIRST_SCREEN + int(place))
     window = shown.screen().root
@@ -44,8 +44,8 @@ def serve(directory, place):
     number = 0
     while True:
         time.sleep(clock.left(number))
-        rows = picture.strip(number)[: picture.WIDTH * picture.SQUARE]
-        strip = b"".join(bytes(4) if dot == 0 else b"\xff\xff\xff\0" for dot in rows[: picture.WIDTH])
+        row = picture.strip(number)[: picture.WIDTH]
+        strip = b"".join(bytes(4) if dot == 0 else b"\xff\xff\xff\0" for dot in row)
         noise = os.urandom(4 * picture.WIDTH * LINES)
         # In one go, so that no picture has the number of another.
         window.put_image(context, 0, 0, picture.WIDTH, picture.SQUARE + LINES, X.ZPixmap, 24, 0,
@@ -69,15 +69,16 @@ def watch(directory, place, address):
     environment = {**os.environ, "DISPLAY": f":{FIRST_VIEWER + int(place)}"}
     subprocess.Popen(
         ["xtigervncviewer", "-SecurityTypes=None", "-AutoSelect=0", "-PreferredEncoding=ZRLE",
-         "-NoJPEG=1", "-RemoteResize=0", "-MenuKey=", "-geometry", f"{size()}+0+0", f"{address}::{PORT}"],
+         "-NoJPEG=1", "-RemoteResize=0", "-MenuKey=", f"{address}::{PORT}"],
         env=environment, stderr=subprocess.DEVNULL,
     )
     window = shown_in(screen.screen().root)
     latest = None
     while True:
         time.sleep(0.004)
-        image = window.get_image(0, picture.SQUARE // 2, picture.WIDTH, 1, X.ZPixmap, 0xFFFFFFFF).data
-        number = picture.number_of(image[::4])
+        line = picture.SQUARE // 2
+        image = window.get_image(0, line, picture.WIDTH, 1, X.ZPixmap, 0xFFFFFFFF)
+        number = picture.number_of(image.data[::4])
         if number != latest:
             there(number)
             latest = number

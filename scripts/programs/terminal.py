@@ -18,8 +18,7 @@ def scroll(directory):
     number = 0
     while True:
         time.sleep(clock.left(number))
-        rest = os.urandom(38 * LINES).hex()
-        lines = [rest[76 * line : 76 * line + 76] for line in range(LINES)]
+        lines = [os.urandom(38).hex() for _ in range(LINES)]
         sys.stdout.write("\n".join([f"= {number}", *lines]) + "\n")
         sys.stdout.flush()
         number += 1
@@ -37,7 +36,7 @@ def serve(directory, address):
     config.write_text(
         f"Port {PORT}\nListenAddress {address}\nHostKey {host}\nAuthorizedKeysFile {user}.pub\n"
         "PermitRootLogin yes\nPasswordAuthentication no\nUsePAM no\nStrictModes no\n"
-        f"PidFile none\n"
+        "PidFile none\n"
     )
     pathlib.Path("/run/sshd").mkdir(exist_ok=True)
     os.execv("/usr/sbin/sshd", ["/usr/sbin/sshd", "-D", "-f", str(config)])
@@ -46,7 +45,8 @@ def serve(directory, address):
 def watch(directory, address):
     command = [
         *["ssh", "-tt", "-q", "-p", str(PORT), "-i", f"{directory}/user"],
-        *["-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", f"root@{address}"],
+        *["-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null"],
+        f"root@{address}",
         *[sys.executable, os.path.abspath(__file__), "scroll", directory, address],
     ]
     ssh = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
@@ -54,10 +54,10 @@ def watch(directory, address):
     for line in ssh.stdout:
         if line.startswith(b"= "):
             number = int(line[2:])
-            rest = LINES
+            lines_left = LINES
         elif number is not None:
-            rest -= 1
-            if rest == 0:
+            lines_left -= 1
+            if lines_left == 0:
                 there(number)
 
 

@@ -20,7 +20,8 @@ def serve(directory, address):
         *QUIET, *RAW, "-s", f"{picture.WIDTH}x{picture.HEIGHT}", "-r", "30", "-i", "pipe:0",
         *["-c:v", "libx264", "-preset", "ultrafast", "-tune", "zerolatency", "-pix_fmt", "yuv420p"],
         *["-g", "60", "-b:v", RATE, "-minrate", RATE, "-maxrate", RATE, "-bufsize", "1M"],
-        *["-flush_packets", "1", "-muxdelay", "0", "-f", "mpegts", f"tcp://{address}:{PORT}?tcp_nodelay=1"],
+        *["-flush_packets", "1", "-muxdelay", "0", "-f", "mpegts"],
+        f"tcp://{address}:{PORT}?tcp_nodelay=1",
     ]
     ffmpeg = subprocess.Popen(command, stdin=subprocess.PIPE)
     # A noise that is new in some of the lines: about as much as may be sent.
@@ -40,9 +41,11 @@ def serve(directory, address):
 
 def watch(directory, address):
     command = [
-        *QUIET, "-fflags", "nobuffer", "-flags", "low_delay", "-probesize", "50k", "-analyzeduration", "0",
+        *[*QUIET, "-fflags", "nobuffer", "-flags", "low_delay"],
+        *["-probesize", "50k", "-analyzeduration", "0"],
         *["-f", "mpegts", "-i", f"tcp://{address}:{PORT}?listen=1"],
-        *["-vf", f"crop={picture.WIDTH}:2:0:{picture.SQUARE // 2}", "-fps_mode", "passthrough", *RAW, "pipe:1"],
+        *["-vf", f"crop={picture.WIDTH}:2:0:{picture.SQUARE // 2}"],
+        *["-fps_mode", "passthrough", *RAW, "pipe:1"],
     ]
     ffmpeg = subprocess.Popen(command, stdout=subprocess.PIPE)
     while rows := ffmpeg.stdout.read(2 * picture.WIDTH):
