@@ -23,6 +23,7 @@ pub mod sim;
 pub mod statistics;
 pub mod summary;
 pub mod validate;
+pub mod watched;
 pub mod workload;
 
 pub use controls::{Controls, refuse_second_choice};

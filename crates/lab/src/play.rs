@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contest::Contest;
 use crate::scenario::{Activity, Contender, FlowGroup, Workload};
+use crate::watched::Watched;
 
 /// A contest as it went, before it is put in relation to anything.
 #[derive(Debug)]
@@ -97,6 +98,9 @@ pub struct PlayedFlow {
     /// Latencies in seconds of those that arrived: from the start of the write, or of the request, to
     /// the last byte in order.
     pub latencies_s: Vec<f64>,
+    /// Its video, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watched: Option<Watched>,
     /// The switches of the client's congestion control, in order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub switches: Vec<Switch>,
@@ -221,9 +225,25 @@ impl PlayedFlow {
             left: flow.left,
             writes: writes.len(),
             latencies_s: writes.iter().filter_map(latency).collect(),
+            watched: watched(group, asked, end),
             switches: flow.switches.clone(),
         }
     }
+}
+
+/// What came of the video of a flow whose client wrote this, where it has one.
+fn watched(group: &FlowGroup, client: &[Written], end: Time) -> Option<Watched> {
+    group.activities.iter().enumerate().find_map(|(place, activity)| match &activity.workload {
+        Workload::Simulated(kirikae_sim::Workload::Video(video)) => {
+            Watched::of(video, &own(client, place), end)
+        }
+        _ => None,
+    })
+}
+
+/// The writes of the activity at a place among the flow's.
+fn own(writes: &[Written], place: usize) -> Vec<Written> {
+    writes.iter().filter(|write| write.activity == place).copied().collect()
 }
 
 /// The start of each write of an activity that counts, and when it had arrived, if it did: of a request
@@ -234,14 +254,11 @@ pub(crate) fn exchanges(
     place: usize,
     activity: &Activity,
 ) -> Vec<(Time, Option<Time>)> {
-    let own = |writes: &[Written]| -> Vec<Written> {
-        writes.iter().filter(|write| write.activity == place).copied().collect()
-    };
-    let client = own(client);
+    let client = own(client, place);
     match &activity.workload {
         Workload::Simulated(kirikae_sim::Workload::Bulk { .. }) => Vec::new(),
         Workload::Simulated(kirikae_sim::Workload::Requests { .. }) => {
-            let responses = own(server);
+            let responses = own(server, place);
             let last = |place: usize| responses.get(place).and_then(|response| response.last);
             (0..).zip(&client).map(|(place, request)| (request.start, last(place))).collect()
         }

@@ -55,8 +55,8 @@ fn unknown_keys() {
     assert_refused(
         "burst = ",
         "bust = ",
-        "x.toml:4: workload.bust: unknown key; allowed: kind, burst, sizes, interval, spacing, \
-         overlap, count, warmup (did you mean burst?)",
+        "x.toml:4: workload.bust: unknown key; allowed: kind, burst, sizes, key-every, \
+         key-times, interval, spacing, overlap, count, warmup (did you mean burst?)",
     );
     assert_refused(
         "seed = 1",
@@ -493,6 +493,35 @@ fn parts_of_elements() {
     ] {
         assert_eq!(element_refusal(element, ""), message);
     }
+}
+
+#[test]
+fn videos() {
+    const LADDER: &str =
+        r#"sizes of a picture, the smallest first, such as ["4 kB", "8 kB", "16 kB"]"#;
+    let video = |keys: &str| {
+        let all = format!("kind = \"video\"\nlate = \"300 ms\"\ncount = 9\n{keys}");
+        let bursts = "burst = \"64 KiB\"\ninterval = \"2 s\"\ncount = 60";
+        refusal(bursts, &all)
+    };
+    let interval = "interval = \"33 ms\"\n";
+    let ladder = "ladder = [\"4 kB\"]\n";
+    assert_eq!(
+        video(interval),
+        format!("x.toml:3: workload.ladder: missing required key; allowed: {LADDER}")
+    );
+    for found in ["[]", r#"["8 kB", "4 kB"]"#] {
+        let refused = video(&format!("{interval}ladder = {found}"));
+        assert_eq!(refused, format!("x.toml:8: workload.ladder: found {found}; allowed: {LADDER}"));
+    }
+    assert_eq!(
+        video(&format!("{ladder}interval = \"0 s\"\n")),
+        format!(r#"x.toml:8: workload.interval: found "0 s"; allowed: {TIMES}"#)
+    );
+    assert_eq!(
+        video(&format!("{interval}{ladder}key-every = 60")),
+        "x.toml:3: workload.key-times: missing required key; allowed: a whole number from 1 to 10000"
+    );
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn examples_are_read() {
         common::load(&text, &files).unwrap_or_else(|refusal| panic!("{refusal}:\n{text}"));
         read += 1;
     }
-    assert_eq!(read, 14);
+    assert_eq!(read, 15);
 }
 
 /// The keys that a table may have: what the refusal of another lists.
@@ -77,7 +77,7 @@ fn every_key_is_on_the_page() {
         ),
     ];
     tables.extend(
-        ["bursts", "writes", "bulk", "requests", "on-off"]
+        ["bursts", "writes", "bulk", "requests", "on-off", "video"]
             .map(|kind| format!("{network}[[workload]]\nkind = \"{kind}\"\nzzz = 1\n")),
     );
     let mut known = 0;

@@ -3,6 +3,7 @@
 use kirikae_path::{OnTime, RandomStream, Span, Time, stream_seed};
 
 use crate::simulation::End;
+use crate::video::{Encoder, REPORT};
 use crate::workload::{Activity, Interval, Workload, Write};
 
 /// What uses a connection: its activities under way.
@@ -22,6 +23,8 @@ struct Running {
     on_time: OnTime,
     /// Of on and off: what rounding left over, in bits times 10^9.
     carry: u64,
+    /// Of a video.
+    encoder: Encoder,
     random: RandomStream,
 }
 
@@ -44,7 +47,7 @@ impl Application {
     pub fn act(&mut self, now: Time) -> Option<(usize, u64)> {
         (0..).zip(&mut self.running).find_map(|(activity, running)| {
             let due = running.next.filter(|next| *next <= now)?;
-            Some((activity, running.act(due)))
+            Some((activity, running.act(due)?))
         })
     }
 
@@ -62,6 +65,8 @@ impl Application {
                 let next = writes.get(running.made as usize);
                 running.next = next.map(|Write { at, .. }| now.max(running.begin + *at));
             }
+            (Workload::Video(_), End::Client) => return Some((End::Server, REPORT)),
+            (Workload::Video(_), End::Server) => running.encoder.reported(),
             _ => {}
         }
         None
@@ -78,6 +83,7 @@ impl Running {
             made: 0,
             on_time: OnTime::until(begin),
             carry: 0,
+            encoder: Encoder::new(begin),
             random: RandomStream::new(seed),
         };
         match &activity.workload {
@@ -87,15 +93,16 @@ impl Running {
             Workload::OnOff { on, .. } => {
                 running.on_time = OnTime::until(begin + running.draw(*on));
             }
-            Workload::Bulk { .. } | Workload::Requests { .. } => {}
+            Workload::Bulk { .. } | Workload::Requests { .. } | Workload::Video(_) => {}
         }
         running
     }
 
-    /// Makes the write that is due and says when the next one is; returns its bytes.
-    fn act(&mut self, due: Time) -> u64 {
+    /// Makes the write that is due and says when the next one is; returns its bytes. None where a picture is
+    /// left out.
+    fn act(&mut self, due: Time) -> Option<u64> {
         self.made += 1;
-        match &self.workload {
+        Some(match &self.workload {
             Workload::Writes(writes) => {
                 let next = writes.get(self.made as usize);
                 self.next = next.map(|Write { at, .. }| self.begin + *at);
@@ -123,7 +130,12 @@ impl Running {
                 self.on_time = on_time;
                 bytes
             }
-        }
+            Workload::Video(video) => {
+                let next = self.begin + video.interval * u64::from(self.made);
+                self.next = (self.made < video.count).then_some(next);
+                return self.encoder.picture(video, self.made - 1, due);
+            }
+        })
     }
 
     fn draw(&mut self, interval: Interval) -> Span {

@@ -18,6 +18,7 @@ mod runs;
 mod simulation;
 mod stream;
 mod topology;
+mod video;
 mod workload;
 
 pub use application::WITHOUT_END;
@@ -29,4 +30,5 @@ pub use runs::{observe_all, run_all};
 pub use simulation::{End, Flow, Host, Mobile, Routes, Simulation, SimulationError};
 pub use stream::Written;
 pub use topology::{dumbbell, parking_lot, staggered};
+pub use video::Video;
 pub use workload::{Activity, Interval, MOST_WRITES, Workload, Write};

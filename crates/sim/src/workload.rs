@@ -5,6 +5,8 @@ use std::sync::Arc;
 use kirikae_path::Span;
 use serde::{Deserialize, Serialize};
 
+use crate::video::Video;
+
 /// Something that an application does on its connection. A connection may carry several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Activity {
@@ -50,6 +52,8 @@ pub enum Workload {
         /// How long it pauses.
         off: Interval,
     },
+    /// The client writes pictures, which the server reports.
+    Video(Video),
 }
 
 /// A write of the application.
@@ -105,6 +109,7 @@ impl Workload {
             }
             Workload::OnOff { on, .. } if on.mean() == Span::ZERO => Some("no time to write in"),
             Workload::OnOff { bytes, .. } => whole(&[*bytes]),
+            Workload::Video(video) => video.fault(),
         }
     }
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use common::{MS, bursts, flow, link, lossy, ms, one};
 use kirikae_path::{ElementSpec, LinkSpec, PathSpec, QueueLimit, QueueSpec, RateSpec, Span};
 use kirikae_sim::{
-    Activity, Interval, Observer, Outcome, Passage, Routes, Simulation, Step, Workload, Write,
-    Written,
+    Activity, Interval, Observer, Outcome, Passage, Routes, Simulation, Step, Video, Workload,
+    Write, Written,
 };
 use kirikae_tcp::Ecn;
 
@@ -211,4 +211,34 @@ fn idle_flows_cost_nothing_once_open() {
     let outcome = run(&simulation);
     assert_eq!(outcome.left.len(), 50);
     assert!(outcome.counters.events < 50 * 20, "{:?}", outcome.counters);
+}
+
+/// 30 s of pictures each 33 ms, of which the best quality is 8 Mbit/s.
+fn video() -> Workload {
+    Workload::Video(Video {
+        interval: Span::from_millis(33),
+        ladder: [4_000, 16_000, 33_000].into(),
+        key_every: 30,
+        key_times: 4,
+        late: Span::from_millis(300),
+        count: 900,
+    })
+}
+
+/// How many pictures were written, and the bytes of the last that was no key picture.
+fn written(rate_mbit: u64) -> (usize, u64) {
+    let outcome = run(&one(link(rate_mbit, 200, 40), video(), 40));
+    let [flow] = &outcome.flows[..] else { panic!("one flow") };
+    assert_eq!(flow.client.len(), flow.server.len(), "each is reported");
+    let no_key = |write: &&Written| [4_000, 16_000, 33_000].contains(&write.bytes);
+    (flow.client.len(), flow.client.iter().rfind(no_key).unwrap().bytes)
+}
+
+#[test]
+fn a_video_takes_the_quality_that_the_path_carries() {
+    assert_eq!(written(20), (900, 33_000));
+    // Of 3 Mbit/s the lowest quality is a third, and the next more than all.
+    let (pictures, bytes) = written(3);
+    assert!((600..900).contains(&pictures), "{pictures}");
+    assert!(bytes < 33_000, "{bytes}");
 }

@@ -89,6 +89,19 @@ fn percent(share: Option<Estimate>) -> String {
     share.map_or("-".into(), |share| format!("{} %", estimate(Some(percent(share)), 2)))
 }
 
+/// How videos were seen.
+pub(super) fn videos(summary: &ScenarioSummary) -> String {
+    let line = |group: &GroupSummary| {
+        let late = percent(Some(group.late?));
+        let frozen = estimate(group.frozen_s, 2);
+        Some(format!(
+            "{}, {}: {late} of the pictures late or left out; frozen for {frozen} s\n",
+            group.contender, group.flow
+        ))
+    };
+    summary.flows.iter().filter_map(line).collect()
+}
+
 /// What was left to do at the end, of all repetitions; of unlimited writes no bytes are counted.
 pub(super) fn notes(summary: &ScenarioSummary, repetitions: u32) -> String {
     let mut text = String::new();

@@ -56,6 +56,7 @@ pub fn render(outcome: &Outcome, colour: bool) -> String {
         let Some((path, workload)) = comparison.scenario.timed() else {
             text += &wrapped(&flows::heading(&comparison.scenario));
             text += &flows::table(summary, colour);
+            text += &wrapped(&flows::videos(summary));
             text += &wrapped(&flows::notes(summary, comparison.scenario.repetitions));
             text += &wrapped(&network_notes(comparison));
             text.push('\n');

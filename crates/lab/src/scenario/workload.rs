@@ -6,7 +6,7 @@ use kirikae_sim::Interval;
 use serde::Serialize;
 
 use super::recorded_writes::RecordedWrites;
-use crate::workload::{Bursts, Spacing};
+use crate::workload::{Bursts, Key, Spacing};
 use kirikae_settings::Refusal;
 use kirikae_settings::quantity::{Quantity, Rate, Size};
 use kirikae_settings::section::{Field, Section};
@@ -66,10 +66,22 @@ impl Workload {
 /// How a kind is read from its table, once its keys are known to be these.
 type Read = fn(&Section) -> Result<Workload, Refusal>;
 
-const KINDS: [(&str, &[&str], Read); 5] = [
-    (BURSTS, &["burst", "sizes", "interval", "spacing", "overlap", "count", "warmup"], |section| {
-        bursts(section).map(Workload::Bursts)
-    }),
+const KINDS: [(&str, &[&str], Read); 6] = [
+    (
+        BURSTS,
+        &[
+            "burst",
+            "sizes",
+            "key-every",
+            "key-times",
+            "interval",
+            "spacing",
+            "overlap",
+            "count",
+            "warmup",
+        ],
+        |section| bursts(section).map(Workload::Bursts),
+    ),
     ("writes", &["file"], |section| {
         let file = section.required("file", r#"the name of a file, such as "writes.txt""#)?;
         file.recording(RecordedWrites::parse).map(Workload::Writes)
@@ -80,6 +92,9 @@ const KINDS: [(&str, &[&str], Read); 5] = [
     }),
     ("on-off", &["write", "rate", "on", "off", "turns"], |section| {
         on_off(section).map(Workload::Simulated)
+    }),
+    ("video", &["interval", "ladder", "key-every", "key-times", "late", "count"], |section| {
+        video(section).map(Workload::Simulated)
     }),
 ];
 
@@ -119,6 +134,7 @@ fn activity(section: &Section, mixed: bool) -> Result<Activity, Refusal> {
 
 fn bursts(section: &Section) -> Result<Bursts, Refusal> {
     let Size(burst) = section.quantity("burst")?;
+    let key = key(section)?;
     let interval = section.quantity("interval")?;
     let spread = |key| Ok([Spacing::Fixed, Spacing::Exponential][spacing(section, key)?]);
     let (sizes, spacing) = (spread("sizes")?, spread("spacing")?);
@@ -126,7 +142,7 @@ fn bursts(section: &Section) -> Result<Bursts, Refusal> {
     let field = section.required("count", "a whole number, such as 60")?;
     let count = field.whole(1..=1_000_000)? as u32;
     let warmup = section.optional("warmup").map_or(Ok(1), |field| field.whole(0..=1_000))? as u32;
-    let bursts = Bursts { burst, sizes, interval, spacing, overlap, count, warmup };
+    let bursts = Bursts { burst, sizes, key, interval, spacing, overlap, count, warmup };
     // TCP's sequence numbers would wrap, and a place in the stream be ambiguous.
     if bursts.bytes() > u64::from(u32::MAX) {
         return Err(field
@@ -165,6 +181,35 @@ fn on_off(section: &Section) -> Result<kirikae_sim::Workload, Refusal> {
     let on = interval(turns, section.quantity("on")?);
     let off = interval(turns, section.quantity("off")?);
     Ok(kirikae_sim::Workload::OnOff { bytes, bits_per_second, on, off })
+}
+
+/// Key pictures: both keys or none.
+fn key(section: &Section) -> Result<Option<Key>, Refusal> {
+    if section.optional("key-every").or(section.optional("key-times")).is_none() {
+        return Ok(None);
+    }
+    let number = |key| section.whole(key, 1..=10_000);
+    Ok(Some(Key { every: number("key-every")? as u32, times: number("key-times")? as u32 }))
+}
+
+fn video(section: &Section) -> Result<kirikae_sim::Workload, Refusal> {
+    const LADDER: &str =
+        r#"sizes of a picture, the smallest first, such as ["4 kB", "8 kB", "16 kB"]"#;
+    let ladder = section.required("ladder", LADDER)?;
+    let sizes = ladder.list(LADDER)?.into_iter().map(|field| field.quantity::<Size>());
+    let sizes = sizes.collect::<Result<Vec<Size>, Refusal>>()?;
+    if sizes.is_empty() || sizes.windows(2).any(|pair| pair[1].0 <= pair[0].0) {
+        return Err(ladder.refuse(LADDER));
+    }
+    let key = key(section)?.unwrap_or(Key { every: 1, times: 1 });
+    Ok(kirikae_sim::Workload::Video(kirikae_sim::Video {
+        interval: section.quantity("interval")?,
+        ladder: sizes.into_iter().map(|Size(bytes)| bytes).collect(),
+        key_every: key.every,
+        key_times: key.times,
+        late: section.quantity("late")?,
+        count: section.whole("count", 1..=1_000_000)? as u32,
+    }))
 }
 
 /// 0: fixed, which is usual; 1: exponential.

@@ -7,6 +7,7 @@ use crate::outcome::Comparison;
 use crate::play::{Play, PlayedFlow};
 use crate::scenario::{Contender, FlowGroup, Link};
 use crate::statistics::{Estimate, fairness, mean, quantile};
+use crate::watched::Watched;
 
 /// A group of flows of one contender in numbers. Each estimate is the mean of what every repetition
 /// gave, with an interval where there are several.
@@ -39,6 +40,10 @@ pub struct GroupSummary {
     pub mean_s: Option<Estimate>,
     /// 95th percentile.
     pub p95_s: Option<Estimate>,
+    /// Share (0 to 1) of the pictures of videos that were late or left out.
+    pub late: Option<Estimate>,
+    /// How long a video was frozen, in seconds, see [`Watched`].
+    pub frozen_s: Option<Estimate>,
     /// Mean of the flows' smoothed round-trip times at the end, in seconds.
     pub srtt_s: Option<Estimate>,
     /// Flows that had something left to do at the end, of all repetitions.
@@ -110,6 +115,14 @@ fn summary(
         unfinished: flows().map(|flow| flow.writes).sum::<usize>() - writes,
         mean_s: estimate(&|repetition| average(&repetition.latencies_s())),
         p95_s: estimate(&|repetition| quantile(&repetition.latencies_s(), 0.95)),
+        late: estimate(&|repetition| {
+            let sum = |of: fn(&Watched) -> u32| -> u32 { repetition.watched().map(of).sum() };
+            let pictures = sum(|watched| watched.pictures);
+            (pictures > 0).then(|| f64::from(sum(|watched| watched.late)) / f64::from(pictures))
+        }),
+        frozen_s: estimate(&|repetition| {
+            average(&repetition.watched().map(|watched| watched.frozen_s).collect::<Vec<f64>>())
+        }),
         srtt_s: estimate(&|repetition| {
             let srtts = repetition.flows.iter().filter_map(|flow| flow.srtt_s);
             average(&srtts.collect::<Vec<f64>>())
@@ -134,6 +147,10 @@ impl Repetition<'_> {
         let segments: u64 = self.flows.iter().map(|flow| flow.segments).sum();
         let again: u64 = self.flows.iter().map(|flow| flow.retransmissions).sum();
         (segments > 0).then(|| again as f64 / segments as f64)
+    }
+
+    fn watched(&self) -> impl Iterator<Item = &Watched> {
+        self.flows.iter().filter_map(|flow| flow.watched.as_ref())
     }
 
     /// Of all writes that arrived, in ascending order.

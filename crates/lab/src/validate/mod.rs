@@ -296,6 +296,7 @@ mod tests {
             left: None,
             writes: 1,
             latencies_s,
+            watched: None,
             switches: Vec::new(),
         };
         let flows = vec![

@@ -15,6 +15,8 @@ pub struct Bursts {
     pub burst: u64,
     /// How the sizes are spread.
     pub sizes: Spacing,
+    /// Which of them are larger.
+    pub key: Option<Key>,
     /// Time from the start of one burst to the start of the next; the mean if exponential.
     pub interval: Duration,
     /// How the bursts are spaced.
@@ -27,6 +29,15 @@ pub struct Bursts {
     /// Bursts before them, which are recorded but not counted: they meet a connection that has
     /// not yet seen its path.
     pub warmup: u32,
+}
+
+/// Key pictures, or what else is larger now and then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Key {
+    /// The first of so many bursts, at least 1 ...
+    pub every: u32,
+    /// ... is so many times as large, at least 1.
+    pub times: u32,
 }
 
 /// How bursts are spaced in time, or their sizes spread.
@@ -45,8 +56,13 @@ impl Bursts {
         self.warmup + self.count
     }
 
+    /// By how many times a burst is larger than it would be, by its number, warm-up included.
+    pub fn times(&self, number: u32) -> u64 {
+        self.key.filter(|key| number.is_multiple_of(key.every)).map_or(1, |key| key.times.into())
+    }
+
     /// Bytes written in all.
     pub fn bytes(&self) -> u64 {
-        self.burst * u64::from(self.total())
+        (0..self.total()).map(|number| self.burst * self.times(number)).sum()
     }
 }

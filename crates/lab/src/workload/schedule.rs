@@ -34,7 +34,7 @@ pub fn sizes(workload: &Bursts, seed: u64) -> Vec<u64> {
         Spacing::Fixed => workload.burst,
         Spacing::Exponential => (workload.burst as f64 * exponential(&mut random)).ceil() as u64,
     };
-    (0..workload.total()).map(|_| size().max(1)).collect()
+    (0..workload.total()).map(|number| size().max(1) * workload.times(number)).collect()
 }
 
 /// Drawn from the exponential distribution with mean 1.
@@ -45,11 +45,13 @@ fn exponential(random: &mut Pcg64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Key;
     use super::*;
 
     fn workload(spacing: Spacing, count: u32) -> Bursts {
         let (interval, sizes) = (Duration::from_secs(2), spacing);
-        Bursts { burst: 60_000, sizes, interval, spacing, overlap: true, count, warmup: 1 }
+        let key = None;
+        Bursts { burst: 60_000, sizes, key, interval, spacing, overlap: true, count, warmup: 1 }
     }
 
     #[test]
@@ -57,6 +59,14 @@ mod tests {
         let seconds = [0, 2, 4, 6].map(Duration::from_secs);
         assert_eq!(due_times(&workload(Spacing::Fixed, 3), 7), seconds);
         assert_eq!(sizes(&workload(Spacing::Fixed, 3), 7), [60_000; 4]);
+    }
+
+    #[test]
+    fn key_pictures_are_larger() {
+        let key = Some(Key { every: 3, times: 8 });
+        let bursts = Bursts { key, ..workload(Spacing::Fixed, 4) };
+        assert_eq!(sizes(&bursts, 7), [480_000, 60_000, 60_000, 480_000, 60_000]);
+        assert_eq!(bursts.bytes(), 1_140_000);
     }
 
     #[test]
