@@ -12,9 +12,9 @@ use kirikae_settings::section::Section;
 const PROFILES: [&str; 4] = ["linux-6", "linux-2.6.33", "ns-3", "ns-2"];
 
 /// The receive buffers where nothing is said of them, which must not be the limit: bytes of data.
-const RECEIVE_BUFFER: u32 = 1 << 20;
+const RECEIVE_BUFFER: u32 = 5 << 18;
 /// Likewise, at most.
-const RECEIVE_BUFFER_MAX: u32 = 3 << 20;
+const RECEIVE_BUFFER_MAX: u32 = 15 << 18;
 
 /// Least receive buffer, bytes.
 const LEAST_BUFFER: u64 = 1500;

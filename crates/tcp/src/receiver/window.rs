@@ -50,7 +50,7 @@ impl Window {
             wup: FIRST_BYTE,
             wnd: whole(clamp.min(UNSCALED_MAX)),
             clamp,
-            ssthresh: whole(clamp.min(profile.receive_window_initial)),
+            ssthresh: whole((clamp / 5 * 4).min(profile.receive_window_initial)),
             shift: profile.window_scale(),
         }
     }
