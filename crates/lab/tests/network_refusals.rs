@@ -50,7 +50,7 @@ fn workloads_that_are_none() {
         (
             "kind = \"bulky\"\n",
             "x.toml:12: workload.kind: found \"bulky\"; allowed: bursts, writes, bulk, requests, \
-             on-off (did you mean bulk?)",
+             on-off, video (did you mean bulk?)",
         ),
         (
             "kind = \"bulk\"\nafter = \"1 s\"\n",

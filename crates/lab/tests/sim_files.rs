@@ -136,9 +136,10 @@ fn captures_are_what_each_host_sends_and_receives() {
     assert_eq!((syn.nanoseconds, syn.bytes), (0, 60));
     // A way takes 50 ms, and 48 us more for 60 bytes through the narrow link.
     assert_eq!((server[0].nanoseconds, answer.nanoseconds), (50_048_000, 100_048_000));
-    // A SYN's window is not scaled and at most 64 KiB, those after it tell all of the buffer (Linux 6.10).
+    // A SYN's window is not scaled and at most 64 KiB, those after it tell four fifths of the buffer (Linux
+    // 6.10).
     let window = u32::from(client[2].tcp().window_size()) << scale;
-    assert!(window.abs_diff(profile.receive_buffer) < 1448, "{window}");
+    assert!(window.abs_diff(profile.receive_buffer / 5 * 4) < 1448, "{window}");
     assert!(syn_tcp.window_size() > u16::MAX - 1460);
 
     // Whole segments say how long they were, and the last of a write pushes it.

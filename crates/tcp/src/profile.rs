@@ -73,9 +73,10 @@ pub struct Profile {
     /// segment of 1,448 bytes takes 2,304 of memory, as over Ethernet. The receive window opens up to
     /// it as segments arrive, and further as the application reads.
     pub receive_buffer: u32,
-    /// Most bytes of it that are told with the first ACK of data; SYNs have no more than 64 KiB. Since Linux
-    /// 6.10 it is four fifths: what would be left where a segment takes twice its bytes, since none has been
-    /// seen. The rest is told as segments arrive, each of which then is ACKed at once.
+    /// Most bytes of it that are told with the first ACK of data; SYNs have no more than 64 KiB. Since
+    /// Linux 6.10 it is no less than four fifths of the buffer: what would be left where a segment takes
+    /// twice its bytes, since none has been seen. The rest is told as segments arrive, each of which
+    /// is ACKed at once.
     pub receive_window_initial: u32,
     /// Most bytes that the receive buffer may grow to.
     pub receive_window_max: u32,

@@ -147,7 +147,7 @@ impl Throughput {
         Some(Throughput {
             flows: scenario.flows[0].count,
             delay_ms: swept(scenario, "delay")?,
-            window: f64::from(scenario.stack.receive_buffer),
+            window: f64::from(scenario.stack.receive_window_max),
             scaling: scenario.stack.window_scaling,
             ours: scaled(goodput_mbit(comparison)?, (SEGMENT + AROUND) / SEGMENT),
             n: comparison.plays.len(),

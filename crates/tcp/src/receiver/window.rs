@@ -45,12 +45,13 @@ impl Window {
     pub fn new(profile: &Profile, mss: u32) -> Window {
         let most = if profile.window_scaling { profile.receive_buffer } else { UNSCALED_MAX };
         let clamp = most.min(profile.receive_window_max);
+        let at_first = profile.receive_buffer / 5 * 4;
         let whole = |bytes: u32| (bytes / mss).max(1) * mss;
         Window {
             wup: FIRST_BYTE,
             wnd: whole(clamp.min(UNSCALED_MAX)),
             clamp,
-            ssthresh: whole((clamp / 5 * 4).min(profile.receive_window_initial)),
+            ssthresh: whole(clamp.min(at_first).min(profile.receive_window_initial)),
             shift: profile.window_scale(),
         }
     }

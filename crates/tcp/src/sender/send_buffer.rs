@@ -81,9 +81,7 @@ impl Sender {
         if !self.writer_waits() {
             return false;
         }
-        if self.packets_in_flight() < self.cwnd() {
-            self.buffer.expand(&self.profile, self.cwnd().max(self.reordering + 1));
-        }
+        self.buffer.expand(&self.profile, self.cwnd().max(self.reordering + 1));
         let has_space = self.buffer.has_space(self.una, self.written);
         if has_space {
             self.fill_buffer();
