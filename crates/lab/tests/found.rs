@@ -17,13 +17,13 @@ use rayon::prelude::*;
 /// How many times as long as stock cubic the switcher takes, by file, as measured.
 const FIGURES: [Figure; 13] = [
     ("burst-after-burst", 1.001),
-    ("burst-over-queue", 1.002),
+    ("burst-over-queue", 0.877),
     ("codel", 1.275),
     ("cross-traffic", 0.948),
     ("fast-and-far", 1.052),
     ("nearly-bulk", 1.019),
     ("rate-falls", 1.215),
-    ("route-changes", 1.592),
+    ("route-changes", 1.190),
     ("runs-of-loss", 1.533),
     ("thin-return", 1.087),
     ("trains", 3.124),

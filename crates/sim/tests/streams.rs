@@ -7,10 +7,10 @@ use std::sync::Arc;
 use common::{flow, link};
 use kirikae_algorithms::{Algorithm, Rule, Switcher};
 use kirikae_interface::{policy, scope};
-use kirikae_path::{ElementSpec, PathSpec, Span};
-use kirikae_sim::{Host, Routes, Simulation, Workload};
+use kirikae_path::{ElementSpec, PathSpec, Span, Time};
+use kirikae_sim::{End, Host, Observer, Routes, Simulation, Workload};
 use kirikae_table::{Condition, Expectation, Grid, LatencyTable, Load};
-use kirikae_tcp::{Control, Profile};
+use kirikae_tcp::{Control, Endpoint, Profile};
 
 const BURSTS: usize = 0;
 const BULK: usize = 1;
@@ -58,6 +58,33 @@ fn chosen(path: PathSpec, workload: Workload) -> &'static str {
 
 /// What the connection is given in 30 s, one after the other.
 fn switched_to(table: &LatencyTable, path: PathSpec, workload: Workload) -> Vec<&'static str> {
+    observe(table, path, workload, &mut ())
+}
+
+/// Demands in bytes per second that the client was known by as a stream, after each ACK.
+struct Demands(Vec<u32>);
+
+impl Observer for Demands {
+    fn received(&mut self, _now: Time, _flow: usize, end: End, endpoint: &Endpoint) {
+        let connection = endpoint.socket().and_then(|socket| socket.connection.as_ref());
+        let stream = connection.filter(|_| end == End::Client).map(|connection| &connection.stream);
+        self.0.extend(stream.filter(|stream| stream.again >= 2).map(|stream| stream.demand));
+    }
+}
+
+/// The latest of them.
+fn demand(path: PathSpec, workload: Workload) -> u32 {
+    let mut demands = Demands(Vec::new());
+    observe(&table(STREAMS), path, workload, &mut demands);
+    *demands.0.last().expect("it is no stream")
+}
+
+fn observe<O: Observer>(
+    table: &LatencyTable,
+    path: PathSpec,
+    workload: Workload,
+    observer: &mut O,
+) -> Vec<&'static str> {
     let candidates: Vec<Algorithm> = Algorithm::all().collect();
     let tables = vec![table.kernel_table().into()];
     let switcher = Switcher::new(policy::one(scope::usual()), tables, &candidates).unwrap();
@@ -68,7 +95,7 @@ fn switched_to(table: &LatencyTable, path: PathSpec, workload: Workload) -> Vec<
     (flow.client, flow.server) = (host.clone(), host);
     let (links, flows) = (vec![path], vec![flow]);
     let simulation = Simulation { seed: 1, links, flows, duration: Span::from_secs(30) };
-    let outcome = simulation.run().unwrap();
+    let outcome = simulation.observe(observer).unwrap();
     outcome.flows[0].switches.iter().map(|(_, switch)| switch.to.name()).collect()
 }
 
@@ -95,6 +122,14 @@ fn frames_in_less_than_a_round_trip_are_a_stream() {
     assert_eq!(chosen(path(), every(33, 10_000)), "kk_scalable");
     assert_eq!(chosen(path(), every(10, 500)), "kk_scalable");
     assert_eq!(chosen(lossy(0.02), every(33, 10_000)), "kk_bbr3");
+}
+
+#[test]
+fn a_stream_is_known_by_what_it_asks_for() {
+    for (ms, bytes) in [(33, 10_000), (10, 500)] {
+        let (found, asked) = (demand(path(), every(ms, bytes)), (bytes * 1000 / ms) as u32);
+        assert!(found.abs_diff(asked) <= asked / 10, "{found} for {asked} bytes per second");
+    }
 }
 
 /// Each is more than 512 KiB, and may also be a burst.
