@@ -83,7 +83,8 @@ struct stream {
 	u32 looks;	/* round trips in which it was a stream of known demand */
 	u32 waiting;	/* bytes written and not ACKed when something new was seen last */
 	u32 owed;	/* bytes that it is behind with, for as long as its buffer has been full */
-	u32 padding;
+	u32 least_us; /* the shortest round trip that was known when it was looked at; see streams.h
+		       */
 };
 
 /* A whole, of which shares are kept. */
@@ -131,13 +132,17 @@ struct patience {
 	u32 choices;  /* since the latest switch */
 };
 
-/* Another algorithm tried; see bpf/switcher/trial.h. */
-struct trial {
-	u32 left;	/* column of the algorithm that was left for it ... */
-	u32 left_us;	/* ... and the latency measured of that; 0: no trial */
-	u32 failures;	/* trials in a row that failed */
-	u32 rest;	/* how many occasions() the present rest takes */
-	u32 rest_until; /* occasions() from which on another may be made */
+/* What came of an algorithm; see bpf/switcher/outcomes.h. */
+struct outcome {
+	s32 excess;    /* log2 of latency measured over predicted when it was left, 1/256 octave */
+	u32 until;     /* occasions() until which that is known */
+	u16 failures;  /* how often in a row it was left because it took longer */
+	u16 is_stream; /* whether that was of a stream's writes, and not of bursts */
+};
+
+struct outcomes {
+	struct outcome of[TABLE_ALGORITHMS]; /* by the columns of the table */
+	u32 is_trial; /* it was known what the one before takes when the one in use was taken */
 };
 
 /* What the retransmission timer was given; see bpf/switcher/timeouts.h. */
@@ -210,7 +215,7 @@ struct connection {
 	struct lowest_rtt rtt;
 	struct decision decision; /* the latest */
 	struct patience patience;
-	struct trial trial;
+	struct outcomes outcomes;
 	struct timeouts timeouts;
 	struct idle_keep idle; /* as the latest algorithm that has idle keep left it */
 };

@@ -9,36 +9,36 @@
  *    makes everything slow no more is lost by a wrong choice than of others.
  * 3. Paths change, and until that has been noticed the choice is for another path than it was made
  *    for: 1/2^4 of what is expected of an algorithm is what it does on the others.
- * 4. An algorithm that was measured to take no longer than the best is expected to is kept,
- *    whatever was expected of it.
- * 5. Another algorithm has to promise a margin less, twice in a row, and not right after a switch,
- *    or as much, where it does better on other paths. That is a trial (trial.h): where bursts turn
- *    out to take longer with it, the one before is taken again, and kept for a while. Of a stream
- *    all of which is carried it is measured first what its writes take.
- * 6. One that promises far less is taken at once, whatever trials came to; but not where it is
- *    measured what the writes of a stream take, or is about to be.
- * 7. Where bursts or the writes of a stream take far longer than the table says of the algorithm in
- *    use, it is wrong of the path or of what the algorithm remembers: the best of the others is
- *    tried.
+ * 4. What was measured counts (outcomes.h): an algorithm that took twice as long as predicted is
+ *    held to do so again, be it in use or left of late. What takes longer than predicted, though
+ *    not by far, is taken to do so with all.
+ * 5. Another algorithm has to promise a margin less, twice in a row, and not right after a switch.
+ *    Where it is measured that what is in use takes longer, it may also promise hardly less, if it
+ *    does better on other paths. Of a stream all of which is carried it is measured first what its
+ *    writes take.
+ * 6. One of which far less is predicted is taken at once; but not where it is measured what the
+ *    writes of a stream take, or is about to be.
  */
 #ifndef KIRIKAE_CHOICE_H
 #define KIRIKAE_CHOICE_H
 
 #include "belief.h"
+#include "outcomes.h"
 #include "scope.h"
 #include "streams.h"
-#include "trial.h"
 
 /* Gain from which a switch does not wait. 1/256 */
 #define FAR_BETTER (OCTAVE + OCTAVE / 2)
 /* Gain from which what was never seen to be a stream is probed for being one. 1/256 */
 #define PROBED_FROM (2 * OCTAVE)
-/* The table is wrong where what is written takes more than so many times as long as expected. */
-#define WRONG_FROM 2
 /* No algorithm counts as more than so much slower than the best. */
 #define SLOWEST ((s32)(6 * OCTAVE))
 /* Latency of a column that is none: all bits set, and beyond any other. */
 #define NO_COLUMN 0x1fff
+/* Beyond any other. */
+#define NO_REGRET 0x7fffffff
+/* What counts as more: by 1/32. 1/256 */
+#define MARGIN (OCTAVE + OCTAVE / 32)
 /* The share of other paths. */
 #define ELSEWHERE 4
 /* Weights are up to 2^16. */
@@ -101,18 +101,32 @@ VERIFIED_APART int predict(const struct latency_table *t, const struct corners *
 	return 0;
 }
 
-/* The column with the least regret, of all but one. */
-static __always_inline u32 least_regret_but(const struct latency_table *t,
-					    const struct prediction *p, u32 but)
+/* What is to be expected of a column where so much longer was measured than predicted, 1/65536. */
+static __always_inline u32 regret_with(const struct prediction *p, u32 column, s32 excess)
 {
-	u32 lowest = ~0U;
+	u64 times = exp2_fixed(16 * OCTAVE + excess);
+
+	return p->regret.of[column % TABLE_ALGORITHMS] * times >> 16;
+}
+
+/* The column of which least is to be expected, of all but one; and what that is. Where nothing is
+ * known of one, it takes `common` longer than predicted. */
+static __always_inline u32 least_regret_but(const struct latency_table *t,
+					    const struct connection *c, u32 but, s32 common,
+					    u32 *least)
+{
+	bool has_share = c->decision.measured.share;
 	u32 best = 0;
 
-	for (u32 k = 0; k < TABLE_ALGORITHMS && k < t->algorithms; k++) {
-		if (k != but && p->regret.of[k] < lowest) {
-			best = k;
-			lowest = p->regret.of[k];
-		}
+	*least = NO_REGRET;
+	for (u32 k = 0; k < TABLE_ALGORITHMS; k++) {
+		s32 excess = remembered_excess(c, k, has_share, common);
+		u32 regret = regret_with(&c->decision.prediction, k, excess);
+		u32 is_less = if_below(regret, *least) & if_below(k, t->algorithms) &
+			      ~if_below(k ^ but, 1);
+
+		best += (k - best) & is_less;
+		*least += (regret - *least) & is_less;
 	}
 	return best;
 }
@@ -128,6 +142,11 @@ static __always_inline bool is_left_as_bulk(struct stream *s, u32 gain)
 	return !is_given;
 }
 
+static __always_inline bool exceeds(u32 value, u32 other)
+{
+	return (u64)value * OCTAVE > (u64)other * MARGIN;
+}
+
 /*
  * The column to use where `in_use` is, with what takes `latency_us` (0: not known); for a
  * connection in none of them, TABLE_ALGORITHMS. By what was predicted and measured for its
@@ -136,41 +155,41 @@ static __always_inline bool is_left_as_bulk(struct stream *s, u32 gain)
 VERIFIED_APART u32 choose(const struct latency_table *t, const struct hysteresis *hysteresis,
 			  u32 latency_us, u32 in_use, struct connection *c)
 {
-	bool has_share, is_slow, by_table, is_better, is_safer, is_wrong, is_far;
+	bool has_share, by_table, is_better, is_safer, is_far;
+	u32 best, least, stays, gain, predicted_gain;
 	const struct prediction *p;
 	struct patience *patience;
-	u32 best, expected_us, gain;
+	s32 excess, common;
 
 	if (!t || !hysteresis || !c)
 		return in_use;
 	p = &c->decision.prediction;
 	patience = &c->patience;
 	has_share = c->decision.measured.share;
-	best = least_regret_but(t, p, TABLE_ALGORITHMS);
-	expected_us = p->latency_us.of[best % TABLE_ALGORITHMS];
 	if (in_use >= TABLE_ALGORITHMS)
-		return best;
+		return least_regret_but(t, c, in_use, 0, &least);
 	/* The verifier has forgotten the bound of `in_use` where it is needed. */
 	in_use = read_now(in_use) % TABLE_ALGORITHMS;
 	patience->choices = min(patience->choices + 1, hysteresis->dwell);
-	is_wrong = latency_us / WRONG_FROM > p->latency_us.of[in_use];
-	if (trial_failed(c, latency_us, is_wrong))
-		return c->trial.left;
-	if (has_share && c->trial.left_us)
+	if (latency_us)
+		c->outcomes.is_trial = false;
+	if (has_share && c->outcomes.is_trial)
 		return in_use;
-	is_wrong = is_wrong && may_try_another(c);
-	if (is_wrong)
-		best = least_regret_but(t, p, in_use);
-	gain = p->regret.of[in_use] * OCTAVE / max(p->regret.of[best % TABLE_ALGORITHMS], 1U);
-	is_slow = latency_us && exceeds(latency_us, expected_us);
-	by_table = !latency_us && !(has_share && is_to_be_measured(&c->stream));
-	is_better = gain >= OCTAVE + hysteresis->margin && (is_slow || by_table);
+	excess = latency_us ? excess_of(latency_us, p->latency_us.of[in_use])
+			    : remembered_excess(c, in_use, has_share, 0);
+	common = excess > COMMON_EXCESS ? 0 : most(excess, 0);
+	best = least_regret_but(t, c, in_use, common, &least) % TABLE_ALGORITHMS;
+	stays = regret_with(p, in_use, excess);
+	gain = (u64)stays * OCTAVE / max(least, 1U);
+	predicted_gain = p->regret.of[in_use] * OCTAVE / max(p->regret.of[best], 1U);
 	if (has_share && is_left_as_bulk(&c->stream, gain))
 		return in_use;
-	is_far = gain >= FAR_BETTER && !(has_share && latency_us);
-	is_safer = exceeds(p->elsewhere.of[in_use], p->elsewhere.of[best % TABLE_ALGORITHMS]);
-	if (!(is_better || (is_slow && is_safer) || is_wrong) ||
-	    (!is_far && !is_wrong && !may_try(c))) {
+	by_table = !latency_us && !(has_share && is_to_be_measured(&c->stream));
+	is_better = gain >= OCTAVE + hysteresis->margin && (latency_us || by_table);
+	is_safer = gain > MARGIN && latency_us &&
+		   exceeds(p->elsewhere.of[in_use], p->elsewhere.of[best]);
+	is_far = min(gain, predicted_gain) >= FAR_BETTER && !(has_share && latency_us);
+	if (!is_better && !is_safer && !is_far) {
 		patience->agreeing = 0;
 		return in_use;
 	}
@@ -178,9 +197,9 @@ VERIFIED_APART u32 choose(const struct latency_table *t, const struct hysteresis
 	if (!is_far &&
 	    (patience->agreeing < hysteresis->agreeing || patience->choices < hysteresis->dwell))
 		return in_use;
-	if (is_wrong)
-		trial_rest(c);
-	trial_begin(&c->trial, in_use, is_far ? 0 : latency_us);
+	if (latency_us)
+		outcome_remember(c, in_use, has_share, excess);
+	c->outcomes.is_trial = latency_us && !is_far;
 	return best;
 }
 

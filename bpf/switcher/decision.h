@@ -59,7 +59,7 @@ static __always_inline void measuring_begin(struct connection *c, const struct t
 	c->bursts.start = bytes_before(tp, tp->snd_nxt);
 	c->bursts.is_mixed = true;
 	c->runs.dsack_dups = tp->dsack_dups;
-	__builtin_memset(&c->trial, 0, sizeof(c->trial));
+	__builtin_memset(&c->outcomes, 0, sizeof(c->outcomes));
 	c->rtt.start_us = 0;
 	c->rtt.start_burst = 0;
 	c->rtt.present = ~0U;

@@ -9,8 +9,9 @@
  * and is probed now and then for being one: it is given a stream's algorithm for as many
  * round trips, and if there is room in the buffer then, it is one. What was never seen to be one is
  * probed only where others would hardly notice: where there is no queue, segments are lost all the
- * same, and that algorithm promises to carry far more. What is behind with what it used to write in
- * a time has a full buffer for that, and stays a stream for longer.
+ * same, and that algorithm promises to carry far more; and where a queue then builds, the probe is
+ * soon over. What is behind with what it used to write in a time has a full buffer for that, and
+ * stays a stream for longer, and while it catches up.
  *
  * Looked at once in a round trip.
  */
@@ -29,8 +30,11 @@
  * a round trip with a full buffer one less. */
 #define STREAM_COUNTS 4
 #define STREAM_MEMORY 64
-/* While it owes, a full buffer says nothing new: of so many round trips only one counts. */
+/* While it owes, a full buffer says nothing new, nor where nobody is kept waiting by a probe: of so
+ * many round trips only one counts. */
 #define STREAM_OWES 16
+/* One with a queue, where it is not known what a probe is for, counts as so many. */
+#define PROBE_QUEUES 16
 /* What it is known to ask for may be too little: it was seen in round trips in which the path, too,
  * may have been the limit. It owes as if it asked for more by this share. */
 #define STREAM_UNDERRATED 4
@@ -47,11 +51,14 @@
  * no queue in any round trip between them. Each time that there was no room then either it is twice
  * as many as the time before, up to 2^STREAM_PROBES times as many. */
 #define STREAM_REST 64
-#define STREAM_LOSSES 5
+#define STREAM_LOSSES 3
 #define STREAM_PROBES 7
 /* There is a queue where a round trip takes longer than the shortest by this share of it, and so it
  * does in the mean: the ACK of a single segment may have been delayed. */
 #define QUEUE_FROM 16
+/* What begins when the queue is full takes that for the shortest round trip, and sees no queue.
+ * Where the shortest is now shorter by this share of it, losses count anew, and twice as many. */
+#define SHORTER_FROM 64
 /* The mean demand reaches over this time, about. */
 #define DEMAND_MEMORY_US USEC_PER_SEC
 /* What is written at once, so many times and bytes more than was to be expected of the demand, is
@@ -114,7 +121,8 @@ struct round_trip_seen {
  * How long what is written takes, less the way back of the ACK. What has been written and not been
  * ACKed is, in the mean, what is written in that time (Little, Operations Research 9, 1961). Behind
  * a full buffer the program waits with more, of which nothing tells: it grows by what is asked for
- * in a round trip and not ACKed, both in bytes.
+ * in a round trip and not ACKed, both in bytes. Where it is not known what is asked for, it is not
+ * all carried.
  */
 static __always_inline void latency_update(struct stream *s, const struct round_trip_seen *seen,
 					   u64 asked, u64 carried)
@@ -123,7 +131,9 @@ static __always_inline void latency_update(struct stream *s, const struct round_
 	u64 us = waiting * USEC_PER_SEC / max(s->demand, 1U);
 
 	us -= min(us, (u64)seen->min_rtt_us / 2);
-	if (seen->is_full && carried < asked)
+	if (!s->demand)
+		us = FALLS_BEHIND_US;
+	else if (seen->is_full && carried < asked)
 		us += FALLS_BEHIND_US * (asked - carried) / asked;
 	s->looks++;
 	if (s->settling) {
@@ -156,31 +166,61 @@ static __always_inline void probe(struct stream *s, bool is_given)
 /* Room may also be there by chance, where bulk has not yet filled what has become free. */
 static __always_inline void forget_unproven(struct stream *s)
 {
-	if (s->rounds >= STREAM_PROVEN)
+	if (s->rounds >= STREAM_PROVEN || !s->demand)
 		return;
 	s->rounds = 0;
 	s->demand = 0;
 	s->rest = STREAM_LOSSES;
 }
 
-/* A round trip with a full buffer is over: it is the path that says how much is written. */
-static __always_inline void stream_behind(struct stream *s, bool has_queue, bool has_lost)
+/* One that counted against its being a stream, or as so many. */
+static __always_inline void doubt(struct stream *s, u32 rounds)
 {
-	bool counts = s->demand || (has_lost && !has_queue);
+	s->again -= min(s->again, rounds);
+	if (!s->again)
+		forget_unproven(s);
+}
 
-	if (is_stream(s) && !s->probes && s->owed && s->looks % STREAM_OWES)
+/* One that brings the next probe nearer. */
+static __always_inline void probe_sooner(struct stream *s)
+{
+	if (s->rest > 1) {
+		s->rest--;
 		return;
-	if (s->again) {
-		s->again--;
-		if (!s->again)
-			forget_unproven(s);
-	} else if (!counts) {
-		if (has_queue)
-			s->rest = max(s->rest, STREAM_LOSSES);
-	} else if (!s->rest || --s->rest == 0) {
-		s->rest = 0;
-		s->again = STREAM_MEMORY;
 	}
+	s->rest = 0;
+	s->again = STREAM_MEMORY;
+}
+
+/* A round trip with a full buffer is over: it is the path that says how much is written. */
+static __always_inline void known_behind(struct stream *s, bool is_catching_up)
+{
+	if (is_stream(s) && !s->probes && s->owed && (is_catching_up || s->looks % STREAM_OWES))
+		return;
+	if (s->again)
+		doubt(s, 1);
+	else
+		probe_sooner(s);
+}
+
+/* The same where it is not known what is asked for. */
+static __always_inline void unknown_behind(struct stream *s, const struct round_trip_seen *seen,
+					   bool has_queue)
+{
+	if (!s->least_us)
+		s->least_us = seen->min_rtt_us;
+	if (seen->min_rtt_us + seen->min_rtt_us / SHORTER_FROM < s->least_us) {
+		s->least_us = seen->min_rtt_us;
+		s->rest = 2 * STREAM_LOSSES;
+	}
+	if (s->again) {
+		doubt(s, has_queue ? PROBE_QUEUES : s->looks % STREAM_OWES == 0);
+		return;
+	}
+	if (has_queue)
+		s->rest = max(s->rest, STREAM_LOSSES);
+	else if (seen->has_lost)
+		probe_sooner(s);
 }
 
 /* One with room in it, and with so many bytes written in that time. */
@@ -216,6 +256,7 @@ VERIFIED_APART int stream_update(struct stream *s, const struct round_trip_seen 
 {
 	bool has_queue;
 	u64 us, bytes, asked, carried;
+	u32 owed;
 
 	if (!s || !seen)
 		return 0;
@@ -240,13 +281,16 @@ VERIFIED_APART int stream_update(struct stream *s, const struct round_trip_seen 
 	has_queue =
 		min(seen->rtt_us, seen->srtt_us) > seen->min_rtt_us + seen->min_rtt_us / QUEUE_FROM;
 	asked = s->demand * us / USEC_PER_SEC;
-	if (seen->is_full) {
-		owe(s, asked + asked / STREAM_UNDERRATED, carried);
-		stream_behind(s, has_queue, seen->has_lost);
-	} else {
+	owed = s->owed;
+	if (!seen->is_full) {
 		stream_carried(s, bytes, us);
+	} else if (s->demand) {
+		owe(s, asked + asked / STREAM_UNDERRATED, carried);
+		known_behind(s, s->owed < owed);
+	} else {
+		unknown_behind(s, seen, has_queue);
 	}
-	if (is_stream(s) && s->demand)
+	if (is_stream(s))
 		latency_update(s, seen, asked, carried);
 	return 0;
 }

@@ -53,6 +53,21 @@ impl Program {
         }
     }
 
+    /// One of which nobody knows what it asks for, and which looks like bulk.
+    fn unknown() -> Program {
+        let mut program = Program::known();
+        program.stream = Stream::default();
+        program.behind(1, WRITTEN);
+        program
+    }
+
+    /// So many round trips of bulk that have lost something, each so much longer than the shortest.
+    fn losing(&mut self, round_trips: u32, queue_us: u32) {
+        (self.seen.rtt_us, self.seen.srtt_us) = (RTT_US + queue_us, RTT_US + queue_us);
+        self.seen.has_lost = 1;
+        self.behind(round_trips, WRITTEN);
+    }
+
     /// How many round trips with a full buffer it takes until it is none any more.
     fn is_stream_for(&mut self, carried: u32) -> u32 {
         let mut round_trips = 0;
@@ -91,6 +106,58 @@ fn what_owes_stays_a_stream_for_sixteen_times_as_long() {
     let owing = Program::known().is_stream_for(WRITTEN / 2);
     assert!((60..=64).contains(&usual), "{usual}");
     assert!((15 * usual..=16 * usual).contains(&owing), "{owing} for {usual}");
+}
+
+/// 40 round trips of which nothing was ACKed take 160 that carry a quarter more than what is taken for asked.
+#[test]
+fn what_catches_up_stays_a_stream() {
+    let mut program = Program::known();
+    program.behind(40, 0);
+    for _ in 0..159 {
+        program.behind(1, ASKED + ASKED / 4);
+        assert!(program.stream.owed() > 0 && program.stream.is_known());
+    }
+    let stays = program.is_stream_for(ASKED + ASKED / 4);
+    assert!((60..70).contains(&stays), "{stays} round trips after it has caught up");
+}
+
+#[test]
+fn what_was_never_known_is_probed_after_three_losses_without_a_queue() {
+    let mut program = Program::unknown();
+    program.losing(2, 0);
+    assert!(!program.stream.is_known());
+    program.losing(9, RTT_US / 4);
+    program.losing(2, 0);
+    assert!(!program.stream.is_known(), "a queue makes them count anew");
+    program.losing(1, 0);
+    assert!(program.stream.is_known());
+}
+
+/// It began when the queue was full.
+#[test]
+fn losses_count_anew_where_the_shortest_round_trip_gets_shorter() {
+    let mut program = Program::unknown();
+    program.losing(2, 0);
+    program.seen.min_rtt_us = RTT_US - RTT_US / 32;
+    program.losing(5, 0);
+    assert!(!program.stream.is_known());
+    program.losing(1, 0);
+    assert!(program.stream.is_known());
+}
+
+#[test]
+fn a_queue_soon_ends_a_probe_for_what_was_never_known() {
+    let probed = |queue_us| {
+        let mut program = Program::unknown();
+        program.losing(3, 0);
+        (0..2000)
+            .take_while(|_| {
+                program.losing(1, queue_us);
+                program.stream.is_known()
+            })
+            .count()
+    };
+    assert_eq!((probed(RTT_US / 4), probed(0)), (3, 63 * 16 - 1));
 }
 
 #[test]

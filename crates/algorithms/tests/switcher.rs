@@ -530,20 +530,26 @@ fn an_algorithm_that_was_left_is_taken_again_where_the_other_answers_later() {
     assert_eq!(choices_after(&mut switcher, &mut socket, 300_000), None, "this time it is better");
 }
 
-/// Twice what the table says of kk_bbr: after a trial of kk_hybla that failed, 64 round trips of a stream are waited for.
 #[test]
-fn where_the_table_is_wrong_what_is_behind_waits_for_a_quarter_of_the_time() {
-    let after = |owed, looks| {
-        let (mut switcher, mut socket) = hybla_where_bbr_is_expected_to_be_better();
-        assert_eq!(choices_after(&mut switcher, &mut socket, 500_000), Some("kk_bbr"));
-        assert_eq!(choices_after(&mut switcher, &mut socket, 600_000), Some("kk_hybla"));
-        let connection = socket.connection.as_mut().unwrap();
-        connection.stream.owed = owed;
-        // Its send buffer is full.
-        socket.fields.inet_conn.icsk_inet.sk.sk_wmem_queued = 1;
-        connection.stream.looks += looks;
-        choices_after(&mut switcher, &mut socket, 2_000_000)
+fn what_is_slower_than_another_was_is_left_however_little_was_predicted_of_it() {
+    let (mut switcher, mut socket) = hybla_where_bbr_is_expected_to_be_better();
+    assert_eq!(choices_after(&mut switcher, &mut socket, 500_000), Some("kk_bbr"));
+    assert_eq!(choices_after(&mut switcher, &mut socket, 2_000_000), Some("kk_hybla"));
+    let since = socket.connection.as_ref().unwrap().bursts.begun;
+    let mut after = |occasions, latency_us| {
+        socket.connection.as_mut().unwrap().bursts.begun = since + occasions;
+        choices_after(&mut switcher, &mut socket, latency_us)
     };
-    assert_eq!((after(0, 63), after(0, 64)), (None, Some("kk_bbr")));
-    assert_eq!((after(1, 15), after(1, 16)), (None, Some("kk_bbr")));
+    assert_eq!(after(63, 900_000), None, "far more than predicted, and less than kk_bbr took");
+    assert_eq!(after(64, 900_000), Some("kk_bbr"), "of which that is forgotten");
+}
+
+#[test]
+fn what_bursts_took_says_nothing_of_a_stream() {
+    let (mut switcher, mut socket) = hybla_where_bbr_is_expected_to_be_better();
+    assert_eq!(choices_after(&mut switcher, &mut socket, 500_000), Some("kk_bbr"));
+    assert_eq!(choices_after(&mut switcher, &mut socket, 2_000_000), Some("kk_hybla"));
+    let outcomes = &mut socket.connection.as_mut().unwrap().outcomes;
+    outcomes.of.iter_mut().for_each(|outcome| outcome.is_stream = 1);
+    assert_eq!(choices_after(&mut switcher, &mut socket, 500_000), Some("kk_bbr"));
 }
