@@ -80,5 +80,15 @@ fn an_ordinary_user_sees_what_the_policy_lets_him_and_changes_nothing() {
     let reload = format!("POST /reload HTTP/1.1\r\nHost: {PAGE}\r\nConnection: close\r\n\r\n");
     let refused = http(&reload);
     assert!(refused.starts_with("HTTP/1.1 404"), "{refused}");
+
+    // Many who connect to the page and ask for half of it keep nobody from the commands.
+    let half = |_| {
+        let mut stream = TcpStream::connect(PAGE).unwrap();
+        stream.write_all(b"GET / HTTP/1.1\r\nHost: ").unwrap();
+        stream
+    };
+    let silent: Vec<TcpStream> = (0..900).map(half).collect();
+    assert_eq!(as_nobody(&binary, &["status", "--json"]).0, 0);
+    drop(silent);
     agent.stop();
 }

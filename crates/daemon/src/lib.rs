@@ -9,6 +9,7 @@ mod server;
 mod service;
 pub mod status;
 mod switch_log;
+mod visitors;
 
 pub use page::page_routes;
 pub use policy_file::{Host, PolicyFile, Readers, SeenBy};

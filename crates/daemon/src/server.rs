@@ -12,16 +12,14 @@ use std::sync::Arc;
 use std::thread;
 
 use axum::Router;
-use axum::extract::connect_info::Connected;
-use axum::extract::{ConnectInfo, Query, Request as HttpRequest, State};
+use axum::extract::{Extension, Query, Request as HttpRequest, State};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Json, Response};
 use axum::routing::{get, post};
-use axum::serve::IncomingStream;
 use nix::unistd::{Gid, Group, chown};
 use serde::Deserialize;
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tokio::sync::oneshot;
 
 use crate::metrics;
@@ -30,6 +28,7 @@ use crate::policy_file::Readers;
 use crate::selection::Selection;
 use crate::service::{Answer, Handle, Request, Service};
 use crate::status::{Switches, monotonic_ns};
+use crate::visitors::receive;
 
 /// The socket for the commands, below [`kirikae_agent::DIRECTORY`].
 pub fn socket() -> PathBuf {
@@ -61,11 +60,12 @@ pub fn serve_commands(service: &Service, readers: &Readers) -> Result<(), ServeE
     let listener = failed(std::os::unix::net::UnixListener::bind(&path), doing)?;
     let_read(&path, readers)?;
     failed(listener.set_nonblocking(true), doing)?;
-    let commands = status_routes()
-        .route("/reload", post(reload))
-        .with_state(service.handle())
-        .into_make_service_with_connect_info::<Peer>();
-    run(async move { axum::serve(UnixListener::from_std(listener)?, commands).await });
+    let commands = status_routes().route("/reload", post(reload)).with_state(service.handle());
+    run(async move {
+        let of = |stream: &UnixStream| commands.clone().layer(Extension(Peer::of(stream)));
+        receive(UnixListener::from_std(listener)?, of).await;
+        Ok(())
+    });
     Ok(())
 }
 
@@ -101,7 +101,10 @@ pub fn serve_page(service: &Service, address: SocketAddr) -> Result<(), ServeErr
         .merge(page_routes())
         .with_state(service.handle())
         .layer(middleware::from_fn(move |request, next| same_origin(local, request, next)));
-    run(async move { axum::serve(TcpListener::from_std(listener)?, routes).await });
+    run(async move {
+        receive(TcpListener::from_std(listener)?, |_| routes.clone()).await;
+        Ok(())
+    });
     Ok(())
 }
 
@@ -128,9 +131,9 @@ struct Peer {
     uid: Option<u32>,
 }
 
-impl Connected<IncomingStream<'_, UnixListener>> for Peer {
-    fn connect_info(stream: IncomingStream<'_, UnixListener>) -> Peer {
-        Peer { uid: stream.io().peer_cred().ok().map(|peer| peer.uid()) }
+impl Peer {
+    fn of(stream: &UnixStream) -> Peer {
+        Peer { uid: stream.peer_cred().ok().map(|peer| peer.uid()) }
     }
 }
 
@@ -140,6 +143,7 @@ async fn ask<T>(
     request: impl FnOnce(oneshot::Sender<Answer<T>>) -> Request,
 ) -> Result<T, Response> {
     let gone = || (StatusCode::SERVICE_UNAVAILABLE, "the agent is stopping".to_owned());
+    let _turn = handle.turn.lock().await;
     let (sender, answer) = oneshot::channel();
     handle.requests.send(request(sender)).map_err(|_| gone().into_response())?;
     let answer = answer.await.map_err(|_| gone().into_response())?;
@@ -176,7 +180,7 @@ async fn measured(State(handle): State<Handle>) -> Response {
     answer.map_or_else(|refusal| refusal, text)
 }
 
-async fn reload(ConnectInfo(peer): ConnectInfo<Peer>, State(handle): State<Handle>) -> Response {
+async fn reload(Extension(peer): Extension<Peer>, State(handle): State<Handle>) -> Response {
     if peer.uid != Some(0) {
         return (StatusCode::FORBIDDEN, "only root can change anything").into_response();
     }

@@ -34,11 +34,14 @@ pub(crate) struct Measured {
     pub bursts: Vec<BurstLatencies>,
 }
 
-/// What servers share with the agent's thread.
+/// What a server shares with the agent's thread.
 #[derive(Clone)]
 pub(crate) struct Handle {
     pub requests: mpsc::Sender<Request>,
     pub log: Arc<Mutex<SwitchLog>>,
+    /// Of each server one request at a time is before the agent: however many ask for the page, the
+    /// commands wait for one of them.
+    pub turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// A running agent that answers.
@@ -49,7 +52,8 @@ pub struct Service {
     generation: u32,
     started: Instant,
     requests: mpsc::Receiver<Request>,
-    handle: Handle,
+    asked: mpsc::Sender<Request>,
+    log: Arc<Mutex<SwitchLog>>,
     /// The latest listing, and when it was made.
     listed: Option<(Instant, Arc<Connections>)>,
 }
@@ -61,14 +65,15 @@ impl Service {
     /// As there.
     pub fn start(config: &Config, file: Option<String>) -> Result<Service, kirikae_agent::Error> {
         let agent = Agent::start(config)?;
-        let (sender, requests) = mpsc::channel();
-        let handle = Handle { requests: sender, log: Arc::default() };
-        let started = Instant::now();
-        Ok(Service { agent, file, generation: 1, started, requests, handle, listed: None })
+        let (asked, requests) = mpsc::channel();
+        let (log, started) = (Arc::default(), Instant::now());
+        Ok(Service { agent, file, generation: 1, started, requests, asked, log, listed: None })
     }
 
+    /// For one more server.
     pub(crate) fn handle(&self) -> Handle {
-        self.handle.clone()
+        let log = Arc::clone(&self.log);
+        Handle { requests: self.asked.clone(), log, turn: Arc::default() }
     }
 
     /// Waits up to `timeout` for switches, hands each to `on_switch`, and answers what was asked.
@@ -83,7 +88,7 @@ impl Service {
         reload: &mut dyn FnMut(&mut Service) -> Result<(), String>,
     ) -> Result<(), kirikae_agent::Error> {
         self.listed.take_if(|(at, _)| at.elapsed() >= LISTED_FOR);
-        let log = Arc::clone(&self.handle.log);
+        let log = Arc::clone(&self.log);
         self.agent.poll(timeout, &mut |switch| {
             on_switch(&switch);
             log.lock().expect("no panic while it is held").push(switch);
@@ -159,7 +164,7 @@ impl Service {
         let connections = self.connections()?;
         let each = &connections.connections;
         let bursts = self.agent.burst_latencies().map_err(told)?;
-        let log = self.handle.log.lock().expect("no panic while it is held");
+        let log = self.log.lock().expect("no panic while it is held");
         let status = Status {
             version: env!("CARGO_PKG_VERSION").into(),
             up_s: self.started.elapsed().as_secs_f64(),

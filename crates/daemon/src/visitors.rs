@@ -1,0 +1,147 @@
+//! Who asks over HTTP, and for how long: nobody keeps others from being answered by asking slowly, or
+//! not at all.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::serve::Listener;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+/// Connections at the same time, so that a process may still open files that has 1024, as is usual; who
+/// comes then waits until one of them ends.
+const AT_ONCE: usize = 256;
+/// How long a request's headers may take, and a connection be idle.
+const HEADERS_WITHIN: Duration = Duration::from_secs(10);
+/// How long a connection may take in all, however slowly what is answered is read. A browser opens another.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// Answers whoever connects, for ever. `routes` says what there is for each.
+pub async fn receive<L: Listener>(mut listener: L, routes: impl Fn(&L::Io) -> Router) {
+    let places = Arc::new(Semaphore::new(AT_ONCE));
+    loop {
+        let place = Arc::clone(&places).acquire_owned().await.expect("it is never closed");
+        let (stream, _) = listener.accept().await;
+        let service = TowerToHyperService::new(routes(&stream));
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEADERS_WITHIN)
+            .serve_connection(TokioIo::new(stream), service);
+        tokio::spawn(async move {
+            let mut connection = pin!(connection);
+            // How it ends is the visitor's affair.
+            if timeout(LONGEST, connection.as_mut()).await.is_err() {
+                connection.as_mut().graceful_shutdown();
+                let _ = timeout(HEADERS_WITHIN, connection).await;
+            }
+            drop(place);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+    use tokio::sync::mpsc;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    /// Bytes that a connection holds which nobody has read yet.
+    const BUFFER: usize = 4096;
+
+    /// Where those connect who are sent here.
+    struct Door(mpsc::UnboundedReceiver<DuplexStream>);
+
+    impl Listener for Door {
+        type Io = DuplexStream;
+        type Addr = ();
+
+        async fn accept(&mut self) -> (DuplexStream, ()) {
+            match self.0.recv().await {
+                Some(stream) => (stream, ()),
+                None => std::future::pending().await,
+            }
+        }
+
+        fn local_addr(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// A server, and a way in.
+    fn server() -> impl Fn() -> DuplexStream {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let routes = Router::new()
+            .route("/", get(|| async { "here" }))
+            .route("/long", get(|| async { "x".repeat(100 * BUFFER) }));
+        tokio::spawn(receive(Door(receiver), move |_| routes.clone()));
+        move || {
+            let (ours, theirs) = duplex(BUFFER);
+            sender.send(theirs).unwrap();
+            ours
+        }
+    }
+
+    async fn answer(stream: &mut DuplexStream) -> String {
+        stream.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+        let mut answer = vec![0; 1024];
+        let read = stream.read(&mut answer).await.unwrap();
+        String::from_utf8(answer[..read].to_vec()).unwrap()
+    }
+
+    /// When the other end has closed it, which sends nothing more.
+    async fn closed_after(mut stream: DuplexStream) -> Duration {
+        let start = Instant::now();
+        stream.read_to_end(&mut Vec::new()).await.unwrap();
+        start.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_never_ends_is_ended() {
+        let connect = server();
+        let mut half = connect();
+        half.write_all(b"GET / HTTP/1.1\r\nhost:").await.unwrap();
+        assert_eq!(closed_after(half).await.as_secs(), HEADERS_WITHIN.as_secs());
+        assert_eq!(
+            closed_after(connect()).await.as_secs(),
+            HEADERS_WITHIN.as_secs(),
+            "said nothing"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_idle_connection_is_ended() {
+        let mut stream = server()();
+        assert!(answer(&mut stream).await.ends_with("here"));
+        assert_eq!(closed_after(stream).await.as_secs(), HEADERS_WITHIN.as_secs());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_nobody_reads_is_ended() {
+        let mut stream = server()();
+        stream.write_all(b"GET /long HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+        tokio::time::sleep(LONGEST + HEADERS_WITHIN + Duration::from_secs(1)).await;
+        let mut read = Vec::new();
+        stream.read_to_end(&mut read).await.unwrap();
+        assert!(read.len() <= 2 * BUFFER, "{} bytes", read.len());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_comes_behind_many_that_say_nothing_is_answered() {
+        let connect = server();
+        let silent: Vec<_> = (0..900).map(|_| connect()).collect();
+        let start = Instant::now();
+        assert!(answer(&mut connect()).await.ends_with("here"));
+        assert_eq!(start.elapsed().as_secs(), 3 * HEADERS_WITHIN.as_secs(), "256 each ten seconds");
+        drop(silent);
+    }
+}
