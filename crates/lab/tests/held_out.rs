@@ -35,10 +35,11 @@ fn read(folder: &str) -> Vec<Scenario> {
 }
 
 #[test]
-fn steady_and_changing_scenarios_are_read() {
-    let (steady, changing) = (read("steady"), read("changing"));
+fn scenarios_of_paths_are_read() {
+    let (steady, changing, drawn) = (read("steady"), read("changing"), read("drawn"));
     assert!(steady.len() >= 25 && changing.len() >= 14, "{} {}", steady.len(), changing.len());
-    for scenario in steady.iter().chain(&changing) {
+    assert_eq!(drawn.len(), 25);
+    for scenario in steady.iter().chain(&changing).chain(&drawn) {
         assert_eq!(scenario.on_real_kernel(), Ok(()), "{}", scenario.title);
     }
 }
@@ -47,10 +48,10 @@ fn steady_and_changing_scenarios_are_read() {
 fn recorded_links_are_read_where_they_are() {
     let recordings = directory().join("cellular/traces").read_dir().unwrap();
     if recordings.count() > 1 {
-        assert!(read("cellular").len() >= 5);
+        assert!(read("cellular").len() >= 5 && read("drawn-cellular").len() == 5);
         return;
     }
-    for file in files("cellular") {
+    for file in files("cellular").into_iter().chain(files("drawn-cellular")) {
         let refusal = Scenario::load(&file).expect_err("recordings are missing").to_string();
         assert!(refusal.contains("file: cannot read ") && refusal.contains("traces/"), "{refusal}");
     }
