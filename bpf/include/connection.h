@@ -178,7 +178,16 @@ struct idle_keep {
 struct place {
 	u32 generation; /* of the policy by which it was placed */
 	u32 scope;	/* number; NO_SCOPE: none any more */
-	u32 lot;	/* drawn once: whether it is held back */
+	u32 lot;	/* whether it is held back: ... */
+	u32 share;	/* ... where the lot is below it */
+};
+
+/* How what is switched compares with what is not; see bpf/switcher/comparison.h. */
+struct comparison {
+	u32 drawn_by; /* generation of the policy by which the lot of the present span was drawn */
+	u32 bursts;   /* of it that are over */
+	u32 sum;   /* of those that count: log2 of what they took, 1/256 octave of microseconds */
+	u32 usual; /* what bursts of switched spans took, 1/4096 octave likewise; 0: not known */
 };
 
 /* The latest switch, or, where that is only observed, choice. */
@@ -194,6 +203,7 @@ enum connection_flags {
 	CONNECTION_SWITCHED = 8,     /* it was once; the kernel remembers it as set by a program */
 	CONNECTION_OVERRULED = 16, /* its program has chosen an algorithm, and that did not count */
 	CONNECTION_CLOSING = 32,   /* its program has nothing more to send */
+	CONNECTION_TELLS_SEGMENTS = 64, /* the kernel calls back for each segment because of us */
 };
 
 struct connection {
@@ -212,6 +222,7 @@ struct connection {
 	struct bursts bursts;
 	struct stream stream;
 	u32 bursts_counted; /* as many had begun when the latest one was counted */
+	struct comparison comparison;
 	struct lowest_rtt rtt;
 	struct decision decision; /* the latest */
 	struct patience patience;

@@ -10,7 +10,7 @@
 #include "policy.h"
 
 /* To be counted up whenever a field of what follows, or of what it holds, becomes another. */
-#define CALL_RECORD_VERSION 7
+#define CALL_RECORD_VERSION 8
 
 /* What the switcher is called for. */
 struct call {

@@ -38,6 +38,8 @@
  *	It is complete.
  * struct burst_latencies *host_burst_latencies(sock, tp, key)
  *	Where bursts are counted. NULL: nowhere.
+ * struct span_sums *host_span_sums(sock, tp, key)
+ *	Likewise spans of them.
  */
 #ifndef KIRIKAE_HOST_H
 #define KIRIKAE_HOST_H

@@ -64,4 +64,9 @@ static __always_inline struct burst_latencies *host_burst_latencies(void *sock, 
 	return bpf_map_lookup_elem(&burst_latencies, &key);
 }
 
+static __always_inline struct span_sums *host_span_sums(void *sock, struct tcp_sock *tp, u32 key)
+{
+	return bpf_map_lookup_elem(&span_sums, &key);
+}
+
 #endif

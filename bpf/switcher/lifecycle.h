@@ -58,6 +58,15 @@ static __always_inline void choose_and_switch(void *sock, struct tcp_sock *tp, s
 		switched(c, to);
 }
 
+/* Whether it is time for the lot of another span. Not in the midst of recovery, where nothing can
+ * be given back. */
+static __always_inline bool is_next_span_due(const struct connection *c, const struct tcp_sock *tp,
+					     const struct scope *scope)
+{
+	return scope->holdback && !(scope->flags & SCOPE_OBSERVED) &&
+	       span_is_over(&c->comparison) && ca_state(tcp_to_sock(tp)) <= TCP_CA_Disorder;
+}
+
 /*
  * An RTT sample, the first of a round trip. A function for the sake of the stack. Returns 0: the
  * verifier wants a number to be returned, and the compiler leaves out one that it knows.
@@ -73,7 +82,6 @@ static __attribute__((noinline)) int round_trip(void *sock, struct tcp_sock *tp,
 
 	is_over = period_is_over(c, tp, sample_us, scope->period_us, &period);
 	is_due = choice_is_due(c, tp);
-	count_burst(sock, tp, c, scope);
 	if (!is_over && !is_due)
 		return read_now(0);
 	table = host_table(sock, scope);
@@ -82,7 +90,7 @@ static __attribute__((noinline)) int round_trip(void *sock, struct tcp_sock *tp,
 		if (is_over)
 			learn(c, table, &corners, &period);
 	}
-	if (is_due && !is_held_back(c, scope) && lowest_rtt_us(c) >= scope->least_rtt_us)
+	if (is_due && !is_held_back(c) && lowest_rtt_us(c) >= scope->least_rtt_us)
 		choose_and_switch(sock, tp, c, scope, table, &corners);
 	return read_now(0);
 }
@@ -119,51 +127,70 @@ static __always_inline bool is_open(u32 state)
 	return state == TCP_ESTABLISHED || state == TCP_CLOSE_WAIT;
 }
 
-/* Without a scope a connection keeps what it has until it has followed: no choice is made, and a
- * timer that was changed is still kept. */
-static __always_inline void called_back(void *sock, struct tcp_sock *tp, struct connection *c,
-					const struct scope *scope, const struct call *call)
+/* What its bursts took is counted, and it may be time for another span. Returns the callbacks
+ * wanted; 0: as before. */
+static __always_inline u32 compared(void *sock, struct tcp_sock *tp, struct connection *c,
+				    const struct policy *policy, const struct scope *scope)
 {
+	count_burst(sock, tp, c, scope);
+	if (!is_next_span_due(c, tp, scope))
+		return 0;
+	count_span(sock, tp, c, scope);
+	return next_span(sock, tp, c, policy, scope);
+}
+
+/* Without a scope a connection keeps what it has until it has followed: no choice is made, and a
+ * timer that was changed is still kept. Returns the callbacks wanted; 0: as before. */
+static __always_inline u32 called_back(void *sock, struct tcp_sock *tp, struct connection *c,
+				       const struct policy *policy, const struct call *call)
+{
+	const struct scope *scope = scope_in_force(policy, &c->place);
+	u32 callbacks = 0;
+
 	if (call->op == BPF_SOCK_OPS_STATE_CB && !is_open(call->args[1]))
 		c->flags |= CONNECTION_CLOSING;
 	if (scope ? has_timeouts(c, scope) : timeouts_are_changed(&c->timeouts))
 		keep_time(sock, tp, c, call);
 	if (c->flags & CONNECTION_LEFT_ALONE)
-		return;
+		return 0;
 	if (call->op == BPF_SOCK_OPS_RTT_CB) {
-		if (scope)
+		if (scope) {
+			callbacks = compared(sock, tp, c, policy, scope);
 			round_trip(sock, tp, c, scope, call->args[0]);
+		}
 	} else if (call->op == BPF_SOCK_OPS_RETRANS_CB) {
 		retransmitted(c, tp, call->args[0], call->args[1], call->args[2]);
 	} else if (call->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB && !is_managed(c, scope)) {
-		/* Once asked for, it comes for ever; where it is managed, the algorithm tells. */
+		/* Others may have asked for it; where it is managed, the algorithm tells. */
 		next_burst(&c->bursts, tp, 0);
 	}
+	return callbacks;
 }
 
 static __always_inline bool is_meeting(const struct call *call, const struct connection *c)
 {
 	return call->op == BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB ||
-	       call->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB || (call->op == CALL_FOUND && !c);
+	       call->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB ||
+	       ((call->op == CALL_FOUND || call->op == BPF_SOCK_OPS_RTT_CB) && !c);
 }
 
-/* Something has happened to a connection. Returns what the kernel has to call back for beside what
- * it calls back for already (BPF_SOCK_OPS_..._CB_FLAG). */
+/* Something has happened to a connection. Returns what the kernel has to call back for from now on
+ * (BPF_SOCK_OPS_..._CB_FLAG); 0: as before. */
 static __always_inline u32 happened(void *sock, struct tcp_sock *tp, const struct policy *policy,
 				    const struct call *call)
 {
 	struct connection *c = host_recall(sock, tp);
 	/* The verifier is not told the number, else it goes on from here twice. */
-	u32 callbacks = read_now(0);
+	u32 callbacks = read_now(0), then;
 
 	if (is_meeting(call, c))
-		return meet(sock, tp, policy);
+		return !c && is_local(tp, policy) ? wait_for(tp) : meet(sock, tp, policy);
 	if (!c)
 		return 0;
 	if (c->place.generation != policy->generation)
 		callbacks = follow(sock, tp, c, policy);
-	called_back(sock, tp, c, scope_in_force(policy, &c->place), call);
-	return callbacks;
+	then = called_back(sock, tp, c, policy, call);
+	return then ? then : callbacks;
 }
 
 #endif

@@ -16,7 +16,7 @@ struct listed {
 	u32 flags;     /* enum connection_flags */
 	u32 generation;
 	u32 scope;
-	u32 lot;
+	u32 is_held_back;
 	u32 switches;
 	u32 reason; /* of the latest switch */
 	u32 srtt_us;

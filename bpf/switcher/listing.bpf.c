@@ -43,7 +43,7 @@ static __always_inline void list_connection(struct listed *l, const struct conne
 	l->flags = c->flags;
 	l->generation = c->place.generation;
 	l->scope = c->place.scope;
-	l->lot = c->place.lot;
+	l->is_held_back = is_held_back(c);
 	l->switches = c->switches;
 	l->isolated_ppb = c->estimator.isolated_ppb;
 	l->burst_ppb = c->estimator.burst_ppb;

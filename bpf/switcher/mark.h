@@ -13,12 +13,24 @@
 #include "../include/connection.h"
 #include "host_socket.h"
 
+#define WAITING (BPF_SOCK_OPS_RTT_CB_FLAG | BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG)
 #define MARK (BPF_SOCK_OPS_RTO_CB_FLAG | BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG)
+
+/* Whoever counts connections asks for changes of state. */
+static __always_inline u32 callbacks_but_of_state(const struct tcp_sock *tp)
+{
+	return tp->bpf_sock_ops_cb_flags & ~BPF_SOCK_OPS_STATE_CB_FLAG;
+}
 
 static __always_inline bool is_marked(const struct tcp_sock *tp)
 {
-	/* Whoever counts connections asks for changes of state. */
-	return (tp->bpf_sock_ops_cb_flags & ~BPF_SOCK_OPS_STATE_CB_FLAG) == MARK;
+	return callbacks_but_of_state(tp) == MARK;
+}
+
+/* Likewise that of one that is not remembered yet, because it is local (meeting.h). */
+static __always_inline bool is_waiting(const struct tcp_sock *tp)
+{
+	return callbacks_but_of_state(tp) == WAITING;
 }
 
 /* It was given back, and is to be forgotten: its callbacks are those that it had, and the mark. */

@@ -6,6 +6,7 @@
 #ifndef KIRIKAE_MEETING_H
 #define KIRIKAE_MEETING_H
 
+#include "comparison.h"
 #include "decision.h"
 #include "give_back.h"
 #include "host.h"
@@ -22,16 +23,25 @@ static __attribute__((noinline)) u32 scope_of_socket(void *sock, struct tcp_sock
 	return scope_of(policy, &w);
 }
 
-/* What the kernel has to call the switcher for. Stock algorithms do not tell of bursts; where one
- * stays in use, the segments about to be sent do. */
-static __always_inline u32 callbacks_wanted(const struct connection *c, const struct policy *policy)
+/* What the kernel has to call back for from now on, with what others have asked for. Stock
+ * algorithms do not tell of bursts; where one stays in use, the segments about to be sent do. */
+static __always_inline u32 callbacks_wanted(const struct tcp_sock *tp, struct connection *c,
+					    const struct policy *policy)
 {
 	const struct scope *scope = scope_in_force(policy, &c->place);
-	u32 callbacks = BPF_SOCK_OPS_RTO_CB_FLAG | BPF_SOCK_OPS_RETRANS_CB_FLAG |
+	u32 segments = BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG;
+	u32 callbacks = (tp->bpf_sock_ops_cb_flags & ~WAITING) | c->callbacks |
+			BPF_SOCK_OPS_RTO_CB_FLAG | BPF_SOCK_OPS_RETRANS_CB_FLAG |
 			BPF_SOCK_OPS_STATE_CB_FLAG | BPF_SOCK_OPS_RTT_CB_FLAG;
 
-	if (scope && !is_managed(c, scope))
-		callbacks |= BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG;
+	if (scope && !is_managed(c, scope)) {
+		if (!(callbacks & segments))
+			c->flags |= CONNECTION_TELLS_SEGMENTS;
+		return callbacks | segments;
+	}
+	if (c->flags & CONNECTION_TELLS_SEGMENTS)
+		callbacks &= ~segments;
+	c->flags &= ~CONNECTION_TELLS_SEGMENTS;
 	return callbacks;
 }
 
@@ -79,7 +89,7 @@ static __always_inline void follow_program(struct connection *c, const struct sc
 static __always_inline bool is_to_be_released(const struct connection *c, const struct scope *scope,
 					      const struct place *place)
 {
-	if (!scope || scope->flags & SCOPE_OBSERVED || place->lot < scope->holdback)
+	if (!scope || scope->flags & SCOPE_OBSERVED || place->lot < place->share)
 		return true;
 	return c->flags & CONNECTION_OVERRULED && !(scope->flags & SCOPE_OVERRULES);
 }
@@ -107,21 +117,24 @@ static __attribute__((noinline)) u32 follow(void *sock, struct tcp_sock *tp, str
 	place.scope = scope_of_socket(sock, tp, policy);
 	place.generation = policy->generation;
 	scope = scope_in_force(policy, &place);
+	if (scope)
+		place.share = scope->holdback;
 	if (stays(c, &place, policy)) {
 		c->place.generation = place.generation;
-		return callbacks_wanted(c, policy);
+		return callbacks_wanted(tp, c, policy);
 	}
 	if (is_to_be_released(c, scope, &place)) {
 		if (!released(sock, tp, c))
-			return callbacks_wanted(c, policy);
+			return callbacks_wanted(tp, c, policy);
 	} else if (!same_name(c->chosen, c->current)) {
 		/* It was only observed. */
 		__builtin_memcpy(c->chosen, c->current, sizeof(c->chosen));
 		c->switches = 0;
 	}
 	c->place = place;
+	span_begin(&c->comparison, place.generation);
 	if (!scope)
-		return callbacks_wanted(c, policy);
+		return callbacks_wanted(tp, c, policy);
 	c->flags &= ~CONNECTION_NO_IDLE_KEEP;
 	if (scope->flags & SCOPE_NO_IDLE_KEEP)
 		c->flags |= CONNECTION_NO_IDLE_KEEP;
@@ -131,7 +144,7 @@ static __attribute__((noinline)) u32 follow(void *sock, struct tcp_sock *tp, str
 	table = host_table(sock, scope);
 	if (table)
 		belief_begin(&c->belief, table);
-	return callbacks_wanted(c, policy);
+	return callbacks_wanted(tp, c, policy);
 }
 
 /* Whether there is a scope for a connection that was not met yet. */
@@ -145,6 +158,25 @@ static __always_inline bool is_wanted(void *sock, struct tcp_sock *tp, const str
 	/* A program that has chosen its algorithm itself is left alone. */
 	return scope && (scope->flags & SCOPE_OVERRULES || !set_by_program(tcp_to_sock(tp)) ||
 			 is_marked(tp));
+}
+
+/* The lot is drawn for the next span. Returns the callbacks wanted; a function for the sake of the
+ * stack. */
+static __attribute__((noinline)) u32 next_span(void *sock, struct tcp_sock *tp,
+					       struct connection *c, const struct policy *policy,
+					       const struct scope *scope)
+{
+	bool was_held_back = is_held_back(c);
+	struct place before = c->place;
+
+	c->place.lot = host_draw_lot(sock, tp);
+	c->place.share = scope->holdback;
+	if (is_held_back(c) && !was_held_back && !released(sock, tp, c))
+		c->place = before;
+	else if (was_held_back && !is_held_back(c))
+		follow_timeouts(sock, tp, c, scope);
+	span_begin(&c->comparison, policy->generation);
+	return callbacks_wanted(tp, c, policy);
 }
 
 /* The connection is remembered from now on. Returns the callbacks wanted; 0: it is not to be
@@ -165,6 +197,8 @@ static __always_inline u32 meet(void *sock, struct tcp_sock *tp, const struct po
 		}
 		c->place.lot = host_draw_lot(sock, tp);
 		c->callbacks = tp->bpf_sock_ops_cb_flags;
+		if (is_waiting(tp))
+			c->callbacks &= ~WAITING;
 		if (is_marked(tp)) {
 			c->callbacks &= ~MARK;
 			c->flags |= CONNECTION_SWITCHED;
@@ -177,6 +211,19 @@ static __always_inline u32 meet(void *sock, struct tcp_sock *tp, const struct po
 	c->place.generation = policy->scopes_since - 1;
 	measuring_begin(c, tp);
 	return follow(sock, tp, c, policy);
+}
+
+/* Whether it is local for every scope, so that there is nothing to be measured of it. */
+static __always_inline bool is_local(const struct tcp_sock *tp, const struct policy *policy)
+{
+	return tp->srtt_us && tp->srtt_us >> 3 < policy->least_rtt_us;
+}
+
+/* What is called back for where one is local that is not remembered: its round trips, in case it
+ * does not stay so. One that was put back keeps its mark. 0: as before. */
+static __always_inline u32 wait_for(const struct tcp_sock *tp)
+{
+	return is_waiting(tp) || is_marked(tp) ? 0 : tp->bpf_sock_ops_cb_flags | WAITING;
 }
 
 #endif

@@ -36,8 +36,8 @@ struct policy {
 	u32 generation;	  /* counts up with each policy */
 	u32 scopes_since; /* the one from which on its scopes have meant the same */
 	u32 rules;	  /* in use */
+	u32 least_rtt_us; /* the least of its scopes */
 	struct scope scope[POLICY_SCOPES];
-	u32 padding;
 	struct rule rule[POLICY_RULES];
 };
 
@@ -99,15 +99,15 @@ static __always_inline const struct scope *scope_in_force(const struct policy *p
 }
 
 /* Whether the connection is only measured, for comparison. */
-static __always_inline bool is_held_back(const struct connection *c, const struct scope *scope)
+static __always_inline bool is_held_back(const struct connection *c)
 {
-	return c->place.lot < scope->holdback;
+	return c->place.lot < c->place.share;
 }
 
 /* Whether anything of the connection is to be changed. */
 static __always_inline bool is_managed(const struct connection *c, const struct scope *scope)
 {
-	return scope && !(scope->flags & SCOPE_OBSERVED) && !is_held_back(c, scope);
+	return scope && !(scope->flags & SCOPE_OBSERVED) && !is_held_back(c);
 }
 
 static __always_inline bool has_timeouts(const struct connection *c, const struct scope *scope)

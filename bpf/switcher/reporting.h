@@ -4,6 +4,7 @@
 #define KIRIKAE_REPORTING_H
 
 #include "burst_latencies.h"
+#include "comparison.h"
 #include "decision.h"
 #include "host.h"
 #include "switch_event.h"
@@ -47,11 +48,28 @@ static __always_inline void count_burst(void *sock, struct tcp_sock *tp, struct 
 	c->bursts_counted = b->begun;
 	if (!b->latest_us)
 		return;
+	span_burst(&c->comparison, b->latest_us);
 	key = burst_latencies_key(c->place.scope, is_managed(c, scope),
 				  burst_size(b->latest_bytes));
 	latencies = host_burst_latencies(sock, tp, key);
 	if (latencies)
 		burst_latencies_add(latencies, b->latest_us);
+}
+
+/* A span is over. It counts where it is known what is usual, and where its lot was drawn with the
+ * share that is in force: what is drawn with another is another experiment. */
+static __always_inline void count_span(void *sock, struct tcp_sock *tp, struct connection *c,
+				       const struct scope *scope)
+{
+	bool is_switched = is_managed(c, scope);
+	struct span_sums *sums = NULL;
+
+	if (c->comparison.usual && (s32)(c->comparison.drawn_by - scope->held_since) >= 0)
+		sums = host_span_sums(sock, tp, span_sums_key(c->place.scope, is_switched));
+	if (sums)
+		span_count(&c->comparison, sums);
+	if (is_switched)
+		span_is_usual(&c->comparison);
 }
 
 #endif

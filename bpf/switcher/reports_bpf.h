@@ -7,6 +7,7 @@
 #define KIRIKAE_REPORTS_BPF_H
 
 #include "burst_latencies.h"
+#include "comparison.h"
 #include "switch_event.h"
 #include "whereabouts_bpf.h"
 
@@ -30,6 +31,14 @@ struct {
 	__type(key, u32);
 	__type(value, struct burst_latencies);
 } burst_latencies SEC(".maps");
+
+/* Of each scope and treatment: span_sums_key(). */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, POLICY_SCOPES *TREATMENTS);
+	__type(key, u32);
+	__type(value, struct span_sums);
+} span_sums SEC(".maps");
 
 static __always_inline struct switch_event *switch_event_begin(const struct tcp_sock *tp)
 {

@@ -28,8 +28,12 @@ int restore(struct bpf_iter__tcp *ctx)
 	if (!tp)
 		return 0;
 	c = bpf_sk_storage_get(&connections, tp, 0, 0);
-	if (!c)
+	if (!c) {
+		if (is_waiting(tp))
+			host_set_option(tp, tp, TCP_BPF_SOCK_OPS_CB_FLAGS,
+					tp->bpf_sock_ops_cb_flags & ~WAITING);
 		return 0;
+	}
 	given_back = give_back(tp, tp, c, in_recovery_too);
 	if (given_back == NOT_GIVEN_BACK)
 		return 0;

@@ -24,7 +24,8 @@ struct hysteresis {
 struct scope {
 	u32 flags;
 	u32 period_us;	  /* measuring and switching; 0: one smoothed round trip */
-	u32 holdback;	  /* share of connections that are only measured, 1/2^32 */
+	u32 holdback;	  /* share of spans (comparison.h) that are only measured, 1/2^32 */
+	u32 held_since;	  /* generation of the policy since which it is so much */
 	u32 table;	  /* which of the latency tables */
 	u32 least_rtt_us; /* connections below it keep what they have */
 	struct hysteresis hysteresis;

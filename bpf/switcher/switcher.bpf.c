@@ -39,7 +39,7 @@ int switcher(struct bpf_sock_ops *ctx)
 	what.args[2] = ctx->args[2];
 	callbacks = call(ctx, tp, policy, &what);
 	if (callbacks)
-		bpf_sock_ops_cb_flags_set(ctx, ctx->bpf_sock_ops_cb_flags | callbacks);
+		bpf_sock_ops_cb_flags_set(ctx, callbacks);
 	return 1;
 }
 
@@ -67,10 +67,11 @@ int adopt(struct bpf_iter__tcp *ctx)
 	callbacks = tp->bpf_sock_ops_cb_flags;
 	if (bpf_setsockopt(tp, SOL_TCP, TCP_BPF_SOCK_OPS_CB_FLAGS, &callbacks, sizeof(callbacks)))
 		return 0;
-	callbacks |= call(tp, tp, policy, &found);
-	if (!bpf_sk_storage_get(&connections, tp, 0, 0))
-		return 0;
-	bpf_setsockopt(tp, SOL_TCP, TCP_BPF_SOCK_OPS_CB_FLAGS, &callbacks, sizeof(callbacks));
-	BPF_SEQ_PRINTF(ctx->meta->seq, "1\n");
+	callbacks = call(tp, tp, policy, &found);
+	if (callbacks)
+		bpf_setsockopt(tp, SOL_TCP, TCP_BPF_SOCK_OPS_CB_FLAGS, &callbacks,
+			       sizeof(callbacks));
+	if (bpf_sk_storage_get(&connections, tp, 0, 0))
+		BPF_SEQ_PRINTF(ctx->meta->seq, "1\n");
 	return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "../../bpf/switcher/burst_latencies.h"
 #include "../../bpf/switcher/call_record.h"
+#include "../../bpf/switcher/comparison.h"
 #include "../../bpf/switcher/decision.h"
 #include "../../bpf/switcher/rtcp/choice.h"
 #include "../../bpf/switcher/sock_ops.h"
@@ -30,6 +31,7 @@ struct host {
 	const struct whereabouts *whereabouts; /* of the connection */
 	struct connection *room; /* zeros, for a connection that is to be remembered */
 	struct burst_latencies *burst_latencies; /* by burst_latencies_key(); NULL: not counted */
+	struct span_sums *span_sums; /* by span_sums_key(); NULL: not counted */
 	struct replay *replay;			 /* NULL: the socket lives */
 	u64 now_ns;
 	u32 lot;
@@ -226,6 +228,13 @@ static inline struct burst_latencies *host_burst_latencies(void *sock, struct tc
 	const struct host *host = sock;
 
 	return host->burst_latencies ? &host->burst_latencies[key] : NULL;
+}
+
+static inline struct span_sums *host_span_sums(void *sock, struct tcp_sock *tp, u32 key)
+{
+	const struct host *host = sock;
+
+	return host->span_sums ? &host->span_sums[key] : NULL;
 }
 
 #endif

@@ -21,13 +21,21 @@ const WRITTEN: &[&str] = &[
 ];
 
 /// What is read, from the kernel or from what was written.
-const READ: &[&str] =
-    &["listed", "switch_event", "burst_latencies", "measured", "columns", "ends", "whereabouts"];
+const READ: &[&str] = &[
+    "listed",
+    "switch_event",
+    "burst_latencies",
+    "span_sums",
+    "measured",
+    "columns",
+    "ends",
+    "whereabouts",
+];
 
 const CONSTANTS: &str = "POLICY_.*|NO_SCOPE|CGROUP_LEVELS|TABLE_.*|SHARE_ONE|RTCP_.*|TCP_CA_NAME_MAX|OCTAVE\
                          |PROBABILITY_BITS|BURST_SIZES|LATENCY_.*|SMALLEST_BURST_LOG2\
                          |SHORTEST_LATENCY_LOG2|BURST_SIZE_LOG2|TREATMENTS|USUAL_.*|SCOPE_.*\
-                         |REASON_.*|CONNECTION_.*";
+                         |REASON_.*|CONNECTION_.*|SPAN_.*";
 
 #[derive(Debug)]
 struct Bytes;

@@ -198,8 +198,8 @@ fn connection(listed: &listed, policies: &Generations) -> Connection {
         treatment: match scope {
             None => Treatment::OutOfScope,
             Some(_) if listed.flags & CONNECTION_LEFT_ALONE != 0 => Treatment::LeftAlone,
-            Some(scope) if scope.holds_back(listed.lot) => Treatment::HeldBack,
             Some(scope) if scope.observed => Treatment::Observed,
+            Some(_) if listed.is_held_back != 0 => Treatment::HeldBack,
             Some(_) => Treatment::Switched,
         },
         algorithm: name_from_bytes(&listed.in_use),

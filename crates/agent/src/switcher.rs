@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use kirikae_interface::rule;
-use kirikae_policy::{Policy, SCOPES, has_another_cgroup};
+use kirikae_policy::{Policy, SCOPES, Since, has_another_cgroup};
 use kirikae_table::KernelTable;
 use libbpf_rs::libbpf_sys::bpf_map_create_opts;
 use libbpf_rs::query::ProgInfoIter;
@@ -35,8 +35,7 @@ const GENERATIONS: u32 = 2;
 pub(crate) struct Switcher {
     object: Object,
     generation: u32,
-    /// The generation from which on the scopes have meant the same.
-    scopes_since: u32,
+    since: Since,
     /// As they were written.
     rules: Vec<rule>,
     names: Arc<Mutex<Names>>,
@@ -103,9 +102,9 @@ impl Switcher {
             builder.add(map, record).doing(doing)?;
         }
         let events = builder.build().doing(doing)?;
-        let (generation, scopes_since, rules) = (0, 0, Vec::new());
+        let (generation, since, rules) = (0, Since::all(0), Vec::new());
         let mut switcher =
-            Switcher { object, generation, scopes_since, rules, names, events, received, recorder };
+            Switcher { object, generation, since, rules, names, events, received, recorder };
         switcher.put_in_force(policy)?;
         Ok(switcher)
     }
@@ -113,7 +112,7 @@ impl Switcher {
     /// All or nothing: the policy before stays in force until the new one is there as a whole. Returns
     /// its generation.
     pub fn put_in_force(&mut self, policy: &Policy) -> Result<u32, Error> {
-        self.write(policy, policy.rules(), self.generation.wrapping_add(1))
+        self.write(policy, policy.rules(), Since::all(self.generation.wrapping_add(1)))
     }
 
     /// The policy in force once more, where cgroups that it names have been made anew; connections that
@@ -124,24 +123,27 @@ impl Switcher {
         if !both.any(|(now, before)| has_another_cgroup(now, before)) {
             return Ok(None);
         }
-        self.write(policy, rules, self.scopes_since).map(Some)
+        self.write(policy, rules, self.since).map(Some)
+    }
+
+    /// The policy in force once more, where a scope, by its number, holds another share back. Spans whose
+    /// lots were drawn before end as they began, and do not count. Returns its generation.
+    pub fn hold_back(&mut self, policy: &Policy, scope: usize) -> Result<u32, Error> {
+        let mut since = self.since;
+        since.holdback[scope] = self.generation.wrapping_add(1);
+        self.write(policy, policy.rules(), since)
     }
 
     /// Nobody reads what is written over: writing into the map of tables waits in the kernel for
     /// whoever is using a map of it, and with them for all who still read the policy that was in
     /// force before the last.
-    fn write(
-        &mut self,
-        policy: &Policy,
-        rules: Vec<rule>,
-        scopes_since: u32,
-    ) -> Result<u32, Error> {
+    fn write(&mut self, policy: &Policy, rules: Vec<rule>, since: Since) -> Result<u32, Error> {
         let doing = || "putting the policy in force".to_owned();
         let generation = self.generation.wrapping_add(1);
         let place = generation % GENERATIONS;
         let first_table = place * SCOPES as u32;
         let kernel_policy =
-            policy.kernel_policy(generation, scopes_since, first_table, &rules).doing(doing)?;
+            policy.kernel_policy(generation, &since, first_table, &rules).doing(doing)?;
         let update = |map: &str, key: u32, value: &[u8]| {
             find(&self.object, map).update(&key.to_ne_bytes(), value, MapFlags::ANY).doing(doing)
         };
@@ -158,7 +160,7 @@ impl Switcher {
         }
         update("policies", place, kernel_policy.as_bytes())?;
         update("generation_in_force", 0, &generation.to_ne_bytes())?;
-        (self.generation, self.scopes_since, self.rules) = (generation, scopes_since, rules);
+        (self.generation, self.since, self.rules) = (generation, since, rules);
         Ok(generation)
     }
 

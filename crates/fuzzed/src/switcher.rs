@@ -149,7 +149,7 @@ impl Played {
         assert!(connection.decision.to < TABLE_ALGORITHMS);
         let follows = connection.place.generation == self.generation;
         let is_observed = self.scope.flags & SCOPE_OBSERVED != 0;
-        let is_held_back = connection.place.lot < self.scope.holdback;
+        let is_held_back = connection.place.lot < connection.place.share;
         if follows && connection.place.scope == 0 && (is_observed || is_held_back) {
             assert_eq!(connection.current, connection.original, "nothing is changed");
             assert_eq!(fields.rto_min_us, self.rto_min_us);
@@ -187,7 +187,7 @@ fn scope_of(number: u32) -> scope {
     scope {
         flags: number & flags,
         period_us: (number >> 5 & 1) * 200_000,
-        holdback: if number >> 6 & 3 == 0 { u32::MAX } else { 0 },
+        holdback: [u32::MAX, u32::MAX / 2, 0, 0][number as usize >> 6 & 3],
         ..scope::usual()
     }
 }

@@ -22,6 +22,7 @@ mod ctypes {
     pub type c_ushort = u16;
     pub type c_uint = u32;
     pub type c_int = i32;
+    pub type c_longlong = i64;
     pub type c_ulonglong = u64;
 }
 
@@ -115,6 +116,7 @@ impl policy {
         let mut policy = policy::new_box_zeroed().expect("12 KB of memory");
         policy.generation = 1;
         policy.scopes_since = 1;
+        policy.least_rtt_us = scope.least_rtt_us;
         policy.scope[0] = scope;
         policy.rules = 1;
         policy.rule[0].last_port = u16::MAX;

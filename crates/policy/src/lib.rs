@@ -5,7 +5,7 @@ mod policy;
 mod scope_section;
 
 pub use policy::{
-    Hysteresis, LEAST_RTT, Matching, Objective, Period, Policy, RULES, SCOPES, Scope, Timeouts,
-    TooManyRules, has_another_cgroup,
+    Hysteresis, LEAST_RTT, Matching, Objective, Period, Policy, RULES, SCOPES, Scope, Since,
+    Timeouts, TooManyRules, has_another_cgroup,
 };
 pub use scope_section::{Latencies, read_scope, read_scope_of_all};

@@ -34,6 +34,22 @@ pub struct Policy {
     pub scopes: Vec<Scope>,
 }
 
+/// Since which generation of the policy it has meant the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Since {
+    /// What its scopes are.
+    pub scopes: u32,
+    /// The share that each of them holds back.
+    pub holdback: [u32; SCOPES],
+}
+
+impl Since {
+    /// All of it.
+    pub fn all(generation: u32) -> Since {
+        Since { scopes: generation, holdback: [generation; SCOPES] }
+    }
+}
+
 /// Some connections, and what holds for them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scope {
@@ -55,7 +71,8 @@ pub struct Scope {
     pub respect_application: bool,
     /// Whether choices are only made and reported, and nothing is changed.
     pub observed: bool,
-    /// Share of connections (0 to 1) that are left as they are and measured, for comparison.
+    /// Share of the time (0 to 1) in which connections are left as they are and measured, for comparison: of
+    /// the spans that their bursts are cut into (`bpf/switcher/comparison.h`).
     pub holdback: f64,
     /// Round trips below it are local: a connection that has them keeps the algorithm that it has. No
     /// latency is to be gained there, and throughput to be lost.
@@ -187,7 +204,7 @@ impl Policy {
     pub fn kernel_policy(
         &self,
         generation: u32,
-        scopes_since: u32,
+        since: &Since,
         first_table: u32,
         rules: &[kernel::rule],
     ) -> Result<Box<kernel::policy>, TooManyRules> {
@@ -197,14 +214,18 @@ impl Policy {
         }
         let mut kernel = kernel::policy::new_box_zeroed().expect("a few kilobytes of memory");
         let tables = self.tables();
-        for (in_kernel, scope) in kernel.scope.iter_mut().zip(&self.scopes) {
+        for (number, scope) in self.scopes.iter().enumerate() {
             let table = tables.iter().position(|table| **table == scope.table);
-            *in_kernel = scope.kernel_scope(first_table + table.expect("tables has all") as u32);
+            kernel.scope[number] =
+                scope.kernel_scope(first_table + table.expect("tables has all") as u32);
+            kernel.scope[number].held_since = since.holdback[number];
         }
+        let least = kernel.scope[..self.scopes.len()].iter().map(|scope| scope.least_rtt_us).min();
+        kernel.least_rtt_us = least.expect("there is a scope");
         kernel.rule[..rules.len()].copy_from_slice(rules);
         kernel.rules = rules.len() as u32;
         kernel.generation = generation;
-        kernel.scopes_since = scopes_since;
+        kernel.scopes_since = since.scopes;
         Ok(kernel)
     }
 }
@@ -251,16 +272,12 @@ impl Scope {
         said
     }
 
-    /// Whether a connection that drew this lot is held back.
-    pub fn holds_back(&self, lot: u32) -> bool {
-        lot < self.held_back_below()
-    }
-
     fn held_back_below(&self) -> u32 {
         (self.holdback * f64::from(u32::MAX)) as u32
     }
 
-    /// The switcher's form, with the number of the table.
+    /// The switcher's form, with the number of the table; since which generation it holds so much back is
+    /// the policy's to say.
     pub fn kernel_scope(&self, table: u32) -> kernel::scope {
         let flag = |is_set: bool, flag: u32| if is_set { flag } else { 0 };
         let hysteresis = self.hysteresis;
@@ -272,6 +289,7 @@ impl Scope {
                 | flag(self.objective == Objective::Throughput, kernel::SCOPE_THROUGHPUT),
             period_us: self.period.fixed_us(),
             holdback: self.held_back_below(),
+            held_since: 0,
             table,
             least_rtt_us: u32::try_from(self.least_rtt.as_micros()).unwrap_or(u32::MAX),
             hysteresis: kernel::hysteresis {
@@ -382,7 +400,7 @@ mod tests {
         generation: u32,
         first_table: u32,
     ) -> Result<Box<kernel::policy>, TooManyRules> {
-        policy.kernel_policy(generation, generation, first_table, &policy.rules())
+        policy.kernel_policy(generation, &Since::all(generation), first_table, &policy.rules())
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl<'a> Host<'a> {
             whereabouts: &raw const switcher.whereabouts,
             room: room.as_deref_mut().map_or(ptr::null_mut(), ptr::from_mut),
             now_ns: socket.fields.tcp_mstamp * 1000,
-            lot: lot(socket.fields.random),
+            lot: lot(socket.fields.random ^ socket.fields.tcp_mstamp),
             in_use: name_to_bytes(socket.algorithm().name()).map(|byte| byte as c_char),
             ..Default::default()
         };

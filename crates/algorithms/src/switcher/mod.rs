@@ -227,13 +227,18 @@ impl Switcher {
     fn call(&mut self, socket: &mut Socket, op: u32, args: [u32; 3]) -> Option<Switch> {
         let from = socket.algorithm();
         let mut host = match op {
-            c::BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB | c::CALL_FOUND => Host::meeting(self, socket),
+            c::BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB | c::BPF_SOCK_OPS_RTT_CB | c::CALL_FOUND => {
+                Host::meeting(self, socket)
+            }
             _ => Host::of(self, socket)?,
         };
         let callbacks = host.happened(&c::call { op, args });
         let switch = host.switch(from);
         drop(host);
-        self.wants_segments |= callbacks & c::BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG != 0;
+        if callbacks != 0 {
+            socket.fields.bpf_sock_ops_cb_flags = callbacks as u8;
+            self.wants_segments = callbacks & c::BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG != 0;
+        }
         switch
     }
 }
