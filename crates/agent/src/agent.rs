@@ -20,6 +20,7 @@ use crate::recording::Recorded;
 use crate::registered;
 use crate::registration::{self, Registration};
 use crate::restore::{Restored, restore};
+use crate::span_sums::{self, SpanSums};
 use crate::state::{Pinned, State};
 use crate::switcher::Switcher;
 
@@ -108,10 +109,12 @@ impl Agent {
         };
         self.generations.insert(generation, policy.clone());
         let latencies = self.switcher.map("burst_latencies")?;
+        let spans = self.switcher.map("span_sums")?;
         for (number, (before, now)) in self.policy.scopes.iter().zip(&policy.scopes).enumerate() {
             if before.name != now.name {
                 burst_latencies::forget(&latencies, number)?;
             }
+            span_sums::forget(&spans, number)?;
         }
         self.policy = policy.clone();
         self.adopt = adopt;
@@ -125,6 +128,24 @@ impl Agent {
         let Some(generation) = self.switcher.renew(&self.policy)? else { return Ok(false) };
         self.generations.insert(generation, self.policy.clone());
         self.lead().map(|()| true)
+    }
+
+    /// Has a scope, by its number, hold back another share, 0 to 1. What was counted of its spans is
+    /// forgotten: what is drawn with another share is another experiment.
+    pub fn hold_back(&mut self, scope: usize, share: f64) -> Result<(), Error> {
+        let mut policy = self.policy.clone();
+        policy.scopes[scope].holdback = share;
+        let generation = self.switcher.hold_back(&policy, scope)?;
+        self.generations.insert(generation, policy.clone());
+        self.policy = policy;
+        span_sums::forget(&self.switcher.map("span_sums")?, scope)?;
+        self.lead()
+    }
+
+    /// How much longer than usual the spans of a scope, by its number, took: of those that were switched,
+    /// and of those that were held back.
+    pub fn span_sums(&self, scope: usize) -> Result<[SpanSums; 2], Error> {
+        span_sums::read(&self.switcher.map("span_sums")?, scope)
     }
 
     /// Connections follow where they are adopted; policies that none is under any more are forgotten.
