@@ -186,8 +186,10 @@ struct place {
 struct comparison {
 	u32 drawn_by; /* generation of the policy by which the lot of the present span was drawn */
 	u32 bursts;   /* of it that are over */
-	u32 sum;   /* of those that count: log2 of what they took, 1/256 octave of microseconds */
-	u32 usual; /* what bursts of switched spans took, 1/4096 octave likewise; 0: not known */
+	s32 sum;      /* of those that count: how far above the usual, 1/4096 octave */
+	s32 usual;    /* log2 of what spans took in the mean, 1/4096 octave of microseconds; 0: not
+			 known */
+	s32 spread;   /* how far from that they are, 1/4096 octave */
 };
 
 /* The latest switch, or, where that is only observed, choice. */

@@ -63,7 +63,7 @@ static __always_inline void choose_and_switch(void *sock, struct tcp_sock *tp, s
 static __always_inline bool is_next_span_due(const struct connection *c, const struct tcp_sock *tp,
 					     const struct scope *scope)
 {
-	return scope->holdback && !(scope->flags & SCOPE_OBSERVED) &&
+	return (scope->holdback || is_held_back(c)) && !(scope->flags & SCOPE_OBSERVED) &&
 	       span_is_over(&c->comparison) && ca_state(tcp_to_sock(tp)) <= TCP_CA_Disorder;
 }
 

@@ -61,15 +61,14 @@ static __always_inline void count_burst(void *sock, struct tcp_sock *tp, struct 
 static __always_inline void count_span(void *sock, struct tcp_sock *tp, struct connection *c,
 				       const struct scope *scope)
 {
-	bool is_switched = is_managed(c, scope);
-	struct span_sums *sums = NULL;
+	struct comparison *span = &c->comparison;
+	u32 key = span_sums_key(c->place.scope, span_stratum(span), is_managed(c, scope));
+	bool counts = span->usual && (s32)(span->drawn_by - scope->held_since) >= 0;
+	struct span_sums *sums = counts ? host_span_sums(sock, tp, key) : NULL;
+	s32 octaves = span_end(span);
 
-	if (c->comparison.usual && (s32)(c->comparison.drawn_by - scope->held_since) >= 0)
-		sums = host_span_sums(sock, tp, span_sums_key(c->place.scope, is_switched));
 	if (sums)
-		span_count(&c->comparison, sums);
-	if (is_switched)
-		span_is_usual(&c->comparison);
+		span_sums_add(sums, octaves);
 }
 
 #endif

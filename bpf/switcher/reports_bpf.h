@@ -32,10 +32,10 @@ struct {
 	__type(value, struct burst_latencies);
 } burst_latencies SEC(".maps");
 
-/* Of each scope and treatment: span_sums_key(). */
+/* Of each scope, stratum and treatment: span_sums_key(). */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, POLICY_SCOPES *TREATMENTS);
+	__uint(max_entries, POLICY_SCOPES *SPAN_STRATA *TREATMENTS);
 	__type(key, u32);
 	__type(value, struct span_sums);
 } span_sums SEC(".maps");

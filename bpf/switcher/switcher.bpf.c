@@ -17,15 +17,25 @@ static __always_inline u32 call(void *sock, struct tcp_sock *tp, const struct po
 	return record_end(tp, happened(sock, tp, policy, call));
 }
 
+/* What anything is done about. The kernel asks many more questions of each new connection. */
+#define OPERATIONS \
+	(1 << BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB | 1 << BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB | \
+	 1 << BPF_SOCK_OPS_RTO_CB | 1 << BPF_SOCK_OPS_RETRANS_CB | 1 << BPF_SOCK_OPS_STATE_CB | \
+	 1 << BPF_SOCK_OPS_RTT_CB | 1 << BPF_SOCK_OPS_HDR_OPT_LEN_CB)
+
 SEC("sockops")
 int switcher(struct bpf_sock_ops *ctx)
 {
-	const struct policy *policy = policy_in_force();
-	struct bpf_sock *sk = ctx->sk;
 	struct call what = {.op = ctx->op};
+	const struct policy *policy;
+	struct bpf_sock *sk;
 	struct tcp_sock *tp;
 	u32 callbacks;
 
+	if (what.op >= 32 || !(OPERATIONS >> what.op & 1))
+		return 1;
+	sk = ctx->sk;
+	policy = policy_in_force();
 	if (!sk || !policy)
 		return 1;
 	tp = bpf_skc_to_tcp_sock(sk);

@@ -84,6 +84,26 @@ void kk_belief_update(struct belief *belief, const struct latency_table *table,
 	belief_update(belief, table, &corners, algorithm, period);
 }
 
+bool kk_span_burst(struct comparison *span, u32 latency_us)
+{
+	span_burst(span, latency_us);
+	return span_is_over(span);
+}
+
+struct span_end kk_span_end(struct comparison *span)
+{
+	struct span_end end = {.is_counted = span->usual, .stratum = span_stratum(span)};
+
+	end.octaves = span_end(span);
+	span_begin(span, 0);
+	return end;
+}
+
+void kk_span_begin(struct comparison *span)
+{
+	span_begin(span, 0);
+}
+
 bool kk_back_off_is_bounded(const struct tcp_sock *tp, u32 earlier, u32 retries)
 {
 	return back_off_is_bounded(tp, earlier, retries);

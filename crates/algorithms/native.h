@@ -11,6 +11,18 @@ void kk_stream_update(struct stream *s, const struct round_trip_seen *seen);
 void kk_stream_switched(struct stream *s);
 bool kk_is_stream(const struct stream *s);
 u32 kk_stream_latency_us(const struct stream *s);
+/* How far from the usual a span was that is over; see comparison.h. */
+struct span_end {
+	bool is_counted; /* it was known what is usual */
+	u32 stratum;
+	s32 octaves; /* 1/SPAN_OCTAVE */
+};
+
+/* A burst is over. Whether the span is. */
+bool kk_span_burst(struct comparison *span, u32 latency_us);
+/* And the next one begins. */
+struct span_end kk_span_end(struct comparison *span);
+void kk_span_begin(struct comparison *span);
 u32 kk_estimator_period_us(u32 fixed_us, u32 srtt_us);
 bool kk_estimator_update(struct estimator *e, struct loss_runs *runs, u64 now_us, u32 period_us,
 			 u32 segs_out, struct period *period);

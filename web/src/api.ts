@@ -20,6 +20,7 @@ export interface Scope {
     matches: string;
     algorithms: string[];
     settings: string[];
+    guard?: { says: string; suspended: boolean };
 }
 
 export interface Bursts {

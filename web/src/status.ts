@@ -73,7 +73,7 @@ function bursts(all: Bursts[]): Content {
     );
 }
 
-function scope({ name, matches, algorithms, settings }: Scope): Content {
+function scope({ name, matches, algorithms, settings, guard }: Scope): Content {
     return make(
         "li",
         {},
@@ -81,5 +81,9 @@ function scope({ name, matches, algorithms, settings }: Scope): Content {
         make("span", {}, matches),
         make("span", {}, `may choose ${algorithms.join(", ")}`),
         ...settings.map((it) => make("span", { class: "setting" }, it)),
+        ...(guard ? [make("span", {}, guard.says)] : []),
+        ...(guard?.suspended
+            ? [make("strong", {}, "Only observed because of that; `kirikae resume` switches again.")]
+            : []),
     );
 }

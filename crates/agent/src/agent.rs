@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use kirikae_algorithms::Algorithm;
-use kirikae_policy::Policy;
+use kirikae_guard::Strata;
+use kirikae_policy::{Policy, Scope};
 use libbpf_rs::{Link, MapHandle};
 
 use crate::algorithms::{Algorithms, CONNECTIONS};
@@ -20,7 +21,7 @@ use crate::recording::Recorded;
 use crate::registered;
 use crate::registration::{self, Registration};
 use crate::restore::{Restored, restore};
-use crate::span_sums::{self, SpanSums};
+use crate::spans;
 use crate::state::{Pinned, State};
 use crate::switcher::Switcher;
 
@@ -109,12 +110,14 @@ impl Agent {
         };
         self.generations.insert(generation, policy.clone());
         let latencies = self.switcher.map("burst_latencies")?;
-        let spans = self.switcher.map("span_sums")?;
+        let span_sums = self.switcher.map("span_sums")?;
         for (number, (before, now)) in self.policy.scopes.iter().zip(&policy.scopes).enumerate() {
             if before.name != now.name {
                 burst_latencies::forget(&latencies, number)?;
             }
-            span_sums::forget(&spans, number)?;
+            if before.name != now.name || before.holdback != now.holdback {
+                spans::forget(&span_sums, number)?;
+            }
         }
         self.policy = policy.clone();
         self.adopt = adopt;
@@ -130,22 +133,34 @@ impl Agent {
         self.lead().map(|()| true)
     }
 
-    /// Has a scope, by its number, hold back another share, 0 to 1. What was counted of its spans is
-    /// forgotten: what is drawn with another share is another experiment.
-    pub fn hold_back(&mut self, scope: usize, share: f64) -> Result<(), Error> {
+    /// Puts another scope in the place of one, by its number, and leaves all others as they are.
+    pub fn put_scope(&mut self, number: usize, scope: Scope) -> Result<(), Error> {
         let mut policy = self.policy.clone();
-        policy.scopes[scope].holdback = share;
-        let generation = self.switcher.hold_back(&policy, scope)?;
+        policy.scopes[number] = scope;
+        let generation = self.switcher.put_in_force(&policy)?;
+        self.followed(generation, policy, number)
+    }
+
+    /// Has a scope, by its number, hold back another share, 0 to 1. What is known of its connections is kept.
+    pub fn hold_back(&mut self, number: usize, share: f64) -> Result<(), Error> {
+        let mut policy = self.policy.clone();
+        policy.scopes[number].holdback = share;
+        let generation = self.switcher.hold_back(&policy, number)?;
+        self.followed(generation, policy, number)
+    }
+
+    /// What was counted of the spans of the scope that has changed is forgotten: what is drawn with another
+    /// share is another experiment.
+    fn followed(&mut self, generation: u32, policy: Policy, number: usize) -> Result<(), Error> {
         self.generations.insert(generation, policy.clone());
         self.policy = policy;
-        span_sums::forget(&self.switcher.map("span_sums")?, scope)?;
+        spans::forget(&self.switcher.map("span_sums")?, number)?;
         self.lead()
     }
 
-    /// How much longer than usual the spans of a scope, by its number, took: of those that were switched,
-    /// and of those that were held back.
-    pub fn span_sums(&self, scope: usize) -> Result<[SpanSums; 2], Error> {
-        span_sums::read(&self.switcher.map("span_sums")?, scope)
+    /// How far from the usual the spans of a scope, by its number, were.
+    pub fn spans(&self, number: usize) -> Result<Strata, Error> {
+        spans::read(&self.switcher.map("span_sums")?, number)
     }
 
     /// Connections follow where they are adopted; policies that none is under any more are forgotten.

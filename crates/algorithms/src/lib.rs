@@ -16,8 +16,9 @@ pub use bpftune::Bpftune;
 pub use rule::Rule;
 pub use socket::{CaEvent, CaState, LargeState, RateSample, Socket};
 pub use switcher::{
-    Belief, CALL_RECORD_BYTES, CALL_RECORD_VERSION, Estimator, LossRuns, Losses, Measured,
-    NoCandidate, Period, Predicted, Replay, ReplayError, RoundTripSeen, RtcpMeasured, Stream,
-    Switch, Switcher, Tables, back_off_is_bounded, exp2_fixed, log2_fixed, period_us, rtcp_choose,
+    Belief, BurstSpans, CALL_RECORD_BYTES, CALL_RECORD_VERSION, Estimator, LossRuns, Losses,
+    Measured, NoCandidate, Period, Predicted, Replay, ReplayError, RoundTripSeen, RtcpMeasured,
+    Span, Stream, Switch, Switcher, Tables, back_off_is_bounded, exp2_fixed, log2_fixed, period_us,
+    rtcp_choose,
 };
 pub use twin::Compared;

@@ -1,6 +1,7 @@
 //! The agent as a service: its policy file, and how it is seen while it runs.
 
 pub mod client;
+mod guards;
 mod metrics;
 mod page;
 mod policy_file;

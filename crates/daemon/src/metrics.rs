@@ -11,6 +11,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::service::Measured;
+use crate::status::Guarding;
 
 /// What Prometheus is told that it gets.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -39,6 +40,7 @@ struct Numbers {
     isolated_loss: Histogram,
     burst_loss: Histogram,
     bursts: Vec<([(&'static str, String); 3], Histogram)>,
+    guards: Vec<(String, Guarding)>,
     runs: u64,
     run_s: f64,
 }
@@ -97,6 +99,8 @@ impl Numbers {
             let buckets = it.buckets.iter().enumerate().map(|(n, &count)| (end(n), count));
             (labels, Histogram { sum: it.sum_s, buckets: buckets.collect() })
         });
+        let scopes = status.policy.scopes.iter();
+        let guards = scopes.filter_map(|scope| Some((scope.name.clone(), scope.guard.clone()?)));
         Numbers {
             connections: kinds,
             switches: status.switches.clone().into_iter().collect(),
@@ -106,6 +110,7 @@ impl Numbers {
             isolated_loss: of_connections(&LOSS_ENDS, |it| it.isolated_loss),
             burst_loss: of_connections(&LOSS_ENDS, |it| it.burst_loss),
             bursts: of_bursts.collect(),
+            guards: guards.collect(),
             runs: status.cost.runs,
             run_s: status.cost.time.as_secs_f64(),
         }
@@ -129,6 +134,34 @@ impl Collector for Snapshot {
         )?;
         for (labels, count) in &numbers.connections {
             ConstGauge::new(*count as i64).encode(family.encode_family(labels)?)?;
+        }
+
+        let mut family = encoder.encode_descriptor(
+            "kirikae_guard_suspended",
+            "Whether a scope is only observed because switching hurts (1), or not (0)",
+            None,
+            MetricType::Gauge,
+        )?;
+        for (scope, guard) in &numbers.guards {
+            let labels = [("scope", scope)];
+            let metric = family.encode_family(&labels)?;
+            ConstGauge::new(i64::from(guard.suspended)).encode(metric)?;
+        }
+
+        let mut family = encoder.encode_descriptor(
+            "kirikae_guard",
+            "What switched bursts take over what stock ones take, and the ends of the interval",
+            Some(&ratio),
+            MetricType::Gauge,
+        )?;
+        for (scope, guard) in &numbers.guards {
+            for (end, value) in
+                ["least", "estimate", "most"].iter().zip(guard.ratio.into_iter().flatten())
+            {
+                let labels = [("scope", scope.as_str()), ("end", end)];
+                let metric = family.encode_family(&labels)?;
+                ConstGauge::new(value).encode(metric)?;
+            }
         }
 
         let mut family = encoder.encode_descriptor(

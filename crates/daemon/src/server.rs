@@ -60,7 +60,11 @@ pub fn serve_commands(service: &Service, readers: &Readers) -> Result<(), ServeE
     let listener = failed(std::os::unix::net::UnixListener::bind(&path), doing)?;
     let_read(&path, readers)?;
     failed(listener.set_nonblocking(true), doing)?;
-    let commands = status_routes().route("/reload", post(reload)).with_state(service.handle());
+    let changes = Router::new()
+        .route("/reload", post(reload))
+        .route("/resume", post(resume))
+        .layer(middleware::from_fn(only_root));
+    let commands = status_routes().merge(changes).with_state(service.handle());
     run(async move {
         let of = |stream: &UnixStream| commands.clone().layer(Extension(Peer::of(stream)));
         receive(UnixListener::from_std(listener)?, of).await;
@@ -180,14 +184,28 @@ async fn measured(State(handle): State<Handle>) -> Response {
     answer.map_or_else(|refusal| refusal, text)
 }
 
-async fn reload(Extension(peer): Extension<Peer>, State(handle): State<Handle>) -> Response {
-    if peer.uid != Some(0) {
-        return (StatusCode::FORBIDDEN, "only root can change anything").into_response();
+async fn reload(State(handle): State<Handle>) -> Response {
+    done(ask(&handle, Request::Reload).await)
+}
+
+#[derive(Deserialize)]
+struct Which {
+    scope: Option<String>,
+}
+
+async fn resume(State(handle): State<Handle>, Query(Which { scope }): Query<Which>) -> Response {
+    done(ask(&handle, |answer| Request::Resume(scope, answer)).await)
+}
+
+fn done(answer: Result<(), Response>) -> Response {
+    answer.map_or_else(|refusal| refusal, |()| StatusCode::NO_CONTENT.into_response())
+}
+
+async fn only_root(Extension(peer): Extension<Peer>, request: HttpRequest, next: Next) -> Response {
+    if peer.uid == Some(0) {
+        return next.run(request).await;
     }
-    match ask(&handle, Request::Reload).await {
-        Ok(()) => StatusCode::NO_CONTENT.into_response(),
-        Err(refusal) => refusal,
-    }
+    (StatusCode::FORBIDDEN, "only root can change anything").into_response()
 }
 
 /// A page of another origin may make a browser ask here, also under a name of its own that leads to

@@ -9,7 +9,10 @@ use kirikae_agent::{Agent, BURST_SIZES, BurstLatencies, Config, Restored, Switch
 use kirikae_policy::Scope;
 use tokio::sync::oneshot;
 
-use crate::status::{Bursts, Connections, PolicyInForce, ScopeInForce, Status, monotonic_ns};
+use crate::guards::Guards;
+use crate::status::{
+    Bursts, Connections, Guarding, PolicyInForce, ScopeInForce, Status, monotonic_ns,
+};
 use crate::switch_log::SwitchLog;
 
 /// For how long a listing of connections is told to others, too: whoever asks for the status asks for the
@@ -21,7 +24,9 @@ pub(crate) enum Request {
     Status(oneshot::Sender<Answer<Status>>),
     Connections(oneshot::Sender<Answer<Arc<Connections>>>),
     Measured(oneshot::Sender<Answer<Measured>>),
-    Reload(oneshot::Sender<Result<(), String>>),
+    Reload(oneshot::Sender<Answer<()>>),
+    /// Of one scope, or of all.
+    Resume(Option<String>, oneshot::Sender<Answer<()>>),
 }
 
 /// An answer, or why there is none.
@@ -50,6 +55,7 @@ pub struct Service {
     /// Where the policy is from.
     file: Option<String>,
     generation: u32,
+    guards: Guards,
     started: Instant,
     requests: mpsc::Receiver<Request>,
     asked: mpsc::Sender<Request>,
@@ -64,10 +70,13 @@ impl Service {
     /// # Errors
     /// As there.
     pub fn start(config: &Config, file: Option<String>) -> Result<Service, kirikae_agent::Error> {
+        let mut guards = Guards::default();
+        guards.follow(&config.policy);
         let agent = Agent::start(config)?;
         let (asked, requests) = mpsc::channel();
         let (log, started) = (Arc::default(), Instant::now());
-        Ok(Service { agent, file, generation: 1, started, requests, asked, log, listed: None })
+        let (generation, listed) = (1, None);
+        Ok(Service { agent, file, generation, guards, started, requests, asked, log, listed })
     }
 
     /// For one more server.
@@ -100,6 +109,7 @@ impl Service {
                 Request::Connections(answer) => drop(answer.send(self.connections())),
                 Request::Measured(answer) => drop(answer.send(self.measured())),
                 Request::Reload(answer) => drop(answer.send(reload(self))),
+                Request::Resume(scope, answer) => drop(answer.send(self.resume(scope.as_deref()))),
             }
         }
         Ok(())
@@ -111,9 +121,29 @@ impl Service {
     /// As there.
     pub fn reload(&mut self, config: &Config) -> Result<(), kirikae_agent::Error> {
         self.listed = None;
-        self.agent.reload(&config.policy, &config.algorithms, config.adopt.clone())?;
+        let policy = self.guards.follow(&config.policy);
+        self.agent.reload(&policy, &config.algorithms, config.adopt.clone())?;
         self.generation += 1;
         Ok(())
+    }
+
+    /// Has the guards look at what was counted, and does what follows. What is to be told: a line for each scope
+    /// that is only observed from now on.
+    ///
+    /// # Errors
+    /// Where the kernel does not tell, or cannot be told.
+    pub fn guard(&mut self) -> Result<Vec<String>, kirikae_agent::Error> {
+        self.guards.look(&mut self.agent)
+    }
+
+    /// How many scopes are only observed because switching hurts.
+    pub fn suspended(&self) -> usize {
+        self.guards.suspended()
+    }
+
+    fn resume(&mut self, scope: Option<&str>) -> Answer<()> {
+        self.listed = None;
+        self.guards.resume(&mut self.agent, scope)
     }
 
     /// Takes in cgroups of the policy that have been made anew; see [`Agent::renew`].
@@ -182,7 +212,9 @@ impl Service {
     }
 
     fn policy(&self) -> PolicyInForce {
-        let scopes = self.agent.policy().scopes.iter().map(scope_in_force).collect();
+        let guard = |scope: &Scope| self.guards.of(&scope.name);
+        let scopes = self.agent.policy().scopes.iter();
+        let scopes = scopes.map(|scope| scope_in_force(scope, guard(scope))).collect();
         PolicyInForce { file: self.file.clone(), generation: self.generation, scopes }
     }
 }
@@ -209,11 +241,12 @@ fn in_short(latencies: &BurstLatencies) -> Bursts {
     }
 }
 
-fn scope_in_force(scope: &Scope) -> ScopeInForce {
+fn scope_in_force(scope: &Scope, guard: Option<Guarding>) -> ScopeInForce {
     ScopeInForce {
         name: scope.name.clone(),
         matches: scope.matching.to_string(),
         algorithms: scope.table.names(),
         settings: scope.unusual(),
+        guard,
     }
 }

@@ -35,7 +35,7 @@ pub struct Status {
 }
 
 /// Where the policy is from, and what it says in short.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PolicyInForce {
     /// The file; none where options on the command line took its place.
     pub file: Option<String>,
@@ -46,7 +46,7 @@ pub struct PolicyInForce {
 }
 
 /// A scope in short.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScopeInForce {
     /// What it is called.
     pub name: String,
@@ -56,6 +56,25 @@ pub struct ScopeInForce {
     pub algorithms: Vec<String>,
     /// What else is not as usual, in words.
     pub settings: Vec<String>,
+    /// What its guard has found out; none where it has none, or is only observed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guard: Option<Guarding>,
+}
+
+/// What the guard of a scope has found out (docs/guard.md).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Guarding {
+    /// cannot-judge, helps, no-difference, not-known-yet or hurts.
+    pub verdict: String,
+    /// The same in words, with what it rests on.
+    pub says: String,
+    /// What switched bursts take over what stock ones take, and before and behind it the ends of its interval; none
+    /// where nothing can be said.
+    pub ratio: Option<[f64; 3]>,
+    /// Bursts that it rests on.
+    pub bursts: u64,
+    /// Whether the scope is only observed because switching hurts.
+    pub suspended: bool,
 }
 
 /// What bursts of one scope and size took, since the agent was started.

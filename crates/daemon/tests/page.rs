@@ -16,7 +16,7 @@ use kirikae_agent::{Connection, Cost, LatestSwitch, Reason, Switch, Treatment};
 use kirikae_checks::{Need, can_run};
 use kirikae_daemon::page_routes;
 use kirikae_daemon::status::{
-    Bursts, Connections, Numbered, PolicyInForce, ScopeInForce, Status, Switches,
+    Bursts, Connections, Guarding, Numbered, PolicyInForce, ScopeInForce, Status, Switches,
 };
 
 const HOSTILE: &str = "<img src=x onerror=\"document.title='run'\"><script>alert(1)</script>";
@@ -84,6 +84,13 @@ async fn status(State(looks): State<Looks>) -> Response {
         matches: "local port 443".into(),
         algorithms: vec!["kk_cubic".into(), HOSTILE.into()],
         settings: vec!["5 % held back".into()],
+        guard: Some(Guarding {
+            verdict: "hurts".into(),
+            says: format!("switching hurts: latency is 1.15 of stock's {HOSTILE}"),
+            ratio: Some([1.1, 1.15, 1.2]),
+            bursts: 12_300,
+            suspended: true,
+        }),
     };
     let bursts = Bursts {
         scope: HOSTILE.into(),

@@ -74,6 +74,8 @@ pub struct Scope {
     /// Share of the time (0 to 1) in which connections are left as they are and measured, for comparison: of
     /// the spans that their bursts are cut into (`bpf/switcher/comparison.h`).
     pub holdback: f64,
+    /// Whether the agent goes back to observing where what is held back is faster than what is switched.
+    pub guard: bool,
     /// Round trips below it are local: a connection that has them keeps the algorithm that it has. No
     /// latency is to be gained there, and throughput to be lost.
     pub least_rtt: Duration,
@@ -244,6 +246,7 @@ impl Scope {
             respect_application: true,
             observed: false,
             holdback: 0.0,
+            guard: true,
             least_rtt: LEAST_RTT,
             hysteresis: Hysteresis::default(),
         }
@@ -257,6 +260,7 @@ impl Scope {
         say(self.observed, "observed: nothing is changed".into());
         say(self.objective == Objective::Throughput, "objective throughput".into());
         say(self.holdback > 0.0, format!("{} % held back", self.holdback * 100.0));
+        say(!self.guard, "no guard".into());
         say(!self.respect_application, "overrules applications".into());
         say(!self.idle_keep, "no idle keep".into());
         say(self.timeouts == Timeouts::Kernel, "the kernel's timeouts".into());

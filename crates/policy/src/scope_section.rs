@@ -24,7 +24,7 @@ const CGROUP: &str = "a cgroup v2 as seen from the root of its hierarchy, such a
 /// The keys of which connections it is.
 const MATCHING: [&str; 3] = ["cgroup", "local-port", "remote"];
 /// The others.
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "name",
     "objective",
     "friendliness",
@@ -36,6 +36,7 @@ const KEYS: [&str; 12] = [
     "hysteresis",
     "respect-application",
     "holdback",
+    "guard",
     "observe",
 ];
 
@@ -130,9 +131,10 @@ fn treatment(
         idle_keep: flag_or_true("idle-keep")?,
         respect_application: flag_or_true("respect-application")?,
         observed: section.flag("observe")?,
-        holdback: section.optional("holdback").map_or(Ok(0.0), |field| {
-            field.number(0.0..=1.0, "a share of the connections, from 0 to 1")
-        })?,
+        holdback: section
+            .optional("holdback")
+            .map_or(Ok(0.0), |field| field.number(0.0..=1.0, "a share of the time, from 0 to 1"))?,
+        guard: flag_or_true("guard")?,
         least_rtt: section.optional("least-rtt").map_or(Ok(LEAST_RTT), |it| least_rtt(&it))?,
         hysteresis: section
             .optional("hysteresis")

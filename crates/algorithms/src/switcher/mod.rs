@@ -17,8 +17,9 @@ use crate::{Algorithm, Socket};
 use hooks::{Host, SharedTables};
 
 pub use parts::{
-    Belief, Estimator, LossRuns, Measured, Period, Predicted, RoundTripSeen, RtcpMeasured, Stream,
-    back_off_is_bounded, exp2_fixed, log2_fixed, period_us, rtcp_choose,
+    Belief, BurstSpans, Estimator, LossRuns, Measured, Period, Predicted, RoundTripSeen,
+    RtcpMeasured, Span, Stream, back_off_is_bounded, exp2_fixed, log2_fixed, period_us,
+    rtcp_choose,
 };
 pub use replay::{CALL_RECORD_BYTES, CALL_RECORD_VERSION, Replay, ReplayError, Tables};
 

@@ -36,6 +36,41 @@ impl LossRuns {
 /// What a round trip showed of a connection.
 pub type RoundTripSeen = c::round_trip_seen;
 
+/// A connection's bursts cut into spans, and held against what those before took (`bpf/switcher/comparison.h`).
+#[derive(Clone, Debug, Default)]
+pub struct BurstSpans(c::comparison);
+
+/// How far from the usual a span was.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span {
+    /// By how far the connection's spans usually are from it, from 0 on.
+    pub stratum: usize,
+    /// In the mean over its bursts, octaves of latency.
+    pub octaves: f64,
+}
+
+impl BurstSpans {
+    /// A burst took so long, microseconds. Whether the span is over with it.
+    pub fn burst(&mut self, latency_us: u32) -> bool {
+        // SAFETY: plain data that the C code only uses during the call.
+        unsafe { c::kk_span_burst(&mut self.0, latency_us) }
+    }
+
+    /// The span is over, and the next one begins. None of the first, which only tells what is usual.
+    pub fn end(&mut self) -> Option<Span> {
+        // SAFETY: as above.
+        let end = unsafe { c::kk_span_end(&mut self.0) };
+        let octaves = f64::from(end.octaves) / f64::from(kirikae_interface::SPAN_OCTAVE);
+        end.is_counted.then_some(Span { stratum: end.stratum as usize, octaves })
+    }
+
+    /// The span begins anew: what there was of it counts for nothing.
+    pub fn begin(&mut self) {
+        // SAFETY: as above.
+        unsafe { c::kk_span_begin(&mut self.0) }
+    }
+}
+
 /// What is written with no idle time in between.
 #[derive(Clone, Debug, Default)]
 pub struct Stream(c::stream);

@@ -16,6 +16,7 @@ pub mod player;
 pub mod reload;
 pub mod replay;
 pub mod reproduce;
+pub mod resume;
 pub mod run;
 pub mod search;
 mod setting;

@@ -10,12 +10,29 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 /// # Errors
 /// Where whoever asked cannot be reached.
 pub fn ready() -> io::Result<()> {
+    tell("READY=1")
+}
+
+/// Says in how many scopes switching hurts, so that they are only observed: `systemctl status` shows it.
+///
+/// # Errors
+/// As of [`ready`].
+pub fn status(suspended: usize) -> io::Result<()> {
+    tell(&match suspended {
+        0 => "STATUS=".to_owned(),
+        _ => format!(
+            "STATUS=switching hurts in {suspended} scopes, which are only observed; see kirikae status"
+        ),
+    })
+}
+
+fn tell(message: &str) -> io::Result<()> {
     let Some(socket) = std::env::var_os("NOTIFY_SOCKET") else { return Ok(()) };
     let address = match socket.as_bytes() {
         [b'@', name @ ..] => SocketAddr::from_abstract_name(name)?,
         _ => SocketAddr::from_pathname(&socket)?,
     };
-    UnixDatagram::unbound()?.send_to_addr(b"READY=1", &address)?;
+    UnixDatagram::unbound()?.send_to_addr(message.as_bytes(), &address)?;
     Ok(())
 }
 

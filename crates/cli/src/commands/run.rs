@@ -216,6 +216,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         if looked_at.elapsed() >= LOOK {
             looked_at = Instant::now();
             look(&mut service);
+            guard(&mut service);
         }
         let mut on_switch = |switch: &Switch| {
             if printed.is_ok() {
@@ -242,6 +243,21 @@ fn look(service: &mut Service) {
         Ok(true) => eprintln!("kirikae: cgroups of the policy were made anew and are in force"),
         Ok(false) => {}
         Err(error) => eprintln!("kirikae: cgroups of the policy were made anew: {error}"),
+    }
+}
+
+/// Goes back to observing where switching hurts, and says so: here, and to systemd.
+fn guard(service: &mut Service) {
+    let before = service.suspended();
+    match service.guard() {
+        Ok(told) => told.iter().for_each(|told| eprintln!("kirikae: {told}")),
+        Err(error) => eprintln!("kirikae: guarding the scopes: {error}"),
+    }
+    let suspended = service.suspended();
+    if suspended != before
+        && let Err(error) = notify::status(suspended)
+    {
+        eprintln!("kirikae: telling systemd: {error}");
     }
 }
 

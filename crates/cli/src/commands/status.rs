@@ -9,9 +9,9 @@ use kirikae_terminal::{CellAlignment, Table, table};
 
 /// Tell what the agent does
 ///
-/// The policy in force, how many connections use which algorithm, switches by reason, how long bursts
-/// took of connections that are switched and of those held back, and what the agent costs. `kirikae top`
-/// shows the connections.
+/// The policy in force and what the guard of each scope has found out, how many connections use which
+/// algorithm, switches by reason, how long bursts took of connections that are switched and of those held
+/// back, and what the agent costs. `kirikae top` shows the connections.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Print it as JSON
@@ -39,6 +39,12 @@ fn print(status: &Status) {
     }
     for scope in &status.policy.scopes {
         print_scope(&scope.name, &scope.matches, &scope.settings);
+        if let Some(guard) = &scope.guard {
+            println!("    {}", guard.says);
+        }
+        if scope.guard.as_ref().is_some_and(|guard| guard.suspended) {
+            println!("    only observed because of that; `kirikae resume` switches again");
+        }
     }
     println!("connections {}", counts(status.connections, &status.by_algorithm));
     println!("            {}", counts(status.connections, &status.by_treatment));

@@ -6,7 +6,7 @@ use kirikae_agent::{Agent, Treatment};
 use kirikae_policy::Scope;
 
 use crate::common::OwnCgroup;
-use crate::pair::{Pair, has_kernel_timer, has_our_timer, seen, talk_until};
+use crate::pair::{Pair, has_kernel_timer, has_our_timer, seen};
 use crate::{ORIGINAL, all, start};
 
 const CONNECTIONS: usize = 200;
@@ -33,24 +33,34 @@ pub fn leaves_a_share_as_it_is(cgroup: &OwnCgroup) {
 
     let half = kirikae_policy::Policy::one(share(0.5));
     agent.reload(&half, &[], None).unwrap();
-    let (mut held_back, mut switched) = (Vec::new(), Vec::new());
-    for _ in 0..CONNECTIONS {
-        let pair = Pair::open("127.0.0.1");
-        match seen(&agent, &pair.near).unwrap().treatment {
-            Treatment::HeldBack => held_back.push(pair),
-            treatment => {
-                assert_eq!(treatment, Treatment::Switched);
-                switched.push(pair);
-            }
-        }
-    }
-    assert!(held_back.len().abs_diff(CONNECTIONS / 2) < MOST_AWAY, "{} held back", held_back.len());
-    talk_until(&mut held_back, "their bursts are counted", |_| {
-        bursts_counted(&agent, false) >= 500
-    });
-    talk_until(&mut switched, "all others are switched", |it| it.iter().all(Pair::is_switched));
-    assert!(switched.iter().all(|pair| has_our_timer(&pair.near)));
-    assert!(held_back.iter().all(|pair| pair.algorithm() == ORIGINAL));
-    assert!(held_back.iter().all(|pair| has_kernel_timer(&pair.near)));
+    let pairs: Vec<Pair> = (0..CONNECTIONS).map(|_| Pair::open("127.0.0.1")).collect();
+    let treatment = |pair: &Pair| seen(&agent, &pair.near).unwrap().treatment;
+    let held_back = pairs.iter().filter(|pair| treatment(pair) == Treatment::HeldBack).count();
+    let switched = pairs.iter().filter(|pair| treatment(pair) == Treatment::Switched).count();
+    assert_eq!(held_back + switched, CONNECTIONS);
+    assert!(held_back.abs_diff(CONNECTIONS / 2) < MOST_AWAY, "{held_back} held back");
+    drop(pairs);
+    spans_are_compared(&mut agent);
     assert_eq!(agent.stop().unwrap().remaining, 0);
+}
+
+/// For each span of bursts a lot is drawn, and what the bursts of either kind take is counted.
+fn spans_are_compared(agent: &mut Agent) {
+    let mut pair = Pair::open("127.0.0.1");
+    let mut is_seen = [false; 2];
+    let counted = |agent: &Agent| agent.spans(0).unwrap().spans();
+    pair.talk_until("spans of both kinds are counted", |pair| {
+        let is_switched = pair.is_switched();
+        assert!(is_switched || pair.algorithm() == ORIGINAL);
+        is_seen[usize::from(is_switched)] = true;
+        is_seen == [true; 2] && counted(agent).iter().all(|spans| *spans >= 4)
+    });
+    agent.hold_back(0, 1.0).unwrap();
+    assert_eq!(counted(agent), [0; 2], "another share is another experiment");
+    pair.talk_until("spans are held back", |_| counted(agent)[1] >= 4);
+    assert_eq!((pair.algorithm().as_str(), counted(agent)[0]), (ORIGINAL, 0));
+    assert!(has_kernel_timer(&pair.near));
+    agent.hold_back(0, 0.0).unwrap();
+    pair.talk_until("it is switched", Pair::is_switched);
+    assert!(has_our_timer(&pair.near));
 }

@@ -112,6 +112,7 @@ pub fn snapshot(connections: Vec<Connection>) -> Snapshot {
                 matches: "local port 443".into(),
                 algorithms: vec!["kk_cubic".into()],
                 settings: Vec::new(),
+                guard: None,
             }],
         },
         connections: connections.len(),

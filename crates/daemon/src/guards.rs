@@ -1,0 +1,133 @@
+//! The guards of the policy's scopes: what they find out, and what becomes of a scope by it (docs/guard.md).
+
+use std::collections::BTreeMap;
+
+use kirikae_agent::{Agent, Error};
+use kirikae_guard::{Ask, Guard};
+use kirikae_policy::{Policy, Scope};
+
+use crate::status::Guarding;
+
+/// One for each scope that has one, by its name.
+#[derive(Debug, Default)]
+pub(crate) struct Guards {
+    of: BTreeMap<String, Guarded>,
+}
+
+/// A scope with its guard.
+#[derive(Debug)]
+struct Guarded {
+    guard: Guard,
+    /// As the operator wants it.
+    scope: Scope,
+    /// The guard's epoch that the scope is in.
+    epoch: u32,
+    /// Whether it is only observed because switching hurts.
+    is_suspended: bool,
+}
+
+impl Guarded {
+    fn new(scope: &Scope) -> Guarded {
+        let guard = Guard::new(scope.holdback);
+        Guarded { guard, scope: scope.clone(), epoch: 0, is_suspended: false }
+    }
+
+    /// The scope, as far as the guard allows it.
+    fn allowed(&self) -> Scope {
+        match self.guard.asks() {
+            Ask::Observe => Scope { observed: true, ..self.scope.clone() },
+            Ask::HoldBack(holdback) => Scope { holdback, ..self.scope.clone() },
+        }
+    }
+
+    /// What the guard asks for is done. Whether the scope is only observed from now on.
+    fn obey(&mut self, agent: &mut Agent, number: usize) -> Result<bool, Error> {
+        let is_to_be_suspended = self.guard.asks() == Ask::Observe;
+        let is_news = is_to_be_suspended && !self.is_suspended;
+        if is_to_be_suspended != self.is_suspended {
+            agent.put_scope(number, self.allowed())?;
+        } else if self.guard.epoch() != self.epoch {
+            agent.hold_back(number, self.allowed().holdback)?;
+        }
+        (self.epoch, self.is_suspended) = (self.guard.epoch(), is_to_be_suspended);
+        Ok(is_news)
+    }
+}
+
+impl Guards {
+    /// A policy is about to be put in force: what it becomes with them. A scope that holds back what it did before
+    /// keeps its guard, and so what is known of it; also that it is only observed.
+    pub fn follow(&mut self, policy: &Policy) -> Policy {
+        let mut before = std::mem::take(&mut self.of);
+        for scope in policy.scopes.iter().filter(|scope| scope.guard && !scope.observed) {
+            let kept = before.remove(&scope.name);
+            let kept = kept.filter(|it| it.scope.holdback == scope.holdback);
+            let guarded = kept
+                .map_or_else(|| Guarded::new(scope), |it| Guarded { scope: scope.clone(), ..it });
+            self.of.insert(scope.name.clone(), guarded);
+        }
+        let allowed = |scope: &Scope| {
+            self.of.get(&scope.name).map_or_else(|| scope.clone(), Guarded::allowed)
+        };
+        Policy { scopes: policy.scopes.iter().map(allowed).collect() }
+    }
+
+    /// Looks at what was counted, and does what follows from it. A line for each scope that is only observed from now
+    /// on, and why.
+    ///
+    /// # Errors
+    /// Where the kernel does not tell, or cannot be told.
+    pub fn look(&mut self, agent: &mut Agent) -> Result<Vec<String>, Error> {
+        let mut told = Vec::new();
+        for number in 0..agent.policy().scopes.len() {
+            let name = agent.policy().scopes[number].name.clone();
+            let Some(guarded) = self.of.get_mut(&name) else { continue };
+            guarded.guard.look(guarded.epoch, &agent.spans(number)?);
+            if guarded.obey(agent, number)? {
+                let verdict = guarded.guard.verdict();
+                told.push(format!(
+                    "scope {name}: {verdict}; it is only observed until `kirikae resume`"
+                ));
+            }
+        }
+        Ok(told)
+    }
+
+    /// Switches again what is only observed because it hurts: of one scope, or of all. Everything is counted anew.
+    ///
+    /// # Errors
+    /// There is no such scope, or no guard of it; or the kernel cannot be told.
+    pub fn resume(&mut self, agent: &mut Agent, scope: Option<&str>) -> Result<(), String> {
+        if let Some(name) = scope.filter(|name| !self.of.contains_key(*name)) {
+            let known: Vec<&str> = self.of.keys().map(String::as_str).collect();
+            return Err(format!("no scope {name:?} with a guard; allowed: {}", known.join(", ")));
+        }
+        for number in 0..agent.policy().scopes.len() {
+            let name = agent.policy().scopes[number].name.clone();
+            let is_meant = scope.is_none_or(|scope| scope == name);
+            let Some(guarded) = self.of.get_mut(&name).filter(|_| is_meant) else { continue };
+            guarded.guard.resume();
+            guarded.obey(agent, number).map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// How many scopes are only observed because switching hurts.
+    pub fn suspended(&self) -> usize {
+        self.of.values().filter(|it| it.is_suspended).count()
+    }
+
+    /// What is known of a scope; none of one without a guard.
+    pub fn of(&self, scope: &str) -> Option<Guarding> {
+        let Guarded { guard, is_suspended, .. } = self.of.get(scope)?;
+        let verdict = guard.verdict();
+        let estimate = verdict.estimate();
+        Some(Guarding {
+            verdict: verdict.name().into(),
+            says: verdict.to_string(),
+            ratio: estimate.map(|it| [it.least, it.ratio, it.most]),
+            bursts: estimate.map_or(0, |it| it.bursts),
+            suspended: *is_suspended,
+        })
+    }
+}
