@@ -4,6 +4,7 @@
 
 mod drawn;
 mod friendliness;
+mod guard;
 mod markdown;
 mod measured;
 mod places;

@@ -4,7 +4,7 @@ use anyhow::Context;
 use kirikae_provenance::{Inputs, digest};
 
 use crate::places::{Remade, Remake};
-use crate::{Target, drawn, friendliness, policies, regret, root, studies, table};
+use crate::{Target, drawn, friendliness, guard, policies, regret, root, studies, table};
 
 /// What makes some targets in one go.
 pub struct Step {
@@ -76,6 +76,14 @@ pub const STEPS: &[Step] = &[
         data: &[],
         make: drawn::make,
         places: drawn::places,
+    },
+    Step {
+        name: "guard",
+        targets: &[Target::File("docs/guard/hosts.csv"), Target::Block("docs/guard.md", "hosts")],
+        groups: &["algorithms", "simulator", "laboratory", "search", "guard"],
+        data: &[],
+        make: guard::make,
+        places: guard::places,
     },
     Step {
         name: "regret",

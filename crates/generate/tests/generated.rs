@@ -56,6 +56,11 @@ fn the_search() {
 }
 
 #[test]
+fn the_guard() {
+    holds("guard");
+}
+
+#[test]
 fn regret() {
     holds("regret");
 }

@@ -89,6 +89,8 @@ pub const GROUPS: &[Group] = &[
         of: &["crates/lab/src/search"],
         without: &["crates/lab/src/search/report.rs"],
     },
+    // How spans are compared.
+    Group { name: "guard", of: &["crates/guard/src"], without: &[] },
     Group {
         name: "studies",
         of: &["crates/lab/src/reproduce"],

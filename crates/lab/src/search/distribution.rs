@@ -5,16 +5,18 @@
 use super::draw::{Draw, Gene, Tape, rounded};
 use crate::scenario::Contender;
 
-/// Bursts of a path that are measured.
+/// Bursts of a path that are measured in a search.
 pub const BURSTS: u32 = 50;
-/// A link that changes has at most so many periods; what comes after stays as the last.
-const PERIODS: usize = 12;
+/// A link that changes has at most so many periods for [`BURSTS`] bursts; what comes after stays as the last.
+const PERIODS: u32 = 12;
 /// Mbit/s up to which a link may have cross traffic, whose packets are simulated, too.
 const CROSSED: f64 = 20.0;
 
-/// How often a path is played, with which seed, and by whom.
+/// How long and how often a path is played, with which seed, and by whom.
 #[derive(Clone, Copy)]
 pub struct Play<'a> {
+    /// Bursts on a connection, from 5: of two sizes there are a fifth more.
+    pub bursts: u32,
     /// Seed of the first repetition; the next ones follow.
     pub seed: u64,
     /// From 1.
@@ -31,12 +33,12 @@ pub fn scenario(draw: &Draw, play: Play) -> String {
 /// The numbers that the path depends on.
 pub fn genes(draw: &Draw) -> Vec<Gene> {
     let mut tape = Tape::new(draw);
-    write(&mut tape, draw, Play { seed: 0, repetitions: 1, contenders: &[] });
+    write(&mut tape, draw, Play { bursts: BURSTS, seed: 0, repetitions: 1, contenders: &[] });
     tape.into_genes()
 }
 
 fn write(tape: &mut Tape, draw: &Draw, play: Play) -> String {
-    let basics = Basics::draw(tape);
+    let basics = Basics::draw(tape, play.bursts);
     let mut told = vec![basics.told()];
     let workload = workload(tape, &basics, &mut told);
     let [forward, backward] = path(tape, &basics, &mut told);
@@ -75,10 +77,12 @@ struct Basics {
     interval_s: f64,
     /// What others take of the bottleneck, while they send: a share of its rate.
     cross: Option<(f64, bool)>,
+    /// Bursts on a connection.
+    bursts: u32,
 }
 
 impl Basics {
-    fn draw(tape: &mut Tape) -> Basics {
+    fn draw(tape: &mut Tape, bursts: u32) -> Basics {
         let rtt_ms = tape.quantity("rtt", 5.0, 800.0);
         let rate_mbit = tape.quantity("rate", 0.3, 200.0);
         let burst_kib = tape.quantity("burst", 2.0, 512.0);
@@ -90,7 +94,7 @@ impl Basics {
         let left = 1.0 - cross.map_or(0.0, |(share, _)| share);
         let takes_s = burst_kib * 1024.0 * 8.0 / (rate_mbit * 1e6 * left);
         let interval_s = tape.quantity("interval", 0.05, 10.0).max(rounded(1.5 * takes_s, 2));
-        Basics { rtt_ms, rate_mbit, burst_kib, interval_s, cross }
+        Basics { rtt_ms, rate_mbit, burst_kib, interval_s, cross, bursts }
     }
 
     fn told(&self) -> String {
@@ -100,7 +104,7 @@ impl Basics {
 
     /// About how long the bursts take together, s.
     fn length_s(&self) -> f64 {
-        f64::from(BURSTS) * self.interval_s
+        f64::from(self.bursts) * self.interval_s
     }
 }
 
@@ -111,7 +115,7 @@ struct Workload {
 }
 
 fn workload(tape: &mut Tape, basics: &Basics, told: &mut Vec<String>) -> Workload {
-    let &Basics { burst_kib, interval_s, rate_mbit, .. } = basics;
+    let &Basics { burst_kib, interval_s, rate_mbit, bursts: all, .. } = basics;
     let kinds = [("bursts", 6.0), ("requests", 3.0), ("mixed sizes", 1.0), ("bulk", 1.0)];
     let kind = tape.choice("workload", &kinds);
     let spacing = tape.choice("spacing", &[("fixed", 1.0), ("exponential", 1.0)]);
@@ -121,7 +125,7 @@ fn workload(tape: &mut Tape, basics: &Basics, told: &mut Vec<String>) -> Workloa
              count = {count}\n\n"
         )
     };
-    let own = bursts(burst_kib, interval_s, BURSTS);
+    let own = bursts(burst_kib, interval_s, all);
     // Ends when all is done; this is for what never is.
     let duration = format!("duration = \"{} s\"\n", (4.0 * basics.length_s()).round() + 600.0);
     match kind {
@@ -130,13 +134,13 @@ fn workload(tape: &mut Tape, basics: &Basics, told: &mut Vec<String>) -> Workloa
             told.push("asks again after the answer".into());
             let text = format!(
                 "[workload]\nkind = \"requests\"\nrequest = \"{burst_kib} KiB\"\nresponse = \"1 B\"\n\
-                 think = \"{interval_s} s\"\nspacing = \"{spacing}\"\ncount = {BURSTS}\n\n"
+                 think = \"{interval_s} s\"\nspacing = \"{spacing}\"\ncount = {all}\n\n"
             );
             Workload { text, duration }
         }
         "mixed sizes" => {
             let larger_kib = rounded(burst_kib * tape.quantity("larger", 2.0, 50.0), 2).min(512.0);
-            let (seldom_s, count) = (rounded(interval_s * 5.0, 2), BURSTS / 5);
+            let (seldom_s, count) = (rounded(interval_s * 5.0, 2), all / 5);
             told.push(format!("and {larger_kib} KiB every {seldom_s} s"));
             let larger = bursts(larger_kib, seldom_s, count);
             Workload { text: format!("[[workload]]\n{own}[[workload]]\n{larger}"), duration }
@@ -277,7 +281,7 @@ fn link(tape: &mut Tape, basics: &Basics, told: &mut Vec<String>) -> (String, Op
             let other_mbit = rounded(rate_mbit * tape.quantity("link.times", 0.05, 5.0), 2);
             let period_s = period(tape, basics);
             told.push(format!("and {other_mbit} Mbit/s, {period_s} s each"));
-            let steps = periods(period_s, |at, place| {
+            let steps = periods(basics, period_s, |at, place| {
                 let rate = [rate_mbit, other_mbit][place];
                 format!("    {{ at = \"{at}\", rate = \"{rate} Mbit/s\" }},\n")
             });
@@ -290,7 +294,7 @@ fn link(tape: &mut Tape, basics: &Basics, told: &mut Vec<String>) -> (String, Op
             let silence_s = tape.quantity("link.silence", 0.001, 1.0).min(period_s / 4.0);
             told.push(format!("and {other_mbit} Mbit/s, RTT {other_ms} ms, {period_s} s each"));
             let links = |rates: [f64; 2]| {
-                let links = periods(period_s, |at, place| {
+                let links = periods(basics, period_s, |at, place| {
                     let first = at == "0 s";
                     let silence = format!(", silence = \"{}\"", seconds(silence_s));
                     let silence = if first { "" } else { &silence };
@@ -330,8 +334,9 @@ fn period(tape: &mut Tape, basics: &Basics) -> f64 {
 }
 
 /// Two in turns; `of` is told when, and which.
-fn periods(period_s: f64, of: impl Fn(String, usize) -> String) -> String {
-    (0..PERIODS).map(|turn| of(seconds(period_s * turn as f64), turn % 2)).collect()
+fn periods(basics: &Basics, period_s: f64, of: impl Fn(String, usize) -> String) -> String {
+    let turns = PERIODS * basics.bursts / BURSTS;
+    (0..turns).map(|turn| of(seconds(period_s * f64::from(turn)), turn as usize % 2)).collect()
 }
 
 fn queue(tape: &mut Tape, told: &mut Vec<String>) -> String {

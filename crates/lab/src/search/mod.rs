@@ -5,6 +5,7 @@ mod climb;
 mod distribution;
 mod draw;
 mod files;
+mod latencies;
 mod reduce;
 mod report;
 mod verdict;
@@ -27,6 +28,7 @@ use draw::{Draw, Gene};
 
 pub use climb::GENERATIONS;
 pub use distribution::BURSTS;
+pub use latencies::latencies;
 pub use report::render;
 pub use verdict::Verdict;
 
@@ -306,7 +308,8 @@ fn text(options: &Options, stage: &Stage, draw: &Draw) -> String {
     // Shorter than they could be, to be read.
     let seed = stream_seed(options.seed, &[first, second, draw.index]) >> 32;
     let contenders = options.contenders();
-    let play = Play { seed, repetitions: stage.repetitions, contenders: &contenders };
+    let play =
+        Play { bursts: BURSTS, seed, repetitions: stage.repetitions, contenders: &contenders };
     distribution::scenario(draw, play)
 }
 

@@ -1,8 +1,10 @@
 //! Whether the switcher loses on a path: its mean latency over that of whom it is held against.
 
+use kirikae_path::Time;
 use serde::Serialize;
 
 use super::Options;
+use crate::controls::Controls;
 use crate::error::Error;
 use crate::play::exchanges;
 use crate::scenario::{Contender, Scenario};
@@ -67,20 +69,31 @@ impl Verdict {
     }
 }
 
-/// Mean over the writes that count of how long each took; one that did not arrive, how long it had
-/// waited at the end.
+/// Mean over the writes that count of how long each took.
 fn mean_wait(
     scenario: &Scenario,
     contender: Contender,
     seed: u64,
     options: &Options,
 ) -> Result<f64, Error> {
-    let outcome = sim::simulation(scenario, contender, seed, &options.controls).run()?;
+    let waits = waits(scenario, contender, seed, &options.controls)?;
+    Ok(waits.iter().map(|(_, wait_s)| wait_s).sum::<f64>() / waits.len() as f64)
+}
+
+/// When each write that counts began, and how long it took, in seconds; one that did not arrive, how long
+/// it had waited at the end.
+pub(super) fn waits(
+    scenario: &Scenario,
+    contender: Contender,
+    seed: u64,
+    controls: &Controls,
+) -> Result<Vec<(Time, f64)>, Error> {
+    let outcome = sim::simulation(scenario, contender, seed, controls).run()?;
     let [flow] = &outcome.flows[..] else { unreachable!("one flow is drawn") };
     let activities = (0..).zip(&scenario.flows[0].activities);
-    let waits: Vec<f64> = activities
-        .flat_map(|(place, activity)| exchanges(&flow.client, &flow.server, place, activity))
-        .map(|(start, last)| (last.unwrap_or(outcome.end) - start).as_secs_f64())
-        .collect();
-    Ok(waits.iter().sum::<f64>() / waits.len() as f64)
+    let wait = |(start, last): (Time, Option<Time>)| {
+        (start, (last.unwrap_or(outcome.end) - start).as_secs_f64())
+    };
+    let of = |(place, activity)| exchanges(&flow.client, &flow.server, place, activity);
+    Ok(activities.flat_map(of).map(wait).collect())
 }

@@ -1,0 +1,239 @@
+//! Sums of what spans gave, and the difference between the treatments.
+
+use std::array;
+
+use crate::connection::{COUNTED, Residual};
+
+/// Connections are told apart by how far their spans usually are from their past: below 1/16, 1/8, 1/4 and 1/2
+/// of an octave, and beyond.
+pub const STRATA: usize = 5;
+
+/// Of what a stratum's spans spread by, this is known before there are any: as much as so many spans
+/// would say. So that a stratum of few spans that happen to agree is not taken for a calm one.
+const PRESUMED_SPANS: f64 = 8.0;
+/// And this is what they would say, octaves (standard deviation).
+const PRESUMED_SPREAD: [f64; STRATA] = [0.25, 0.25, 0.25, 0.5, 1.0];
+/// Octaves: spans are never taken to spread by less, so that the calmest connections do not decide alone.
+const LEAST_SPREAD: f64 = 0.0625;
+
+/// The spans of one treatment: sums of their residuals.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spans {
+    /// How many.
+    pub spans: u64,
+    /// Bursts that were counted in them.
+    pub bursts: u64,
+    /// Sum of the residuals, octaves.
+    pub sum: f64,
+    /// Sum of their squares, octaves squared.
+    pub squares: f64,
+}
+
+/// The two treatments.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Arms {
+    /// Spans that were switched.
+    pub switched: Spans,
+    /// Spans that were held back: of the host's own congestion control.
+    pub stock: Spans,
+}
+
+/// The spans of connections that vary as much, stratum by stratum: below 1/16, 1/8, 1/4, 1/2 of an octave, and
+/// beyond.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Strata(pub [Arms; STRATA]);
+
+impl Spans {
+    /// One more.
+    pub fn add(&mut self, octaves: f64) {
+        self.spans += 1;
+        self.bursts += u64::from(COUNTED);
+        self.sum += octaves;
+        self.squares += octaves * octaves;
+    }
+
+    fn count(&self) -> f64 {
+        self.spans as f64
+    }
+
+    fn mean(&self) -> f64 {
+        self.sum / self.count()
+    }
+
+    /// Sum of squares about their mean, and its degrees of freedom.
+    fn scatter(&self) -> Scatter {
+        if self.spans == 0 {
+            return Scatter::default();
+        }
+        // Never below 0 but for rounding.
+        let squares = (self.squares - self.sum * self.mean()).max(0.0);
+        Scatter { squares, freedom: self.count() - 1.0 }
+    }
+}
+
+impl Arms {
+    /// Both, switched first.
+    fn both(&self) -> [&Spans; 2] {
+        [&self.switched, &self.stock]
+    }
+}
+
+impl Strata {
+    /// What a span gave.
+    pub fn add(&mut self, residual: Residual, is_held_back: bool) {
+        let arms = &mut self.0[residual.stratum];
+        let arm = if is_held_back { &mut arms.stock } else { &mut arms.switched };
+        arm.add(residual.octaves);
+    }
+
+    /// Spans of all strata: switched and held back.
+    pub fn spans(&self) -> [u64; 2] {
+        let of = |arm: fn(&Arms) -> &Spans| self.0.iter().map(|arms| arm(arms).spans).sum();
+        [of(|arms| &arms.switched), of(|arms| &arms.stock)]
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Scatter {
+    squares: f64,
+    freedom: f64,
+}
+
+impl Scatter {
+    fn and(self, other: Scatter) -> Scatter {
+        Scatter { squares: self.squares + other.squares, freedom: self.freedom + other.freedom }
+    }
+
+    /// The variance where so much was presumed before.
+    fn variance(self, presumed: f64) -> f64 {
+        let variance = (self.squares + PRESUMED_SPANS * presumed) / (self.freedom + PRESUMED_SPANS);
+        variance.max(LEAST_SPREAD * LEAST_SPREAD)
+    }
+}
+
+/// By how much switched spans take longer than those held back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Difference {
+    /// Mean of the switched less mean of the others, octaves; below 0 where switching helps.
+    pub octaves: f64,
+    /// 1 over the variance of that, 1/octaves².
+    pub information: f64,
+    /// Bursts that were counted for it, of both.
+    pub bursts: u64,
+    /// Spans that were counted for it: switched and held back.
+    pub spans: [u64; 2],
+}
+
+impl Difference {
+    /// Of all epochs. In each epoch the share held back is the same throughout, and in each stratum of each epoch
+    /// the treatments are compared with each other alone: neither a trend nor what connections there
+    /// are takes part. These differences are averaged by the inverse of their variances. None where there is
+    /// nothing to compare.
+    ///
+    /// The variance of a stratum is that about the means of its epochs and treatments. Each treatment has one of its
+    /// own, which begins as that of both together: of few spans that are held back a long tail may be
+    /// missing that many switched ones show.
+    pub fn of(epochs: &[Strata]) -> Option<Difference> {
+        let mut found = Difference { octaves: 0.0, information: 0.0, bursts: 0, spans: [0; 2] };
+        for (stratum, presumed) in PRESUMED_SPREAD.iter().enumerate() {
+            let arms = || epochs.iter().map(|epoch| &epoch.0[stratum]);
+            let scatter: [Scatter; 2] = array::from_fn(|arm| {
+                arms().map(|arms| arms.both()[arm].scatter()).fold(Scatter::default(), Scatter::and)
+            });
+            let together = scatter[0].and(scatter[1]).variance(presumed * presumed);
+            let variance = scatter.map(|scatter| scatter.variance(together));
+            for arms in arms().filter(|arms| arms.both().iter().all(|arm| arm.spans > 0)) {
+                let [switched, stock] = arms.both();
+                let of_difference = variance[0] / switched.count() + variance[1] / stock.count();
+                found.octaves += (switched.mean() - stock.mean()) / of_difference;
+                found.information += 1.0 / of_difference;
+                found.bursts += switched.bursts + stock.bursts;
+                found.spans[0] += switched.spans;
+                found.spans[1] += stock.spans;
+            }
+        }
+        found.octaves /= found.information;
+        (found.information > 0.0).then_some(found)
+    }
+
+    /// Spans of the treatment that has fewer.
+    pub fn least_spans(&self) -> u64 {
+        self.spans[0].min(self.spans[1])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spans(residuals: &[f64]) -> Spans {
+        let mut spans = Spans::default();
+        residuals.iter().for_each(|octaves| spans.add(*octaves));
+        spans
+    }
+
+    fn near(found: f64, expected: f64) {
+        assert!((found - expected).abs() < 1e-9, "{found}, not {expected}");
+    }
+
+    #[test]
+    fn a_difference_by_hand() {
+        let mut epoch = Strata::default();
+        epoch.0[1] = Arms { switched: spans(&[0.5, 0.7, 0.6]), stock: spans(&[0.0, 0.4]) };
+        // Squares about the means: 0.02 and 0.08, with 2 degrees of freedom and 1. Together with what is presumed:
+        let together = (0.1 + 8.0 / 16.0) / 11.0;
+        let variance = [(0.02 + 8.0 * together) / 10.0, (0.08 + 8.0 * together) / 9.0];
+        let difference = Difference::of(&[epoch]).unwrap();
+        near(difference.octaves, 0.4);
+        near(1.0 / difference.information, variance[0] / 3.0 + variance[1] / 2.0);
+        assert_eq!((difference.bursts, difference.spans), (25, [3, 2]));
+    }
+
+    #[test]
+    fn what_has_no_counterpart_takes_no_part() {
+        let mut epoch = Strata::default();
+        epoch.0[0].switched = spans(&[5.0; 40]);
+        assert_eq!(Difference::of(&[epoch]), None);
+        assert_eq!(Difference::of(&[]), None);
+        epoch.0[3] = Arms { switched: spans(&[1.0]), stock: spans(&[1.5]) };
+        let difference = Difference::of(&[epoch, Strata::default()]).unwrap();
+        near(difference.octaves, -0.5);
+        assert_eq!((difference.bursts, difference.spans), (10, [1, 1]));
+    }
+
+    #[test]
+    fn a_trend_between_epochs_is_not_taken_for_an_effect() {
+        // All takes an octave longer in the second epoch, in which a half is held back instead of a tenth.
+        let epoch = |level: f64, switched: usize, stock: usize| {
+            let mut epoch = Strata::default();
+            let of = |count| spans(&vec![level; count]);
+            epoch.0[2] = Arms { switched: of(switched), stock: of(stock) };
+            epoch
+        };
+        near(Difference::of(&[epoch(0.0, 90, 10), epoch(1.0, 50, 50)]).unwrap().octaves, 0.0);
+        near(Difference::of(&[epoch(0.0, 90, 10)]).unwrap().octaves, 0.0);
+    }
+
+    #[test]
+    fn calm_connections_count_for_more_but_do_not_decide_alone() {
+        let of = |level: f64, spread: f64| {
+            spans(
+                &(0..400)
+                    .map(|n| level + if n % 2 == 0 { spread } else { -spread })
+                    .collect::<Vec<_>>(),
+            )
+        };
+        let mut epoch = Strata::default();
+        epoch.0[0] = Arms { switched: of(0.1, 0.0), stock: of(0.0, 0.0) };
+        epoch.0[4] = Arms { switched: of(-0.1, 1.0), stock: of(0.0, 1.0) };
+        let information = |stratum| {
+            let mut only = Strata::default();
+            only.0[stratum] = epoch.0[stratum];
+            Difference::of(&[only]).unwrap().information
+        };
+        near(information(0), 400.0 / 2.0 / (LEAST_SPREAD * LEAST_SPREAD));
+        let share = information(4) / (information(0) + information(4));
+        near(Difference::of(&[epoch]).unwrap().octaves, 0.1 - 0.2 * share);
+        assert!((0.003..0.005).contains(&share), "{share}");
+    }
+}
