@@ -125,6 +125,21 @@ fn a_path_is_played_as_the_simulator_plays_it() {
 }
 
 #[test]
+fn connections_are_as_long_as_one_asks_for() {
+    let latencies = |index, bursts| {
+        let controls = Controls::default();
+        search::latencies(1, index, bursts, Contender::BASELINE, &controls).unwrap()
+    };
+    for index in 0..12 {
+        let all = latencies(index, 100);
+        // Of two sizes there are a fifth more.
+        assert!(all.len() == 100 || all.len() == 120, "path {index}: {}", all.len());
+        assert!(all.iter().all(|latency_s| *latency_s > 0.0), "path {index}: {all:?}");
+        assert_eq!(all, latencies(index, 100));
+    }
+}
+
+#[test]
 fn threads_do_not_matter() {
     let search = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
