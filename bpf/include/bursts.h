@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Bursts: what the application writes at once, seen from below. One begins with a transmission
- * when nothing is in flight, and goes on until the next such one. Bulk is a burst that does not
- * end.
+ * when nothing is in flight and nothing was waiting to be sent, and goes on until the next such
+ * one. Bulk is a burst that does not end.
  *
  * An algorithm tells of CA_EVENT_TX_START and of the rate that it knows the path to have.
  */

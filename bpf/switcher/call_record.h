@@ -43,6 +43,7 @@ struct socket_seen {
 	u32 is_set_by_program;
 	u32 callbacks;
 	u32 is_buffer_full;
+	u32 app_limited;
 };
 
 /* What a host was asked for, in order. */

@@ -101,6 +101,7 @@ static __always_inline void record_socket(struct socket_seen *seen, const struct
 	seen->is_set_by_program = set_by_program(tcp_to_sock(tp));
 	seen->callbacks = tp->bpf_sock_ops_cb_flags;
 	seen->is_buffer_full = is_buffer_full(tp);
+	seen->app_limited = tp->app_limited;
 }
 
 static __always_inline void record_begin(struct tcp_sock *tp, u32 generation,

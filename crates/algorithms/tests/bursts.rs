@@ -15,6 +15,8 @@ fn measured() -> Socket {
     (fields.snd_una, fields.snd_nxt, fields.write_seq) =
         (u32::MAX - 99, u32::MAX - 99, u32::MAX - 99);
     fields.tcp_mstamp = 1_000_000;
+    // What is written here is written when nothing waits to be sent.
+    fields.app_limited = 1;
     Switcher::measuring(policy::one(scope::usual())).met(&mut socket);
     socket
 }
@@ -95,4 +97,16 @@ fn a_stream_says_nothing_of_the_size_of_bursts() {
     socket.connection.as_mut().unwrap().bursts.is_stream = 1;
     assert_eq!(latest(&mut socket).0, 10 << 20);
     assert_eq!(socket.burst(), 65_536);
+}
+
+/// One ACK was of a whole window, and more of the burst waited for it.
+#[test]
+fn what_waited_for_the_window_is_no_burst_of_its_own() {
+    let mut socket = measured();
+    burst(&mut socket, 65_536);
+    socket.fields.app_limited = 0;
+    socket.cwnd_event(CaEvent::TxStart);
+    burst(&mut socket, 10_000);
+    socket.fields.app_limited = 1;
+    assert_eq!(latest(&mut socket).0, 75_536);
 }
