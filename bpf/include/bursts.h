@@ -71,8 +71,8 @@ static __always_inline u32 rate_of_burst(const struct bursts *b, u64 bytes, u64 
  * none. */
 static __always_inline void next_burst(struct bursts *b, const struct tcp_sock *tp, u32 rate)
 {
-	/* Where everything in flight is lost, the timeout's retransmission has this event, too; and so
-	 * has what was waiting for the window, where one ACK was of all that was in flight. */
+	/* Where everything in flight is lost, the timeout's retransmission has this event, too; and
+	 * so has what was waiting for the window, where one ACK was of all that was in flight. */
 	if (tp->packets_out || !tp->app_limited)
 		return;
 	if (b->start_us) {

@@ -60,8 +60,14 @@ fn an_ordinary_user_sees_what_the_policy_lets_him_and_changes_nothing() {
     let seen = format!("[status]\nreaders = 'everyone'\npage = '{PAGE}'\n");
     let agent = RunningAgent::start(&cgroup, &seen);
     assert_eq!(as_nobody(&binary, &["status", "--json"]).0, 0);
-    let (status, said) = as_nobody(&binary, &["reload"]);
-    assert!(status == 1 && said.contains("only root"), "{said}");
+    for change in ["reload", "resume"] {
+        let (status, said) = as_nobody(&binary, &[change]);
+        assert!(status == 1 && said.contains("only root"), "{said}");
+    }
+    let refused = kirikae().args(["resume", "of all"]).output().unwrap();
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("no scope \"of all\" with a guard; allowed: scope 1"), "{said}");
+    assert!(kirikae().args(["resume", "scope 1"]).output().unwrap().status.success());
     let (status, said) = as_nobody(&binary, &["undo"]);
     assert_ne!(status, 0, "{said}");
 

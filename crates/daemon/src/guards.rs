@@ -15,7 +15,7 @@ pub(crate) struct Guards {
 }
 
 /// A scope with its guard.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Guarded {
     guard: Guard,
     /// As the operator wants it.
@@ -55,21 +55,22 @@ impl Guarded {
 }
 
 impl Guards {
-    /// A policy is about to be put in force: what it becomes with them. A scope that holds back what it did before
-    /// keeps its guard, and so what is known of it; also that it is only observed.
-    pub fn follow(&mut self, policy: &Policy) -> Policy {
-        let mut before = std::mem::take(&mut self.of);
-        for scope in policy.scopes.iter().filter(|scope| scope.guard && !scope.observed) {
-            let kept = before.remove(&scope.name);
-            let kept = kept.filter(|it| it.scope.holdback == scope.holdback);
-            let guarded = kept
-                .map_or_else(|| Guarded::new(scope), |it| Guarded { scope: scope.clone(), ..it });
-            self.of.insert(scope.name.clone(), guarded);
-        }
-        let allowed = |scope: &Scope| {
-            self.of.get(&scope.name).map_or_else(|| scope.clone(), Guarded::allowed)
+    /// What they are once another policy is in force, and what it becomes with them. A scope that holds back what it
+    /// did before keeps its guard, and so what is known of it; also that it is only observed.
+    pub fn under(&self, policy: &Policy) -> (Guards, Policy) {
+        let guarded = |scope: &Scope| {
+            let kept = self.of.get(&scope.name);
+            match kept.filter(|it| it.scope.holdback == scope.holdback) {
+                Some(kept) => Guarded { scope: scope.clone(), ..kept.clone() },
+                None => Guarded::new(scope),
+            }
         };
-        Policy { scopes: policy.scopes.iter().map(allowed).collect() }
+        let scopes = policy.scopes.iter().filter(|scope| scope.guard && !scope.observed);
+        let of: BTreeMap<_, _> = scopes.map(|scope| (scope.name.clone(), guarded(scope))).collect();
+        let allowed =
+            |scope: &Scope| of.get(&scope.name).map_or_else(|| scope.clone(), Guarded::allowed);
+        let policy = Policy { scopes: policy.scopes.iter().map(allowed).collect() };
+        (Guards { of }, policy)
     }
 
     /// Looks at what was counted, and does what follows from it. A line for each scope that is only observed from now
@@ -129,5 +130,37 @@ impl Guards {
             bursts: estimate.map_or(0, |it| it.bursts),
             suspended: *is_suspended,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy(name: &str, holdback: f64) -> Policy {
+        let table = kirikae_table::shipped().kernel_table().into();
+        Policy::one(Scope { name: name.into(), holdback, ..Scope::new(table) })
+    }
+
+    #[test]
+    fn a_scope_keeps_its_guard_over_a_reload() {
+        let (mut guards, _) = Guards::default().under(&policy("web", 0.02));
+        guards.of.get_mut("web").unwrap().is_suspended = true;
+        let is_suspended = |policy: &Policy| guards.under(policy).0.suspended() == 1;
+        assert!(is_suspended(&policy("web", 0.02)));
+        assert!(!is_suspended(&policy("web", 0.1)), "another share is another experiment");
+        assert!(!is_suspended(&policy("desks", 0.02)));
+        let mut unguarded = policy("web", 0.02);
+        unguarded.scopes[0].guard = false;
+        assert_eq!(guards.under(&unguarded).0.of("web"), None);
+        assert_eq!(guards.under(&policy("web", 0.02)).1.scopes[0].holdback, 0.02);
+    }
+
+    #[test]
+    fn what_holds_nothing_back_cannot_be_judged() {
+        let (guards, _) = Guards::default().under(&policy("web", 0.0));
+        let guarding = guards.of("web").unwrap();
+        assert_eq!((guarding.verdict.as_str(), guarding.ratio), ("cannot-judge", None));
+        assert!(guarding.says.contains("holds nothing back"), "{}", guarding.says);
     }
 }

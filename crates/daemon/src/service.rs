@@ -70,8 +70,7 @@ impl Service {
     /// # Errors
     /// As there.
     pub fn start(config: &Config, file: Option<String>) -> Result<Service, kirikae_agent::Error> {
-        let mut guards = Guards::default();
-        guards.follow(&config.policy);
+        let (guards, _) = Guards::default().under(&config.policy);
         let agent = Agent::start(config)?;
         let (asked, requests) = mpsc::channel();
         let (log, started) = (Arc::default(), Instant::now());
@@ -121,8 +120,9 @@ impl Service {
     /// As there.
     pub fn reload(&mut self, config: &Config) -> Result<(), kirikae_agent::Error> {
         self.listed = None;
-        let policy = self.guards.follow(&config.policy);
+        let (guards, policy) = self.guards.under(&config.policy);
         self.agent.reload(&policy, &config.algorithms, config.adopt.clone())?;
+        self.guards = guards;
         self.generation += 1;
         Ok(())
     }
