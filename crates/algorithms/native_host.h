@@ -31,7 +31,7 @@ struct host {
 	const struct whereabouts *whereabouts; /* of the connection */
 	struct connection *room; /* zeros, for a connection that is to be remembered */
 	struct burst_latencies *burst_latencies; /* by burst_latencies_key(); NULL: not counted */
-	struct span_sums *span_sums; /* by span_sums_key(); NULL: not counted */
+	struct span_sums *span_sums;		 /* by span_sums_key(); NULL: not counted */
 	struct replay *replay;			 /* NULL: the socket lives */
 	u64 now_ns;
 	u32 lot;
