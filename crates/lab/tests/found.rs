@@ -23,7 +23,7 @@ const FIGURES: [Figure; 13] = [
     ("fast-and-far", 1.052),
     ("nearly-bulk", 1.019),
     ("rate-falls", 1.215),
-    ("route-changes", 1.190),
+    ("route-changes", 1.825),
     ("runs-of-loss", 1.533),
     ("thin-return", 1.087),
     ("trains", 3.124),
