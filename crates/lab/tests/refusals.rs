@@ -227,7 +227,7 @@ fn scopes() {
     );
     assert_eq!(
         refused("holdback = 2"),
-        "x.toml:18: scope.holdback: found 2; allowed: a share of the connections, from 0 to 1",
+        "x.toml:18: scope.holdback: found 2; allowed: a share of the time, from 0 to 1",
     );
     assert!(refused("holdbak = 0.5").contains("did you mean holdback?"));
 }
