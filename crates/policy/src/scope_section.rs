@@ -23,8 +23,10 @@ const CGROUP: &str = "a cgroup v2 as seen from the root of its hierarchy, such a
 
 /// The keys of which connections it is.
 const MATCHING: [&str; 3] = ["cgroup", "local-port", "remote"];
+/// What only an agent does anything about.
+const GUARD: &str = "guard";
 /// The others.
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 12] = [
     "name",
     "objective",
     "friendliness",
@@ -36,7 +38,6 @@ const KEYS: [&str; 13] = [
     "hysteresis",
     "respect-application",
     "holdback",
-    "guard",
     "observe",
 ];
 
@@ -82,7 +83,7 @@ pub fn read_scope(
     latencies: &Latencies,
     cgroup_root: &Path,
 ) -> Result<Scope, Refusal> {
-    section.allow(&[&KEYS[..1], &MATCHING, &KEYS[1..]].concat())?;
+    section.allow(&[&KEYS[..1], &MATCHING, &KEYS[1..], &[GUARD]].concat())?;
     let matching = Matching {
         cgroups: each(section, "cgroup", |field| cgroup(field, cgroup_root))?,
         local_ports: each(section, "local-port", ports)?,
@@ -134,7 +135,7 @@ fn treatment(
         holdback: section
             .optional("holdback")
             .map_or(Ok(0.0), |field| field.number(0.0..=1.0, "a share of the time, from 0 to 1"))?,
-        guard: flag_or_true("guard")?,
+        guard: flag_or_true(GUARD)?,
         least_rtt: section.optional("least-rtt").map_or(Ok(LEAST_RTT), |it| least_rtt(&it))?,
         hysteresis: section
             .optional("hysteresis")
