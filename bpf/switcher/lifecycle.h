@@ -155,8 +155,8 @@ static __always_inline u32 called_back(void *sock, struct tcp_sock *tp, struct c
 		return 0;
 	if (call->op == BPF_SOCK_OPS_RTT_CB) {
 		if (scope) {
-			callbacks = compared(sock, tp, c, policy, scope);
 			round_trip(sock, tp, c, scope, call->args[0]);
+			callbacks = compared(sock, tp, c, policy, scope);
 		}
 	} else if (call->op == BPF_SOCK_OPS_RETRANS_CB) {
 		retransmitted(c, tp, call->args[0], call->args[1], call->args[2]);
