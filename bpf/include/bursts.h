@@ -75,6 +75,9 @@ static __always_inline void next_burst(struct bursts *b, const struct tcp_sock *
 	 * so has what was waiting for the window, where one ACK was of all that was in flight. */
 	if (tp->packets_out || !tp->app_limited)
 		return;
+	/* The algorithm has told of it, and so does the segment. */
+	if (b->begun && bytes_before(tp, tp->snd_nxt) == b->start)
+		return;
 	if (b->start_us) {
 		u64 bytes = bytes_before(tp, tp->snd_nxt) - b->start;
 		u64 us = tp->delivered_mstamp - b->start_us;

@@ -117,6 +117,7 @@ struct prediction {
 	struct columns latency_us; /* expected of each algorithm */
 	struct columns regret;	   /* expected latency over the best algorithm's, 1/65536 */
 	struct columns elsewhere;  /* the same where the path has become another */
+	u32 usable;		   /* of column k bit k: it may be given */
 };
 
 /* What is to be used, and why. */
@@ -206,6 +207,7 @@ enum connection_flags {
 	CONNECTION_OVERRULED = 16, /* its program has chosen an algorithm, and that did not count */
 	CONNECTION_CLOSING = 32,   /* its program has nothing more to send */
 	CONNECTION_TELLS_SEGMENTS = 64, /* the kernel calls back for each segment because of us */
+	CONNECTION_DECIDED = 128,	/* there was a choice, if only to keep what it came with */
 };
 
 struct connection {

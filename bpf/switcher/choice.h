@@ -33,6 +33,10 @@
 #define PROBED_FROM (2 * OCTAVE)
 /* No algorithm counts as more than so much slower than the best. */
 #define SLOWEST ((s32)(6 * OCTAVE))
+/* What all corners have together; and what of that those of the largest burst have where bulk
+ * begins: in the table that ships at 1 MiB, half of it. */
+#define CORNERS_WHOLE (1U << 3 * STEP_BITS)
+#define BULK_FROM (CORNERS_WHOLE / 3 * 2)
 /* Latency of a column that is none: all bits set, and beyond any other. */
 #define NO_COLUMN 0x1fff
 /* Beyond any other. */
@@ -63,10 +67,31 @@ static __always_inline u32 regret_elsewhere(const struct latency_table *t,
 	return regret >> (3 * STEP_BITS);
 }
 
-/* Returns 0, as belief_update(). */
-VERIFIED_APART int predict(const struct latency_table *t, const struct corners *corners,
-			   const struct belief *belief, struct prediction *p)
+/* How much slower what is barred in bulk counts, as far as this is bulk. 1/256 octave */
+static __always_inline u32 bulk_penalty(const struct latency_table *t,
+					const struct corners *corners)
 {
+	u32 bulk = 0;
+
+	for (u32 i = 0; i < 8; i++)
+		bulk += corners->share[i] &
+			if_below(corners->cell[i] % TABLE_LOADS ^ (t->bursts - 1), 1);
+	return most((s32)(bulk - BULK_FROM), 0) * SLOWEST / (CORNERS_WHOLE - BULK_FROM);
+}
+
+/* Of column k bit k; `own` is what the connection came with. */
+static __always_inline u32 usable_columns(const struct latency_table *t, u32 own)
+{
+	u32 stock = t->stock == own ? 0 : 1U << (t->stock & 31);
+
+	return ((1U << (t->algorithms & 31)) - 1) & ~stock;
+}
+
+/* `own` is the column of what the connection came with. Returns 0, as belief_update(). */
+VERIFIED_APART int predict(const struct latency_table *t, const struct corners *corners,
+			   const struct belief *belief, u32 own, struct prediction *p)
+{
+	u32 barred, penalty;
 	u64 weights = 1;
 
 	if (!t || !corners || !belief || !p)
@@ -74,6 +99,9 @@ VERIFIED_APART int predict(const struct latency_table *t, const struct corners *
 	for (u32 i = 0; i < TABLE_CONDITIONS; i++)
 		weights += condition_weight(t, belief, i);
 	__builtin_memset(p, 0, sizeof(*p));
+	p->usable = usable_columns(t, own);
+	barred = t->barred_in_bulk & ~(1U << (own & 31));
+	penalty = bulk_penalty(t, corners);
 	for (u32 i = 0; i < TABLE_CONDITIONS; i++) {
 		u64 share = (condition_weight(t, belief, i) << SHARE_BITS) / weights;
 		s32 log[TABLE_ALGORITHMS];
@@ -83,7 +111,8 @@ VERIFIED_APART int predict(const struct latency_table *t, const struct corners *
 			struct expectation expected;
 
 			expect(t, corners, i, k, &expected);
-			log[k] = expected.latency | (NO_COLUMN & ~if_below(k, t->algorithms));
+			log[k] = expected.latency + (penalty & -(barred >> k & 1));
+			log[k] |= NO_COLUMN & -(~p->usable >> k & 1);
 			best = least(best, log[k]);
 		}
 		for (u32 k = 0; k < TABLE_ALGORITHMS; k++) {
@@ -94,7 +123,8 @@ VERIFIED_APART int predict(const struct latency_table *t, const struct corners *
 		}
 	}
 	for (u32 k = 0; k < TABLE_ALGORITHMS; k++) {
-		p->elsewhere.of[k] = regret_elsewhere(t, corners, k);
+		p->elsewhere.of[k] = regret_elsewhere(t, corners, k)
+				     << (penalty / OCTAVE & -(barred >> k & 1));
 		p->regret.of[k] -= p->regret.of[k] >> ELSEWHERE;
 		p->regret.of[k] += p->elsewhere.of[k] >> ELSEWHERE;
 	}
@@ -115,15 +145,16 @@ static __always_inline u32 least_regret_but(const struct latency_table *t,
 					    const struct connection *c, u32 but, s32 common,
 					    u32 *least)
 {
+	const struct prediction *p = &c->decision.prediction;
 	bool has_share = c->decision.measured.share;
 	u32 best = 0;
 
 	*least = NO_REGRET;
 	for (u32 k = 0; k < TABLE_ALGORITHMS; k++) {
 		s32 excess = remembered_excess(c, k, has_share, common);
-		u32 regret = regret_with(&c->decision.prediction, k, excess);
-		u32 is_less = if_below(regret, *least) & if_below(k, t->algorithms) &
-			      ~if_below(k ^ but, 1);
+		u32 regret = regret_with(p, k, excess);
+		u32 is_less =
+			if_below(regret, *least) & -(p->usable >> k & 1) & ~if_below(k ^ but, 1);
 
 		best += (k - best) & is_less;
 		*least += (regret - *least) & is_less;

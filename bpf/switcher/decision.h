@@ -29,6 +29,15 @@ static __always_inline u32 column_of(const struct latency_table *table, const ch
 	return TABLE_ALGORITHMS;
 }
 
+/* The column by which an algorithm is described on a connection, be it one of the kernel's that the
+ * table lacks; TABLE_ALGORITHMS where there is none for it. */
+static __always_inline u32 described_by(const struct latency_table *table, const char *name)
+{
+	u32 column = column_of(table, name);
+
+	return column < TABLE_ALGORITHMS || is_ours(name) ? column : table->stock;
+}
+
 /*
  * A connection is met for the first time; `original` is the algorithm it has. Whether it is to be
  * measured: one that dctcp carries lives from the marks of a data centre's switches, not from
@@ -170,7 +179,7 @@ static __always_inline bool choice_is_due(struct connection *c, const struct tcp
 static __always_inline void learn(struct connection *c, const struct latency_table *table,
 				  const struct corners *corners, const struct period *period)
 {
-	u32 column = column_of(table, c->current);
+	u32 column = described_by(table, c->current);
 
 	if (column < TABLE_ALGORITHMS && period->sent)
 		belief_update(&c->belief, table, corners, column, period);
@@ -193,11 +202,15 @@ static __always_inline const char *choice_by_table(void *sock, const struct tcp_
 
 	if (!table)
 		return NULL;
-	predict(table, corners, &c->belief, &decision->prediction);
-	if (c->switches)
-		in_use = column_of(table, c->chosen);
+	predict(table, corners, &c->belief, described_by(table, c->original),
+		&decision->prediction);
+	if (c->flags & CONNECTION_DECIDED)
+		in_use = described_by(table, c->chosen);
 	decision->to = choose(table, &scope->hysteresis, latency_us, in_use, c);
+	c->flags |= CONNECTION_DECIDED;
 	to = table->name[decision->to % TABLE_ALGORITHMS];
+	if (!is_ours(to))
+		to = c->original;
 	return same_name(to, c->chosen) ? NULL : to;
 }
 

@@ -48,6 +48,11 @@ struct latency_table {
 	struct axis share; /* of the rate that a stream asks for, multiples of 1/SHARE_ONE */
 	u32 bursts;	   /* loads in use: first so many bursts, ... */
 	u32 streams;	   /* ... then so many streams, or none */
+	/* The column of the kernel's cubic, which stands for whatever a connection came with that
+	 * no other column describes; TABLE_ALGORITHMS: none */
+	u32 stock;
+	/* Of column k bit k: it is last in bulk, but where a connection came with it */
+	u32 barred_in_bulk;
 	/* How much less likely a condition is before anything is known, logarithms */
 	u16 doubt[TABLE_CONDITIONS];
 	/* Mean regret of each algorithm over all places with that load, 1/65536 */

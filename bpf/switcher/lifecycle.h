@@ -139,6 +139,24 @@ static __always_inline u32 compared(void *sock, struct tcp_sock *tp, struct conn
 	return next_span(sock, tp, c, policy, scope);
 }
 
+/* A round trip of a connection with a scope. Returns the callbacks wanted; 0: as before. */
+static __always_inline u32 measured(void *sock, struct tcp_sock *tp, struct connection *c,
+				    const struct policy *policy, u32 sample_us)
+{
+	const struct scope *scope = scope_in_force(policy, &c->place);
+	bool had_segments;
+	u32 callbacks;
+
+	if (!scope)
+		return 0;
+	had_segments = wants_segments(c, scope);
+	round_trip(sock, tp, c, scope, sample_us);
+	callbacks = compared(sock, tp, c, policy, scope);
+	if (!callbacks && wants_segments(c, scope) != had_segments)
+		callbacks = callbacks_wanted(tp, c, policy);
+	return callbacks;
+}
+
 /* Without a scope a connection keeps what it has until it has followed: no choice is made, and a
  * timer that was changed is still kept. Returns the callbacks wanted; 0: as before. */
 static __always_inline u32 called_back(void *sock, struct tcp_sock *tp, struct connection *c,
@@ -154,14 +172,11 @@ static __always_inline u32 called_back(void *sock, struct tcp_sock *tp, struct c
 	if (c->flags & CONNECTION_LEFT_ALONE)
 		return 0;
 	if (call->op == BPF_SOCK_OPS_RTT_CB) {
-		if (scope) {
-			round_trip(sock, tp, c, scope, call->args[0]);
-			callbacks = compared(sock, tp, c, policy, scope);
-		}
+		callbacks = measured(sock, tp, c, policy, call->args[0]);
 	} else if (call->op == BPF_SOCK_OPS_RETRANS_CB) {
 		retransmitted(c, tp, call->args[0], call->args[1], call->args[2]);
-	} else if (call->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB && !is_managed(c, scope)) {
-		/* Others may have asked for it; where it is managed, the algorithm tells. */
+	} else if (call->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB && wants_segments(c, scope)) {
+		/* Others may have asked for it; where one of ours is in use, it tells. */
 		next_burst(&c->bursts, tp, 0);
 	}
 	return callbacks;

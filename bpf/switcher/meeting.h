@@ -23,8 +23,14 @@ static __attribute__((noinline)) u32 scope_of_socket(void *sock, struct tcp_sock
 	return scope_of(policy, &w);
 }
 
-/* What the kernel has to call back for from now on, with what others have asked for. Stock
- * algorithms do not tell of bursts; where one stays in use, the segments about to be sent do. */
+/* Stock algorithms do not tell of bursts; where one stays in use, the segments about to be sent
+ * do. */
+static __always_inline bool wants_segments(const struct connection *c, const struct scope *scope)
+{
+	return !is_managed(c, scope) || (c->flags & CONNECTION_DECIDED && !is_ours(c->current));
+}
+
+/* What the kernel has to call back for from now on, with what others have asked for. */
 static __always_inline u32 callbacks_wanted(const struct tcp_sock *tp, struct connection *c,
 					    const struct policy *policy)
 {
@@ -34,7 +40,7 @@ static __always_inline u32 callbacks_wanted(const struct tcp_sock *tp, struct co
 			BPF_SOCK_OPS_RTO_CB_FLAG | BPF_SOCK_OPS_RETRANS_CB_FLAG |
 			BPF_SOCK_OPS_STATE_CB_FLAG | BPF_SOCK_OPS_RTT_CB_FLAG;
 
-	if (scope && !is_managed(c, scope)) {
+	if (scope && wants_segments(c, scope)) {
 		if (!(callbacks & segments))
 			c->flags |= CONNECTION_TELLS_SEGMENTS;
 		return callbacks | segments;
@@ -57,6 +63,7 @@ static __always_inline bool released(void *sock, struct tcp_sock *tp, struct con
 	stream_switched(&c->stream);
 	c->ssthresh_before_bbr = 0;
 	c->switches = 0;
+	c->flags &= ~CONNECTION_DECIDED;
 	return true;
 }
 
@@ -130,6 +137,7 @@ static __attribute__((noinline)) u32 follow(void *sock, struct tcp_sock *tp, str
 		/* It was only observed. */
 		__builtin_memcpy(c->chosen, c->current, sizeof(c->chosen));
 		c->switches = 0;
+		c->flags &= ~CONNECTION_DECIDED;
 	}
 	c->place = place;
 	span_begin(&c->comparison, place.generation);

@@ -17,4 +17,10 @@ static __always_inline bool is_bbr(const char *name)
 	return name[0] == 'b' && name[1] == 'b' && name[2] == 'r' && !name[3];
 }
 
+/* Of bpf/algorithms/. */
+static __always_inline bool is_ours(const char *name)
+{
+	return name[0] == 'k' && name[1] == 'k' && name[2] == '_';
+}
+
 #endif

@@ -26,10 +26,10 @@ pub(crate) const CONNECTIONS: &str = "connections";
 /// Read-only data with the values that an operator may set (`bpf/include/parameters.h`).
 const PARAMETERS: &str = ".rodata.parameters";
 
-/// The algorithms that a table lets the switcher choose among.
+/// The algorithms of ours that a table lets the switcher choose among.
 ///
 /// # Errors
-/// A name that is none of ours.
+/// A name that is neither one of ours nor of the column that stands for what a connection came with.
 pub fn candidates(table: &KernelTable) -> Result<Vec<Algorithm>, Error> {
     let named = |name: String| {
         Algorithm::named(&name).ok_or_else(|| Error::Failed {
@@ -37,7 +37,8 @@ pub fn candidates(table: &KernelTable) -> Result<Vec<Algorithm>, Error> {
             cause: format!("{name} is no algorithm of ours; `kirikae algorithms` lists them"),
         })
     };
-    table.names().into_iter().map(named).collect()
+    let ours = (0..).zip(table.names()).filter(|(column, _)| *column != table.stock);
+    ours.map(|(_, name)| named(name)).collect()
 }
 
 /// The algorithms registered in the kernel, as long as this value lives. Connections that use one

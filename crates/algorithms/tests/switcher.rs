@@ -396,6 +396,7 @@ fn two_conditions() -> kirikae_table::LatencyTable {
         expectations: expectations.collect(),
         grid,
         algorithms: vec!["kk_hybla".into(), "kk_bbr".into()],
+        barred_in_bulk: Vec::new(),
     }
 }
 

@@ -58,6 +58,7 @@ fn table_of(streams: usize, [least_s, stream_s, other_s]: [f64; 3]) -> LatencyTa
         expectations: expectations.collect(),
         grid,
         algorithms: COLUMNS.map(String::from).into(),
+        barred_in_bulk: Vec::new(),
     }
 }
 

@@ -17,6 +17,8 @@ pub const CONDITIONS: usize = kirikae_interface::TABLE_CONDITIONS as usize;
 /// Most algorithms (columns).
 pub const ALGORITHMS: usize = kirikae_interface::TABLE_ALGORITHMS as usize;
 
+/// How the in-kernel names of `bpf/algorithms/` begin.
+const OURS: &str = "kk_";
 /// Steps to a doubling, in all that is kept as a logarithm.
 const OCTAVE: f64 = kirikae_interface::OCTAVE as f64;
 /// Probabilities are kept as multiples of this.
@@ -43,8 +45,14 @@ impl LatencyTable {
         kernel.conditions = grid.conditions.len() as u32;
         for (column, name) in table.algorithms.iter().enumerate() {
             kernel.name[column] = name_to_bytes(name);
-            kernel.also[column] = name_to_bytes(name.strip_prefix("kk_").unwrap_or_default());
+            let theirs = name.strip_prefix(OURS).unwrap_or_default();
+            if !table.algorithms.iter().any(|column| column == theirs) {
+                kernel.also[column] = name_to_bytes(theirs);
+            }
+            kernel.barred_in_bulk |= u32::from(table.barred_in_bulk.contains(name)) << column;
         }
+        let is_stock = |name: &String| !name.starts_with(OURS);
+        kernel.stock = table.algorithms.iter().position(is_stock).unwrap_or(ALGORITHMS) as u32;
         fill(&mut kernel.rtt, grid.rtts_us.iter().map(|&us| logarithm(us.into())));
         // Bytes per millisecond.
         fill(&mut kernel.rate, grid.rates.iter().map(|&rate| logarithm(rate as f64 / 8000.0)));

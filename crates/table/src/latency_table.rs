@@ -26,8 +26,12 @@ pub struct LatencyTable {
     pub origin: Vec<String>,
     /// Where was measured.
     pub grid: Grid,
-    /// In-kernel names of the algorithms measured: the candidates.
+    /// In-kernel names of the algorithms measured: the candidates. One of the kernel's own among them
+    /// stands for what a connection came with.
     pub algorithms: Vec<String>,
+    /// Those of them that are last in bulk, for which the largest burst stands, but where a connection
+    /// came with them. A file names none.
+    pub barred_in_bulk: Vec<String>,
     /// What was measured, place by place, and at each place algorithm by algorithm.
     pub expectations: Vec<Expectation>,
 }
@@ -58,28 +62,12 @@ impl LatencyTable {
             origin: self.origin.clone(),
             grid: self.grid.clone(),
             algorithms: kept.iter().map(|&column| self.algorithms[column].clone()).collect(),
+            barred_in_bulk: self.barred_in_bulk.clone(),
             expectations: self
                 .rows()
                 .flat_map(|row| kept.iter().map(|&column| row[column]))
                 .collect(),
         }
-    }
-
-    /// The same, but those of its candidates for which `is_last` count as many times slower in bulk,
-    /// for which the largest burst stands.
-    #[must_use]
-    pub fn last_in_bulk(&self, is_last: impl Fn(&str) -> bool) -> LatencyTable {
-        const SLOWER: f64 = 64.0;
-        let mut table = self.clone();
-        let largest = self.grid.bursts.last().map(|&bytes| Load::Burst(bytes));
-        let rows = table.expectations.chunks_exact_mut(self.algorithms.len());
-        for (place, row) in self.grid.places().zip(rows) {
-            if Some(place.load) == largest {
-                let last = row.iter_mut().zip(&self.algorithms).filter(|(_, name)| is_last(name));
-                last.for_each(|(expectation, _)| expectation.latency_s *= SLOWER);
-            }
-        }
-        table
     }
 
     /// The file's text.
@@ -143,7 +131,7 @@ impl LatencyTable {
             return Err(refusal(number, format!("something behind `{END}`")));
         }
         let grid = grid(number, &places)?;
-        Ok(LatencyTable { origin, grid, algorithms, expectations })
+        Ok(LatencyTable { origin, grid, algorithms, barred_in_bulk: Vec::new(), expectations })
     }
 }
 
@@ -376,6 +364,7 @@ mod tests {
             expectations: (0..16).flat_map(|p| [expectation(p, 0), expectation(p, 1)]).collect(),
             grid,
             algorithms: vec!["kk_cubic".into(), "kk_hybla".into()],
+            barred_in_bulk: Vec::new(),
         }
         .to_text();
         LatencyTable::parse(&text).unwrap()

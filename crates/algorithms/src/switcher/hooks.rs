@@ -133,8 +133,7 @@ impl<'a> Host<'a> {
             }
         };
         let predicted = names.iter().zip(predicted_us).filter_map(|(name, us)| {
-            let candidate = self.shared.candidates.iter().find(|it| it.name() == name)?;
-            Some((candidate.name(), *us))
+            Some((named(&name_to_bytes(name))?.name(), *us))
         });
         let observed = event.is_observed != 0;
         Some(Switch {

@@ -119,7 +119,8 @@ impl Switcher {
         let rules = &policy.rule[..policy.rules as usize];
         assert!(rules.iter().map(named).all(is_there), "a scope names a table that is not there");
         for table in &tables {
-            require(&table.names(), candidates)?;
+            let ours = (0..).zip(table.names()).filter(|(column, _)| *column != table.stock);
+            require(ours.map(|(_, name)| name), candidates)?;
         }
         let (tables, candidates) = (SharedTables::new(tables), candidates.to_vec());
         Ok(Switcher::of(Shared { policy, tables, rtcp: None, candidates }))
@@ -134,7 +135,7 @@ impl Switcher {
         table: Box<rtcp_table>,
         candidates: &[Algorithm],
     ) -> Result<Switcher, NoCandidate> {
-        require(&table.names(), candidates)?;
+        require(table.names().into_iter(), candidates)?;
         let (tables, rtcp) = (SharedTables::default(), Some(table));
         Ok(Switcher::of(Shared { policy, tables, rtcp, candidates: candidates.to_vec() }))
     }
@@ -245,10 +246,12 @@ impl Switcher {
 }
 
 /// That every name is one of a candidate.
-fn require(names: &[String], candidates: &[Algorithm]) -> Result<(), NoCandidate> {
-    assert!(!names.is_empty(), "a table has a column");
-    let is_missing = |name: &&String| candidates.iter().all(|it| it.name() != name.as_str());
-    names.iter().find(is_missing).map_or(Ok(()), |name| Err(NoCandidate(name.clone())))
+fn require(
+    mut names: impl Iterator<Item = String>,
+    candidates: &[Algorithm],
+) -> Result<(), NoCandidate> {
+    let is_missing = |name: &String| candidates.iter().all(|it| it.name() != name.as_str());
+    names.find(is_missing).map_or(Ok(()), |name| Err(NoCandidate(name)))
 }
 
 impl Shared {

@@ -22,7 +22,7 @@ pub fn check(scenarios: &[Scenario]) -> Result<(), Error> {
             check_stock(contender.congestion_control())?;
         }
     }
-    if everyone().any(|contender| contender == Contender::Kirikae) {
+    if everyone().any(Contender::is_kirikae) {
         kirikae_agent::requirements()?;
     } else if everyone().any(|contender| matches!(contender, Contender::Fixed(_))) {
         kirikae_agent::algorithm_requirements()?;

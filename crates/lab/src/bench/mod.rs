@@ -151,8 +151,9 @@ fn contending(
     algorithms: &[Algorithm],
     candidates: &[String],
 ) -> Vec<Algorithm> {
-    let contends = |wanted| scenarios.iter().flat_map(Scenario::everyone).any(|it| it == wanted);
-    let switched = contends(Contender::Kirikae);
+    let everyone = || scenarios.iter().flat_map(Scenario::everyone);
+    let contends = |wanted| everyone().any(|it| it == wanted);
+    let switched = everyone().any(Contender::is_kirikae);
     algorithms
         .iter()
         .copied()
@@ -165,7 +166,7 @@ fn contending(
 
 /// The scope of the one agent of the run; none where no scenario has kirikae as a contender.
 fn common_scope(scenarios: &[Scenario], controls: &Controls) -> Result<Option<Scope>, Error> {
-    let is_switched = |scenario: &&Scenario| scenario.everyone().any(|it| it == Contender::Kirikae);
+    let is_switched = |scenario: &&Scenario| scenario.everyone().any(Contender::is_kirikae);
     let mut switched = scenarios.iter().filter(is_switched);
     let Some(first) = switched.next() else { return Ok(None) };
     let scope = controls.scope(first);

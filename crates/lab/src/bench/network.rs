@@ -51,7 +51,9 @@ pub fn furnish(contest: &Contest, network: &Network) -> Result<(), Error> {
         let [client, server] = hosts else { unreachable!("a group has two hosts") };
         hosts.iter().try_for_each(|host| set_buffers(contest, host))?;
         match group.contender.unwrap_or(contest.contender) {
-            Contender::Kirikae => start_from_baseline(client, server)?,
+            kirikae @ (Contender::Kirikae | Contender::KirikaeOnBbr) => {
+                start_from(kirikae.congestion_control(), client, server)?;
+            }
             Contender::CubicWithoutIdleRestart => {
                 client.set_sysctl("net.ipv4.tcp_slow_start_after_idle", "0")?;
             }
@@ -75,16 +77,15 @@ fn set_buffers(contest: &Contest, host: &Namespace) -> Result<(), Error> {
     Ok(host.set_sysctl("net.ipv4.tcp_no_metrics_save", "1")?)
 }
 
-/// Makes the baseline what connections start with, by name and whatever the host's default is.
+/// Makes an algorithm of the kernel's what connections start with, by name and whatever the host's default is.
 ///
 /// By the route, since a namespace may take as its default only what the host allows to everyone
-/// (net.ipv4.tcp_allowed_congestion_control), which need not have cubic in it and is the
+/// (net.ipv4.tcp_allowed_congestion_control), which need not have it and is the
 /// operator's to change; and not by the socket, since an application that chooses for itself is
 /// not what kirikae is for. (The route would win over the socket: the other contenders go without.)
-fn start_from_baseline(client: &Namespace, server: &Namespace) -> Result<(), Error> {
+fn start_from(algorithm: &str, client: &Namespace, server: &Namespace) -> Result<(), Error> {
     let server = server.address().to_string();
-    let baseline = Contender::BASELINE.name();
-    let route = ["route", "add", &server, "via", &server, "congctl", baseline];
+    let route = ["route", "add", &server, "via", &server, "congctl", algorithm];
     let output = Command::new("ip")
         .args(["-n", client.name()])
         .args(route)

@@ -110,12 +110,15 @@ impl GridFile {
     }
 }
 
+/// What stands for whatever a connection came with.
+const STOCK: &str = "cubic";
+
 /// Those that are measured, and which of them are candidates.
 fn algorithms(root: &Section) -> Result<(Vec<Algorithm>, Vec<usize>), Refusal> {
-    let all: Vec<Algorithm> = Algorithm::all().collect();
-    let measured = match root.optional("algorithms") {
-        None => all,
+    let measured: Vec<Algorithm> = match root.optional("algorithms") {
+        None => Algorithm::all().collect(),
         Some(field) => {
+            let all: Vec<Algorithm> = Algorithm::all().chain(Algorithm::stock(STOCK)).collect();
             let names: Vec<&str> = all.iter().map(|algorithm| algorithm.name()).collect();
             named(&field, &names)?.into_iter().map(|place| all[place]).collect()
         }

@@ -150,6 +150,7 @@ fn table(grid: &GridFile, measured: &[Vec<Measurement>]) -> LatencyTable {
         origin: origin(grid, candidates().filter(|measurement| measurement.capped).count()),
         grid: grid.grid.clone(),
         algorithms: grid.candidates.iter().map(name).collect(),
+        barred_in_bulk: Vec::new(),
         expectations: candidates().map(Measurement::expectation).collect(),
     }
 }

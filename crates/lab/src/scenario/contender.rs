@@ -23,6 +23,8 @@ pub enum Contender {
     Fixed(&'static str),
     /// The switcher, starting from stock cubic.
     Kirikae,
+    /// The switcher on a host whose own is bbr: starting from stock bbr.
+    KirikaeOnBbr,
     /// R-TCP as in the thesis, its choice by its table (`tables/oguchi-2016`), starting from stock
     /// cubic.
     RTcp,
@@ -39,7 +41,7 @@ impl Contender {
         let fixed = Algorithm::all().map(|algorithm| algorithm.name());
         let mut all = Contender::around(&STOCK, fixed);
         all.insert(STOCK.len(), Contender::CubicWithoutIdleRestart);
-        all.extend([Contender::RTcp, Contender::Bpftune]);
+        all.extend([Contender::KirikaeOnBbr, Contender::RTcp, Contender::Bpftune]);
         all
     }
 
@@ -81,6 +83,7 @@ impl Contender {
             Contender::Stock(name) | Contender::Fixed(name) => name,
             Contender::CubicWithoutIdleRestart => "cubic-no-idle-restart",
             Contender::Kirikae => "kirikae",
+            Contender::KirikaeOnBbr => "kirikae-on-bbr",
             Contender::RTcp => "r-tcp",
             Contender::Bpftune => "bpftune",
         }
@@ -91,6 +94,7 @@ impl Contender {
         match self {
             Contender::Stock(name) | Contender::Fixed(name) => name,
             Contender::CubicWithoutIdleRestart => STOCK[0],
+            Contender::KirikaeOnBbr => STOCK[1],
             Contender::Kirikae | Contender::RTcp | Contender::Bpftune => STOCK[0],
         }
     }
@@ -103,7 +107,12 @@ impl Contender {
 
     /// Whether a rule switches it while it runs.
     pub fn is_switched(self) -> bool {
-        matches!(self, Contender::Kirikae | Contender::RTcp | Contender::Bpftune)
+        self.is_kirikae() || matches!(self, Contender::RTcp | Contender::Bpftune)
+    }
+
+    /// Whether it is the switcher, whatever it starts from.
+    pub fn is_kirikae(self) -> bool {
+        matches!(self, Contender::Kirikae | Contender::KirikaeOnBbr)
     }
 
     /// Whether the real kernel can be shown it.

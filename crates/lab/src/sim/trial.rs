@@ -126,7 +126,9 @@ fn control(scenario: &Scenario, contender: Contender, controls: &Controls) -> Co
         .expect("a contender is one of ours or stock");
     let rule = match contender {
         Contender::Stock(_) | Contender::Fixed(_) | Contender::CubicWithoutIdleRestart => None,
-        Contender::Kirikae => Some(Rule::Switcher(switcher(controls.scope(scenario), algorithms))),
+        Contender::Kirikae | Contender::KirikaeOnBbr => {
+            Some(Rule::Switcher(switcher(controls.scope(scenario), algorithms)))
+        }
         Contender::RTcp => Some(Rule::Switcher(thesis(&scenario.scope, algorithms))),
         Contender::Bpftune => {
             let bbr = Algorithm::stock("bbr").expect("the kernel has one");

@@ -11,14 +11,15 @@ pub use figures::{Figure, Measure, measured, to_text};
 
 use crate::latency_table::LatencyTable;
 
-/// How much harm to competing stock cubic and reno is accepted for lower latency.
+/// How much harm to competing stock cubic and reno is accepted for lower latency. What a connection came with
+/// may always stay in use in bulk: its harm has been accepted before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Friendliness {
-    /// Competitors keep half of their fair share or more on every path measured, and Reno's response
-    /// takes over under heavy loss.
+    /// In bulk, competing stock cubic keeps nearly all of its fair share. In short bursts, competitors keep
+    /// half of theirs or more on every path measured, and Reno's response takes over under heavy loss.
     Friendly,
-    /// In bulk, competitors keep half of their fair share or more in the mean, and a quarter on every
-    /// path; a burst is short, and takes whatever answers soonest.
+    /// In bulk, competing stock cubic keeps most of its fair share; a burst is short, and takes whatever
+    /// answers soonest.
     #[default]
     Balanced,
     /// Whatever answers soonest.
@@ -27,13 +28,23 @@ pub enum Friendliness {
 
 /// What an algorithm has to keep to.
 struct Limits {
-    /// Least mean share of its fair share that any competitor keeps.
-    mean: f64,
-    /// Least share on the worst path.
-    worst: f64,
+    /// Least share of its fair share that competing stock cubic keeps in the mean, and on the worst path.
+    cubic: [f64; 2],
+    /// The same of stock reno.
+    reno: [f64; 2],
     /// Highest goodput on any path of heavy loss, in times stock reno's.
     heavy_loss: f64,
 }
+
+/// What bulk leaves to others by `friendly` and `balanced`. Of reno they ask no more than stock cubic leaves
+/// it.
+const BULK: [Limits; 2] = [
+    Limits { cubic: [0.95, 0.85], reno: [0.5, 0.5], heavy_loss: 2.0 },
+    Limits { cubic: [0.9, 0.75], reno: [0.5, 0.25], heavy_loss: f64::INFINITY },
+];
+
+/// What bursts leave to others by `friendly`.
+const BURSTS: Limits = Limits { cubic: [0.5, 0.5], reno: [0.5, 0.5], heavy_loss: 2.0 };
 
 impl Friendliness {
     /// All of them, the most careful one first.
@@ -49,51 +60,56 @@ impl Friendliness {
         }
     }
 
-    fn limits(self) -> Option<Limits> {
+    /// Whether it lets an algorithm be chosen for bulk, by its in-kernel name. What was not measured only
+    /// [`Friendliness::Fast`] does.
+    pub fn allows_in_bulk(self, algorithm: &str) -> bool {
         match self {
-            Friendliness::Friendly => Some(Limits { mean: 0.5, worst: 0.5, heavy_loss: 2.0 }),
-            Friendliness::Balanced => {
-                Some(Limits { mean: 0.5, worst: 0.25, heavy_loss: f64::INFINITY })
-            }
-            Friendliness::Fast => None,
+            Friendliness::Friendly => BULK[0].hold_for(algorithm),
+            Friendliness::Balanced => BULK[1].hold_for(algorithm),
+            Friendliness::Fast => true,
         }
     }
 
-    /// Whether it lets an algorithm be chosen, by its in-kernel name; [`Friendliness::Balanced`]: for bulk.
-    /// What was not measured only [`Friendliness::Fast`] does.
+    /// The same for bursts.
     pub fn allows(self, algorithm: &str) -> bool {
-        let Some(limits) = self.limits() else { return true };
-        let mut figures =
-            measured().iter().filter(|figure| figure.algorithm == algorithm).peekable();
-        figures.peek().is_some() && figures.all(|figure| limits.hold(figure))
+        match self {
+            Friendliness::Friendly => BURSTS.hold_for(algorithm),
+            Friendliness::Balanced | Friendliness::Fast => true,
+        }
     }
 
-    /// A table with those candidates that it allows, and with what it does not allow for bulk last
+    /// A table with those candidates that it allows, and with what it does not allow for bulk barred
     /// there.
     ///
     /// # Errors
     /// Where it allows none.
     pub fn apply(self, table: &LatencyTable) -> Result<LatencyTable, NoCandidate> {
-        let names = table.algorithms.iter().map(String::as_str);
-        let allowed: Vec<&str> = names.filter(|name| self.allows(name)).collect();
-        if allowed.is_empty() {
+        let all = || table.algorithms.iter();
+        let allowed: Vec<&str> =
+            all().map(String::as_str).filter(|name| self.allows(name)).collect();
+        let barred: Vec<String> = all().filter(|name| !self.allows_in_bulk(name)).cloned().collect();
+        if allowed.is_empty() || barred.len() == table.algorithms.len() {
             return Err(NoCandidate { friendliness: self, candidates: table.algorithms.clone() });
         }
-        Ok(match self {
-            Friendliness::Friendly => table.restricted(&allowed),
-            Friendliness::Balanced => table.last_in_bulk(|name| !allowed.contains(&name)),
-            Friendliness::Fast => table.clone(),
-        })
+        let mut table = table.restricted(&allowed);
+        table.barred_in_bulk = barred;
+        Ok(table)
     }
 }
 
 impl Limits {
+    fn hold_for(&self, algorithm: &str) -> bool {
+        let mut figures =
+            measured().iter().filter(|figure| figure.algorithm == algorithm).peekable();
+        figures.peek().is_some() && figures.all(|figure| self.hold(figure))
+    }
+
     fn hold(&self, figure: &Figure) -> bool {
+        let keeps = |[mean, worst]: [f64; 2]| figure.mean >= mean && figure.worst >= worst;
         match figure.measure {
             Measure::HeavyLoss => figure.worst <= self.heavy_loss,
-            Measure::Cubic1 | Measure::Cubic4 | Measure::Reno1 | Measure::Reno4 => {
-                figure.mean >= self.mean && figure.worst >= self.worst
-            }
+            Measure::Cubic1 | Measure::Cubic4 => keeps(self.cubic),
+            Measure::Reno1 | Measure::Reno4 => keeps(self.reno),
             Measure::Alike2 | Measure::Alike4 | Measure::Alike8 => true,
         }
     }
@@ -119,7 +135,7 @@ impl fmt::Display for NoCandidate {
         let NoCandidate { friendliness, candidates } = self;
         let ours = measured().iter().filter(|figure| figure.measure == Measure::HeavyLoss);
         let ours = ours.map(|figure| figure.algorithm.as_str()).filter(|it| it.starts_with("kk_"));
-        let allowed: Vec<&str> = ours.filter(|name| friendliness.allows(name)).collect();
+        let allowed: Vec<&str> = ours.filter(|name| friendliness.allows_in_bulk(name)).collect();
         write!(
             f,
             "friendliness {friendliness}: found only {}; allowed: {}",
@@ -135,7 +151,10 @@ mod tests {
 
     fn allowed(friendliness: Friendliness) -> Vec<&'static str> {
         let figures = measured().iter().filter(|figure| figure.measure == Measure::HeavyLoss);
-        figures.map(|figure| &*figure.algorithm).filter(|name| friendliness.allows(name)).collect()
+        figures
+            .map(|figure| &*figure.algorithm)
+            .filter(|name| friendliness.allows_in_bulk(name))
+            .collect()
     }
 
     #[test]
@@ -147,6 +166,6 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_is_only_fast() {
-        assert_eq!(Friendliness::ALL.map(|it| it.allows("kk_new")), [false, false, true]);
+        assert_eq!(Friendliness::ALL.map(|it| it.allows_in_bulk("kk_new")), [false, false, true]);
     }
 }
