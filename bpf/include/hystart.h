@@ -8,18 +8,27 @@
  * infinite. After idle time it begins anew, since the queue that it has seen is gone; and so it
  * does after a switch.
  *
- * The algorithm's file lists HYSTART_PARAMETER among its parameters. The preset is 0, slow start
- * as it was: what a burst of an interactive program wants is to be out, and a queue of one window
- * that empties before the next burst harms nobody. HyStart++ is for transfers that go on.
+ * The algorithm's file lists HYSTART_PARAMETER among its parameters. As preset it is for transfers
+ * that go on: what a burst of an interactive program wants is to be out, and a queue of one window
+ * that empties before the next burst harms nobody. So it begins when so much has been sent since
+ * the latest idle time that this is no such burst.
  */
 #ifndef KIRIKAE_HYSTART_H
 #define KIRIKAE_HYSTART_H
 
+#include "connection.h"
 #include "round_trip.h"
 #include "reno.h"
 
 #define HYSTART_PARAMETER(P) \
-	P(hystart, 0, 0, 1, "1: HyStart++ ends the first slow start (RFC 9406)")
+	P(hystart, 2, 0, 2, \
+	  "1: HyStart++ ends the first slow start (RFC 9406); 2: where a transfer goes on; 0: " \
+	  "never")
+
+enum hystart_when { HYSTART_NEVER, HYSTART_ALWAYS, HYSTART_GOING_ON };
+
+/* A transfer goes on when more than this has been sent since idle time, KiB. */
+#define GOES_ON_FROM_KB 64
 
 struct hystart {
 	u32 end_seq;	     /* windowEnd, of the present round trip */
@@ -96,10 +105,16 @@ static __always_inline void css_enter_or_leave(struct hystart *h)
 	}
 }
 
-/*
- * What comes before congestion avoidance, as reno_before_avoidance(). `on` is the parameter's
- * value.
- */
+/* By the parameter's value, and when the latest idle time ended. */
+static __always_inline bool hystart_is_on(u32 when, const struct idle_keep *idle,
+					  const struct tcp_sock *tp)
+{
+	u32 sent_kb = (u32)(tp->bytes_sent >> 10) - idle->start_kb;
+
+	return when == HYSTART_ALWAYS || (when == HYSTART_GOING_ON && sent_kb > GOES_ON_FROM_KB);
+}
+
+/* What comes before congestion avoidance, as reno_before_avoidance(). */
 static __always_inline u32 hystart_before_avoidance(struct hystart *h, struct sock *sk, bool on,
 						    u32 ack, u32 acked)
 {
