@@ -9,8 +9,8 @@
 #include "comparison.h"
 #include "decision.h"
 #include "give_back.h"
+#include "hearing.h"
 #include "host.h"
-#include "mark.h"
 #include "timeout_options.h"
 
 /* Number of the scope that it is in, or NO_SCOPE. A function, for the sake of the stack. */
@@ -30,17 +30,13 @@ static __always_inline u32 callbacks_wanted(const struct tcp_sock *tp, struct co
 {
 	const struct scope *scope = scope_in_force(policy, &c->place);
 	u32 segments = BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG;
-	u32 callbacks = (tp->bpf_sock_ops_cb_flags & ~WAITING) | c->callbacks |
-			BPF_SOCK_OPS_RTO_CB_FLAG | BPF_SOCK_OPS_RETRANS_CB_FLAG |
-			BPF_SOCK_OPS_STATE_CB_FLAG | BPF_SOCK_OPS_RTT_CB_FLAG;
+	u32 callbacks = callbacks_of_others(tp, c) | ALWAYS_HEARD;
 
 	if (scope && !is_managed(c, scope)) {
 		if (!(callbacks & segments))
 			c->flags |= CONNECTION_TELLS_SEGMENTS;
 		return callbacks | segments;
 	}
-	if (c->flags & CONNECTION_TELLS_SEGMENTS)
-		callbacks &= ~segments;
 	c->flags &= ~CONNECTION_TELLS_SEGMENTS;
 	return callbacks;
 }
