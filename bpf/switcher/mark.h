@@ -16,21 +16,22 @@
 #define WAITING (BPF_SOCK_OPS_RTT_CB_FLAG | BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG)
 #define MARK (BPF_SOCK_OPS_RTO_CB_FLAG | BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG)
 
-/* Whoever counts connections asks for changes of state. */
-static __always_inline u32 callbacks_but_of_state(const struct tcp_sock *tp)
+/* Whether the callbacks are these and no others, but for changes of state: whoever counts
+ * connections asks for those. */
+static __always_inline bool are_callbacks(u32 callbacks, u32 wanted)
 {
-	return tp->bpf_sock_ops_cb_flags & ~BPF_SOCK_OPS_STATE_CB_FLAG;
+	return (callbacks & ~BPF_SOCK_OPS_STATE_CB_FLAG) == wanted;
 }
 
 static __always_inline bool is_marked(const struct tcp_sock *tp)
 {
-	return callbacks_but_of_state(tp) == MARK;
+	return are_callbacks(tp->bpf_sock_ops_cb_flags, MARK);
 }
 
 /* Likewise that of one that is not remembered yet, because it is local (meeting.h). */
 static __always_inline bool is_waiting(const struct tcp_sock *tp)
 {
-	return callbacks_but_of_state(tp) == WAITING;
+	return are_callbacks(tp->bpf_sock_ops_cb_flags, WAITING);
 }
 
 #endif

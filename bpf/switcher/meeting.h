@@ -209,10 +209,15 @@ static __always_inline u32 meet(void *sock, struct tcp_sock *tp, const struct po
 	return follow(sock, tp, c, policy);
 }
 
+static __always_inline bool is_local_rtt(u32 srtt_us, const struct policy *policy)
+{
+	return srtt_us >> 3 < policy->least_rtt_us;
+}
+
 /* Whether it is local for every scope, so that there is nothing to be measured of it. */
 static __always_inline bool is_local(const struct tcp_sock *tp, const struct policy *policy)
 {
-	return tp->srtt_us && tp->srtt_us >> 3 < policy->least_rtt_us;
+	return tp->srtt_us && is_local_rtt(tp->srtt_us, policy);
 }
 
 /* What is called back for where one is local that is not remembered: its round trips, in case it
