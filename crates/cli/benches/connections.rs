@@ -9,23 +9,17 @@
 
 #[path = "../tests/common/mod.rs"]
 mod common;
-
-use std::fs;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+mod web;
 
 use common::{OwnCgroup, RunningAgent, privileged};
 use kirikae_lab::statistics::ratio_of_means;
 use kirikae_neighbour::{Habit, Neighbour};
+use web::{Nginx, make_connections};
 
 const ROUNDS: usize = 10;
 const REQUESTS: &str = "15000";
 /// Unmeasured: what has just been started or stopped has left the caches to others.
 const BEFORE: &str = "3000";
-const AT_ONCE: &str = "20";
 
 fn main() {
     if !privileged() {
@@ -33,11 +27,9 @@ fn main() {
     }
     let mut numbers = std::env::args().filter_map(|argument| argument.parse().ok());
     let rounds: usize = numbers.next_back().unwrap_or(ROUNDS);
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    fs::write(directory.path().join("object"), "kirikae\n").expect("a temporary file");
     let cgroup = OwnCgroup::enter();
-    let port = free_port();
-    let nginx = Nginx::start(directory.path(), port);
+    let nginx = Nginx::start();
+    let port = nginx.port;
     let mut rates = Vec::new();
     println!(" round  without, a second  idle program  agent  idle / without  agent / without");
     for round in 1..=rounds {
@@ -95,71 +87,7 @@ impl Beside {
     }
 }
 
-fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-    listener.local_addr().expect("it is bound").port()
-}
-
 fn connections_a_second(port: u16) -> f64 {
     make_connections(port, BEFORE);
     make_connections(port, REQUESTS)
-}
-
-/// How many a second, as `ab` says once it has made all of them. It and nginx keep a processor each, where there
-/// are two.
-fn make_connections(port: u16, requests: &str) -> f64 {
-    let url = format!("http://127.0.0.1:{port}/object");
-    let output = on_processor(1, "ab")
-        .args(["-q", "-n", requests, "-c", AT_ONCE, &url])
-        .output()
-        .expect("ab (Debian: apache2-utils) runs");
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(text.contains("Failed requests:        0"), "{text}");
-    let rate = text.lines().find_map(|line| line.strip_prefix("Requests per second:"));
-    let number = rate.and_then(|rate| rate.split_whitespace().next()).expect("ab tells the rate");
-    number.parse().expect("a number")
-}
-
-/// Wherever the scheduler puts it otherwise, it stays for a while, and that makes more of a difference than what is
-/// measured.
-fn on_processor(number: usize, program: &str) -> Command {
-    let there_are = thread::available_parallelism().map_or(1, usize::from);
-    let mut command = Command::new("taskset");
-    command.args(["-c", &(number % there_are).to_string(), program]);
-    command
-}
-
-/// Ends with this value.
-struct Nginx(Child);
-
-impl Nginx {
-    fn start(directory: &Path, port: u16) -> Nginx {
-        let shown = directory.display();
-        let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-            .map(|kind| format!("{kind}_temp_path {shown}/{kind};"))
-            .concat();
-        let text = format!(
-            "daemon off; master_process off; pid {shown}/pid; error_log {shown}/log;\n\
-             events {{}}\n\
-             http {{ access_log off; {temporary} server {{ listen 127.0.0.1:{port}; root {shown}; }} }}\n"
-        );
-        let file = directory.join("nginx.conf");
-        fs::write(&file, text).expect("a temporary file");
-        let mut command = on_processor(0, "nginx");
-        command.arg("-e").arg(directory.join("log")).arg("-c").arg(file).stderr(Stdio::null());
-        let nginx = Nginx(command.spawn().expect("nginx runs"));
-        let deadline = Instant::now() + Duration::from_secs(30);
-        while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
-            assert!(Instant::now() < deadline, "nginx does not listen");
-            thread::sleep(Duration::from_millis(20));
-        }
-        nginx
-    }
-}
-
-impl Drop for Nginx {
-    fn drop(&mut self) {
-        self.0.kill().expect("our child");
-        self.0.wait().expect("our child");
-    }
 }

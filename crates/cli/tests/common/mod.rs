@@ -155,7 +155,12 @@ impl RunningAgent {
 
     /// Likewise, with its program on this cgroup and not on the root, and for every round trip.
     pub fn start_inside(cgroup: &OwnCgroup) -> RunningAgent {
-        RunningAgent::run(&["--least-rtt", "0s", "--cgroup", cgroup.path.to_str().unwrap()])
+        RunningAgent::start_at(cgroup, &["--least-rtt", "0s"])
+    }
+
+    /// With its program on this cgroup, and these options.
+    pub fn start_at(cgroup: &OwnCgroup, options: &[&str]) -> RunningAgent {
+        RunningAgent::run(&[&["--cgroup", cgroup.path.to_str().unwrap()], options].concat())
     }
 
     fn run(arguments: &[&str]) -> RunningAgent {
