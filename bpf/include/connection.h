@@ -216,7 +216,7 @@ struct connection {
 	char chosen[TCP_CA_NAME_MAX];	/* the same, or what it would have been given */
 	u32 flags;
 	u32 switches;
-	u32 callbacks; /* BPF_SOCK_OPS_..._CB_FLAG that its socket had when first met */
+	u32 callbacks; /* BPF_SOCK_OPS_..._CB_FLAG of others, when ours were last not set */
 	struct place place;
 	struct latest_switch latest_switch;
 	u32 ssthresh_before_bbr; /* 0: not in bbr */

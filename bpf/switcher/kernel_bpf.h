@@ -18,6 +18,7 @@ struct bpf_sock_ops {
 	u32 remote_port; /* network byte order, in the upper half where that is little-endian */
 	u32 local_port;	 /* host byte order */
 	u32 bpf_sock_ops_cb_flags;
+	u32 srtt_us; /* smoothed RTT, microseconds << 3 */
 	u32 skb_len;
 	struct bpf_sock *sk;
 } KERNEL_STRUCT;

@@ -202,6 +202,8 @@ static __always_inline u32 happened(void *sock, struct tcp_sock *tp, const struc
 		return !c && is_local(tp, policy) ? wait_for(tp) : meet(sock, tp, policy);
 	if (!c)
 		return 0;
+	if (!is_heard(tp, c))
+		callbacks = hear_again(tp, c);
 	if (c->place.generation != policy->generation)
 		callbacks = follow(sock, tp, c, policy);
 	then = called_back(sock, tp, c, policy, call);

@@ -11,38 +11,27 @@
 #define KIRIKAE_MARK_H
 
 #include "../include/connection.h"
-#include "host_socket.h"
+#include "sock_ops.h"
 
 #define WAITING (BPF_SOCK_OPS_RTT_CB_FLAG | BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG)
 #define MARK (BPF_SOCK_OPS_RTO_CB_FLAG | BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG)
 
-/* Whoever counts connections asks for changes of state. */
-static __always_inline u32 callbacks_but_of_state(const struct tcp_sock *tp)
+/* Whether the callbacks are these and no others, but for changes of state: whoever counts
+ * connections asks for those. */
+static __always_inline bool are_callbacks(u32 callbacks, u32 wanted)
 {
-	return tp->bpf_sock_ops_cb_flags & ~BPF_SOCK_OPS_STATE_CB_FLAG;
+	return (callbacks & ~BPF_SOCK_OPS_STATE_CB_FLAG) == wanted;
 }
 
 static __always_inline bool is_marked(const struct tcp_sock *tp)
 {
-	return callbacks_but_of_state(tp) == MARK;
+	return are_callbacks(tp->bpf_sock_ops_cb_flags, MARK);
 }
 
 /* Likewise that of one that is not remembered yet, because it is local (meeting.h). */
 static __always_inline bool is_waiting(const struct tcp_sock *tp)
 {
-	return callbacks_but_of_state(tp) == WAITING;
-}
-
-/* It was given back, and is to be forgotten: its callbacks are those that it had, and the mark. */
-static __always_inline void leave_callbacks(void *sock, struct tcp_sock *tp,
-					    const struct connection *c)
-{
-	u32 flags = CONNECTION_SWITCHED | CONNECTION_LEFT_ALONE | CONNECTION_OVERRULED;
-	u32 callbacks = c->callbacks;
-
-	if ((c->flags & flags) == CONNECTION_SWITCHED)
-		callbacks |= MARK;
-	host_set_option(sock, tp, TCP_BPF_SOCK_OPS_CB_FLAGS, callbacks);
+	return are_callbacks(tp->bpf_sock_ops_cb_flags, WAITING);
 }
 
 #endif

@@ -9,8 +9,8 @@
 #include "comparison.h"
 #include "decision.h"
 #include "give_back.h"
+#include "hearing.h"
 #include "host.h"
-#include "mark.h"
 #include "timeout_options.h"
 
 /* Number of the scope that it is in, or NO_SCOPE. A function, for the sake of the stack. */
@@ -36,17 +36,13 @@ static __always_inline u32 callbacks_wanted(const struct tcp_sock *tp, struct co
 {
 	const struct scope *scope = scope_in_force(policy, &c->place);
 	u32 segments = BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG;
-	u32 callbacks = (tp->bpf_sock_ops_cb_flags & ~WAITING) | c->callbacks |
-			BPF_SOCK_OPS_RTO_CB_FLAG | BPF_SOCK_OPS_RETRANS_CB_FLAG |
-			BPF_SOCK_OPS_STATE_CB_FLAG | BPF_SOCK_OPS_RTT_CB_FLAG;
+	u32 callbacks = callbacks_of_others(tp, c) | ALWAYS_HEARD;
 
 	if (scope && wants_segments(c, scope)) {
 		if (!(callbacks & segments))
 			c->flags |= CONNECTION_TELLS_SEGMENTS;
 		return callbacks | segments;
 	}
-	if (c->flags & CONNECTION_TELLS_SEGMENTS)
-		callbacks &= ~segments;
 	c->flags &= ~CONNECTION_TELLS_SEGMENTS;
 	return callbacks;
 }
@@ -221,10 +217,15 @@ static __always_inline u32 meet(void *sock, struct tcp_sock *tp, const struct po
 	return follow(sock, tp, c, policy);
 }
 
+static __always_inline bool is_local_rtt(u32 srtt_us, const struct policy *policy)
+{
+	return srtt_us >> 3 < policy->least_rtt_us;
+}
+
 /* Whether it is local for every scope, so that there is nothing to be measured of it. */
 static __always_inline bool is_local(const struct tcp_sock *tp, const struct policy *policy)
 {
-	return tp->srtt_us && tp->srtt_us >> 3 < policy->least_rtt_us;
+	return tp->srtt_us && is_local_rtt(tp->srtt_us, policy);
 }
 
 /* What is called back for where one is local that is not remembered: its round trips, in case it

@@ -7,7 +7,7 @@
  * agent: one line a connection.
  */
 #include "give_back.h"
-#include "mark.h"
+#include "hearing.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";
 

@@ -23,6 +23,16 @@ static __always_inline u32 call(void *sock, struct tcp_sock *tp, const struct po
 	 1 << BPF_SOCK_OPS_RTO_CB | 1 << BPF_SOCK_OPS_RETRANS_CB | 1 << BPF_SOCK_OPS_STATE_CB | \
 	 1 << BPF_SOCK_OPS_RTT_CB | 1 << BPF_SOCK_OPS_HDR_OPT_LEN_CB)
 
+/* Of one that is not remembered and has stayed local there is nothing to be done. There may be
+ * many, with nothing to be gained: it is seen before the socket is looked at. */
+static __always_inline bool has_stayed_local(const struct bpf_sock_ops *ctx,
+					     const struct policy *policy)
+{
+	return ctx->op == BPF_SOCK_OPS_RTT_CB &&
+	       are_callbacks(ctx->bpf_sock_ops_cb_flags, WAITING) &&
+	       is_local_rtt(ctx->srtt_us, policy);
+}
+
 SEC("sockops")
 int switcher(struct bpf_sock_ops *ctx)
 {
@@ -34,9 +44,11 @@ int switcher(struct bpf_sock_ops *ctx)
 
 	if (what.op >= 32 || !(OPERATIONS >> what.op & 1))
 		return 1;
-	sk = ctx->sk;
 	policy = policy_in_force();
-	if (!sk || !policy)
+	if (!policy || has_stayed_local(ctx, policy))
+		return 1;
+	sk = ctx->sk;
+	if (!sk)
 		return 1;
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)

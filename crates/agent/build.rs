@@ -29,7 +29,7 @@ fn main() {
     list.push(']');
     fs::write(out.join("algorithms.rs"), list).expect("OUT_DIR is writable");
 
-    for program in ["switcher", "restore", "listing", "support"] {
+    for program in ["switcher", "restore", "listing", "hearing", "support"] {
         compile(&bpf, &bpf.join(format!("switcher/{program}.bpf.c")), &out);
     }
     let wrapper = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/reno_wrapper.bpf.c");

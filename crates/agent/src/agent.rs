@@ -14,6 +14,7 @@ use crate::burst_latencies::{self, BurstLatencies};
 use crate::cost::{self, Cost};
 use crate::error::{Doing, Error};
 use crate::event::Switch;
+use crate::hearing::{Hearing, Taken};
 use crate::host;
 use crate::listing::{Connection, Generations, Listing};
 use crate::namespaces::Namespaces;
@@ -57,6 +58,7 @@ pub struct Agent {
     switcher: Switcher,
     attached: Attached,
     listing: Listing,
+    hearing: Hearing,
     policy: Policy,
     /// It, and those before it that connections may not have left yet.
     generations: Generations,
@@ -131,6 +133,11 @@ impl Agent {
         let Some(generation) = self.switcher.renew(&self.policy)? else { return Ok(false) };
         self.generations.insert(generation, self.policy.clone());
         self.lead().map(|()| true)
+    }
+
+    /// Asks again for callbacks of ours that another sock_ops program has taken. Cheap where there are none.
+    pub fn ask_again(&self) -> Result<Taken, Error> {
+        self.hearing.ask_again()
     }
 
     /// Puts another scope in the place of one, by its number, and leaves all others as they are.
@@ -230,10 +237,12 @@ fn install(config: &Config, state: Option<&State>) -> Result<Agent, Error> {
     let shared = registered::shared_connections()?;
     let switcher = Switcher::load(&config.policy, config.are_calls_recorded, shared.as_ref())?;
     let attached = Attached::attach(&switcher, config, state)?;
-    let listing = Listing::load(&switcher.map(CONNECTIONS)?)?;
+    let connections = switcher.map(CONNECTIONS)?;
+    let (listing, hearing) = (Listing::load(&connections)?, Hearing::load(&connections)?);
     let (policy, adopt) = (config.policy.clone(), config.adopt.clone());
     let generations = Generations::from([(switcher.generation(), policy.clone())]);
-    let agent = Agent { switcher, attached, listing, policy, generations, adopt, state: None };
+    let agent =
+        Agent { switcher, attached, listing, hearing, policy, generations, adopt, state: None };
     agent.adopt()?;
     Ok(agent)
 }

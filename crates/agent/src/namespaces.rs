@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File};
+use std::ops::AddAssign;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::{io, thread};
@@ -31,11 +32,14 @@ impl Namespaces {
     }
 
     /// Does something in each of them, and adds up what comes of it.
-    pub(crate) fn sum(&self, f: impl Fn() -> io::Result<usize> + Sync) -> io::Result<usize> {
+    pub(crate) fn sum<T: AddAssign + Default + Send>(
+        &self,
+        f: impl Fn() -> io::Result<T> + Sync,
+    ) -> io::Result<T> {
         let (mut sum, others) = match self {
             Namespaces::Every => (f()?, others()),
             Namespaces::Named(files) => {
-                (0, files.iter().map(File::open).collect::<io::Result<Vec<_>>>()?)
+                (T::default(), files.iter().map(File::open).collect::<io::Result<Vec<_>>>()?)
             }
         };
         for namespace in others {

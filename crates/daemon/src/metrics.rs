@@ -36,6 +36,8 @@ struct Numbers {
     switches: Vec<(String, u64)>,
     observed: u64,
     events_lost: u64,
+    asked_again: u64,
+    unheard: usize,
     rtt_s: Histogram,
     isolated_loss: Histogram,
     burst_loss: Histogram,
@@ -106,6 +108,8 @@ impl Numbers {
             switches: status.switches.clone().into_iter().collect(),
             observed: status.observed,
             events_lost: status.events_lost,
+            asked_again: status.asked_again,
+            unheard: status.unheard,
             rtt_s: of_connections(&RTT_ENDS_S, |it| it.srtt_s),
             isolated_loss: of_connections(&LOSS_ENDS, |it| it.isolated_loss),
             burst_loss: of_connections(&LOSS_ENDS, |it| it.burst_loss),
@@ -135,6 +139,14 @@ impl Collector for Snapshot {
         for (labels, count) in &numbers.connections {
             ConstGauge::new(*count as i64).encode(family.encode_family(labels)?)?;
         }
+
+        let unheard = encoder.encode_descriptor(
+            "kirikae_connections_unheard",
+            "Connections whose callbacks another sock_ops program has taken, and that cannot be asked for again",
+            None,
+            MetricType::Gauge,
+        )?;
+        ConstGauge::new(numbers.unheard as i64).encode(unheard)?;
 
         let mut family = encoder.encode_descriptor(
             "kirikae_guard_suspended",
@@ -184,6 +196,12 @@ impl Collector for Snapshot {
                 "kirikae_events_lost",
                 "Switches that were made and not reported",
                 numbers.events_lost,
+            ),
+            (
+                "kirikae_callbacks_asked_again",
+                "Times that callbacks of a connection were asked for again, because another sock_ops \
+                 program had taken them",
+                numbers.asked_again,
             ),
             (
                 "kirikae_switcher_runs",

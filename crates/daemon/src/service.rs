@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use kirikae_agent::{Agent, BURST_SIZES, BurstLatencies, Config, Restored, Switch};
+use kirikae_agent::{Agent, BURST_SIZES, BurstLatencies, Config, Restored, Switch, Taken};
 use kirikae_policy::Scope;
 use tokio::sync::oneshot;
 
@@ -60,6 +60,8 @@ pub struct Service {
     requests: mpsc::Receiver<Request>,
     asked: mpsc::Sender<Request>,
     log: Arc<Mutex<SwitchLog>>,
+    /// Callbacks asked for again, and refused at the latest look.
+    taken: Taken,
     /// The latest listing, and when it was made.
     listed: Option<(Instant, Arc<Connections>)>,
 }
@@ -74,8 +76,19 @@ impl Service {
         let agent = Agent::start(config)?;
         let (asked, requests) = mpsc::channel();
         let (log, started) = (Arc::default(), Instant::now());
-        let (generation, listed) = (1, None);
-        Ok(Service { agent, file, generation, guards, started, requests, asked, log, listed })
+        let (generation, taken, listed) = (1, Taken::default(), None);
+        Ok(Service {
+            agent,
+            file,
+            generation,
+            guards,
+            started,
+            requests,
+            asked,
+            log,
+            taken,
+            listed,
+        })
     }
 
     /// For one more server.
@@ -158,6 +171,25 @@ impl Service {
         Ok(is_renewed)
     }
 
+    /// Asks again for callbacks that another sock_ops program has taken; see [`Agent::ask_again`]. What is to be
+    /// told: that it is so, once.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn ask_again(&mut self) -> Result<Option<String>, kirikae_agent::Error> {
+        let (before, now) = (self.taken, self.agent.ask_again()?);
+        self.taken = Taken { asked_again: before.asked_again + now.asked_again, ..now };
+        let is_known = before != Taken::default();
+        let Taken { asked_again, refused } = now;
+        Ok((!is_known && self.taken != before).then(|| {
+            format!(
+                "another sock_ops program has taken the callbacks of {} connections; they were asked \
+                 for again, and will be each second, for all but {refused} (docs/agent.md)",
+                asked_again + refused
+            )
+        }))
+    }
+
     /// Switches that nobody was told of.
     pub fn events_lost(&self) -> u64 {
         self.agent.events_lost()
@@ -205,6 +237,8 @@ impl Service {
             switches: log.made.clone(),
             observed: log.observed,
             events_lost: self.agent.events_lost(),
+            asked_again: self.taken.asked_again as u64,
+            unheard: self.taken.refused,
             bursts: bursts.iter().map(in_short).collect(),
             cost: self.agent.cost().map_err(told)?,
         };

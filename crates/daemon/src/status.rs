@@ -28,6 +28,10 @@ pub struct Status {
     pub observed: u64,
     /// Switches that nobody was told of, because they came too fast.
     pub events_lost: u64,
+    /// How often callbacks of a connection were asked for again, because another sock_ops program had taken them.
+    pub asked_again: u64,
+    /// Connections for which the kernel refused that at the latest look: nothing is heard of them.
+    pub unheard: usize,
     /// What bursts took.
     pub bursts: Vec<Bursts>,
     /// What the switcher took of the processor; zero while nothing counts it.

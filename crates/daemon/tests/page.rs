@@ -111,6 +111,8 @@ async fn status(State(looks): State<Looks>) -> Response {
         switches: BTreeMap::from([("predicted-latency".into(), 17)]),
         observed: 0,
         events_lost: 2,
+        asked_again: 0,
+        unheard: 0,
         bursts: vec![bursts],
         cost: Cost { runs: 1000, time: Duration::from_millis(1) },
     })

@@ -216,6 +216,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         if looked_at.elapsed() >= LOOK {
             looked_at = Instant::now();
             look(&mut service);
+            listen(&mut service);
             guard(&mut service);
         }
         let mut on_switch = |switch: &Switch| {
@@ -243,6 +244,14 @@ fn look(service: &mut Service) {
         Ok(true) => eprintln!("kirikae: cgroups of the policy were made anew and are in force"),
         Ok(false) => {}
         Err(error) => eprintln!("kirikae: cgroups of the policy were made anew: {error}"),
+    }
+}
+
+/// Another sock_ops program may have no regard for ours.
+fn listen(service: &mut Service) {
+    match service.ask_again() {
+        Ok(told) => told.iter().for_each(|told| eprintln!("kirikae: {told}")),
+        Err(error) => eprintln!("kirikae: {error}"),
     }
 }
 

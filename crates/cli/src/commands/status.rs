@@ -56,6 +56,12 @@ fn print(status: &Status) {
     if status.events_lost > 0 {
         println!("not told    {} switches: too many at once", status.events_lost);
     }
+    if status.asked_again > 0 || status.unheard > 0 {
+        println!(
+            "callbacks   taken by another program; asked for again {} times, refused for {} connections",
+            status.asked_again, status.unheard
+        );
+    }
     if status.cost.runs > 0 {
         let ns = status.cost.time.as_nanos() as f64 / status.cost.runs as f64;
         println!("cost        {} runs of the switcher, {ns:.0} ns each", status.cost.runs);

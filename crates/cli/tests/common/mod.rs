@@ -1,7 +1,7 @@
 //! What the tests of the command line share.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -136,6 +136,8 @@ pub fn left_since(before: &BTreeSet<String>) -> Vec<String> {
 #[allow(dead_code)]
 pub struct RunningAgent {
     process: Child,
+    /// Where it writes what it tells besides switches.
+    told: PathBuf,
 }
 
 #[allow(dead_code)]
@@ -146,16 +148,37 @@ impl RunningAgent {
         let inside = cgroup.path.strip_prefix(root).unwrap().display().to_string();
         let file = std::env::temp_dir().join(format!("kirikae-{}.toml", std::process::id()));
         fs::write(&file, format!("[[scope]]\ncgroup = '{inside}'\n{scope}")).unwrap();
+        let agent = RunningAgent::run(&["--config", file.to_str().unwrap()]);
+        fs::remove_file(&file).unwrap();
+        agent
+    }
+
+    /// Likewise, with its program on this cgroup and not on the root, and for every round trip.
+    pub fn start_inside(cgroup: &OwnCgroup) -> RunningAgent {
+        RunningAgent::start_at(cgroup, &["--least-rtt", "0s"])
+    }
+
+    /// With its program on this cgroup, and these options.
+    pub fn start_at(cgroup: &OwnCgroup, options: &[&str]) -> RunningAgent {
+        RunningAgent::run(&[&["--cgroup", cgroup.path.to_str().unwrap()], options].concat())
+    }
+
+    fn run(arguments: &[&str]) -> RunningAgent {
+        let told = std::env::temp_dir().join(format!("kirikae-{}.told", std::process::id()));
         let mut command = kirikae();
-        command.args(["run", "--config"]).arg(&file);
-        let process = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        command.arg("run").args(arguments).stdout(Stdio::null());
+        let process = command.stderr(File::create(&told).unwrap()).spawn().unwrap();
         let deadline = Instant::now() + Duration::from_secs(30);
         while client::get::<Status>("/status").is_err() {
             assert!(Instant::now() < deadline, "the agent does not answer");
             thread::sleep(Duration::from_millis(50));
         }
-        fs::remove_file(&file).unwrap();
-        RunningAgent { process }
+        RunningAgent { process, told }
+    }
+
+    /// What it has told besides switches.
+    pub fn told(&self) -> String {
+        fs::read_to_string(&self.told).unwrap()
     }
 
     /// What it tells of itself.
@@ -185,6 +208,7 @@ impl Drop for RunningAgent {
         // One that has been stopped has ended.
         let _ = self.process.kill();
         let _ = self.process.wait();
+        let _ = fs::remove_file(&self.told);
     }
 }
 

@@ -1,0 +1,72 @@
+//! Connections of which the kernel does not tell the switcher any more, because another sock_ops program
+//! has taken its callbacks (`bpf/switcher/hearing.h`).
+
+use std::ops::AddAssign;
+use std::os::fd::AsFd;
+
+use libbpf_rs::{IterOpts, Link, MapHandle, MapIterOpts, Object};
+
+use crate::algorithms::CONNECTIONS;
+use crate::error::{Doing, Error};
+use crate::iterator::{read, read_lines};
+use crate::namespaces::Namespaces;
+use crate::object;
+
+const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/hearing.bpf.o"));
+
+/// Connections whose callbacks another program had taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Those for which they were asked for again.
+    pub asked_again: usize,
+    /// Those for which the kernel refused that. They stay as they are until they end.
+    pub refused: usize,
+}
+
+impl Taken {
+    /// Of a line for each connection, by what the kernel said.
+    fn printed(lines: &[u8]) -> Taken {
+        let tally = |printed| lines.iter().filter(|&&byte| byte == printed).count();
+        Taken { asked_again: tally(b'1'), refused: tally(b'0') }
+    }
+}
+
+impl AddAssign for Taken {
+    fn add_assign(&mut self, other: Taken) {
+        self.asked_again += other.asked_again;
+        self.refused += other.refused;
+    }
+}
+
+/// The loaded iterators.
+pub(crate) struct Hearing {
+    unheard: Link,
+    heard_again: Link,
+    _object: Object,
+}
+
+impl Hearing {
+    pub fn load(connections: &MapHandle) -> Result<Hearing, Error> {
+        const DOING: &str = "loading what looks for callbacks that were taken";
+        let object = object::load(OBJECT, DOING, |object| object.share(CONNECTIONS, connections))?;
+        let attached = |name: &str, options| {
+            let mut programs = object.progs_mut();
+            let program = programs.find(|program| program.name() == name);
+            let program = program.unwrap_or_else(|| panic!("hearing.bpf.c has the program {name}"));
+            program.attach_iter_with_opts(options).doing(|| DOING.to_owned())
+        };
+        let of_map = IterOpts::Map(MapIterOpts::from_fd(connections.as_fd()));
+        let unheard = attached("unheard", of_map)?;
+        let heard_again = attached("heard_again", IterOpts::None)?;
+        Ok(Hearing { unheard, heard_again, _object: object })
+    }
+
+    /// Asks again for what was taken. Cheap where nothing was: what is remembered is walked through.
+    pub fn ask_again(&self) -> Result<Taken, Error> {
+        let doing = || "asking again for callbacks".to_owned();
+        if read_lines(&self.unheard).doing(doing)? == 0 {
+            return Ok(Taken::default());
+        }
+        Namespaces::Every.sum(|| Ok(Taken::printed(&read(&self.heard_again)?))).doing(doing)
+    }
+}

@@ -1,0 +1,62 @@
+//! What a local connection costs while an agent runs, more closely than the bench `connections` can tell:
+//! `sudo cargo bench -p kirikae --bench local`.
+//!
+//! The same connections, 1,500 at a time, by turns in three cgroups: without a program, with one that does
+//! nothing, with the switcher. No turn waits for an agent to start, so what the machine does besides changes less
+//! between two; but what a kernel spends as soon as there is a sock_ops program anywhere is in all three.
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+mod web;
+
+use common::{OwnCgroup, RunningAgent, privileged};
+use kirikae_lab::statistics::ratio_of_means;
+use kirikae_neighbour::{Habit, Neighbour};
+use web::{Nginx, make_connections};
+
+const ROUNDS: usize = 100;
+const REQUESTS: &str = "1500";
+
+fn main() {
+    let mut numbers = std::env::args().filter_map(|argument| argument.parse().ok());
+    let rounds: usize = numbers.next_back().unwrap_or(ROUNDS);
+    if !privileged() {
+        return;
+    }
+    let home = OwnCgroup::enter();
+    let places = ["without", "idle", "agent"].map(|name| {
+        let cgroup = home.enter_below(name);
+        let nginx = Nginx::start();
+        home.enter_again();
+        (cgroup, nginx)
+    });
+    let idle = Neighbour::attach(Habit::Idles, &places[1].0.path).expect("the kernel takes it");
+    let agent = RunningAgent::start_at(&places[2].0, &[]);
+    let mut rates = Vec::new();
+    for round in 0..rounds {
+        let mut rate = [0.0; 3];
+        for turn in 0..places.len() {
+            let which = (round + turn) % places.len();
+            let (cgroup, nginx) = &places[which];
+            cgroup.enter_again();
+            rate[which] = make_connections(nginx.port, REQUESTS);
+        }
+        rates.push(rate);
+    }
+    home.enter_again();
+    agent.stop();
+    drop(idle);
+    tell("a program that does nothing", rates.iter().map(|rate| (rate[1], rate[0])));
+    tell("the agent", rates.iter().map(|rate| (rate[2], rate[0])));
+    for (cgroup, nginx) in places {
+        drop(nginx);
+        drop(cgroup);
+    }
+}
+
+fn tell(what: &str, rates: impl Iterator<Item = (f64, f64)>) {
+    let rates: Vec<_> = rates.collect();
+    let ratio = ratio_of_means(&rates).expect("there were rounds");
+    let half = ratio.half_width.expect("several rounds");
+    println!("{what}: {:.4} ± {half:.4} (95 %), n = {} rounds", ratio.value, rates.len());
+}
