@@ -157,14 +157,18 @@ struct timeouts {
 	u32 quiet_rounds;  /* round trips since without a report of one */
 };
 
-/* What is known of the path's delivery, and the window before an idle gap; see idle_keep.h. */
+/* What is known of the path's delivery, the window before an idle gap (idle_keep.h), and whether
+ * bursts overflow the path (overflow.h). Packed: CUBIC leaves no more room. */
 struct idle_keep {
-	u64 latest_ack_us;
+	u64 latest_ack_us : 48;
+	u64 lost : 16;	      /* low bits of tp->lost at the latest transmission after idle */
+	u64 rate : 24;	      /* bytes per millisecond: the fastest remembered; 0: none yet */
+	u64 latest_rate : 24; /* the fastest since `rate` was last renewed */
+	u64 first_loss : 16;  /* the segment of this burst that was lost first, from 1; 0: none */
 	u32 run_start_us;     /* when the present run of deliveries began; 0: not begun */
 	u32 run_start;	      /* tp->delivered at its beginning */
-	u32 latest_delivered; /* and at its latest ACK */
-	u32 rate;	      /* bytes per millisecond: the fastest remembered; 0: none yet */
-	u32 latest_rate;      /* the fastest since `rate` was last renewed */
+	u16 run_segments;     /* delivered in it up to its latest ACK */
+	u16 loss_before;      /* first_loss of the latest burst that had one */
 	u16 pipe;	      /* the most segments delivered in a round trip that are remembered */
 	u16 latest_pipe;      /* the most since `pipe` was last renewed */
 	u32 start_kb;	      /* tp->bytes_sent >> 10 at the latest transmission after idle */
@@ -172,7 +176,10 @@ struct idle_keep {
 	u32 rtt_us;	      /* the lowest of the latest burst with an RTT; 0: none yet */
 	u32 is_rtt_new : 1;   /* that is the present one */
 	u32 starts : 3;	      /* such transmissions since `rate` and `pipe` were renewed */
-	u32 cwnd : 28;	      /* window before the kernel's cut, segments; 0: nothing to restore */
+	u32 careful : 4;      /* bursts to come that have to fit; 0: the next one may try */
+	u32 overflows : 3;    /* by which that grows */
+	u32 same_place : 2; /* bursts in a row that lost the same segment first as the one before */
+	u32 cwnd : 19;	    /* window before the kernel's cut, segments; 0: nothing to restore */
 };
 
 /* Where it is in the operator's policy; see bpf/switcher/policy.h. */

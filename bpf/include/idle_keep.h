@@ -19,6 +19,9 @@
  * where the rate does not even fill the initial window in a round trip: that may have been the
  * speed of the application, a keystroke at a time, and there is nothing to be gained.
  *
+ * Where bursts overflow the path all the same (overflow.h), the next ones are careful: at the rate
+ * itself, so that nothing of theirs queues, and with no larger window than congestion control left.
+ *
  * The delivery rate is taken from the spacing of ACKs, not from the kernel's rate sample: that one
  * divides by a whole round trip and so underrates a path by the share of the round trip that a
  * short burst leaves empty.
@@ -36,6 +39,7 @@
 #define IDLE_KEEP_PARAMETER(P) \
 	P(idle_keep, 1, 0, 1, "0: the window falls after idle time and with any loss (RFC 5681)")
 #include "bursts.h"
+#include "overflow.h"
 #include "parameters.h"
 #include "switching.h"
 
@@ -57,7 +61,10 @@
 #define SEGMENT_MIN_DENOMINATOR 4
 /* Largest counts of segments that there is room for. */
 #define PIPE_MAX 0xffffU
-#define CWND_MAX 0xfffffffU
+#define RUN_MAX 0xffffU
+#define CWND_MAX 0x7ffffU
+/* The fastest rate that there is room for: 134 Gbit/s. */
+#define RATE_MAX 0xffffffU
 /* A rate is remembered for this many to twice this many transmissions after idle. */
 #define RATE_MEMORY 4
 
@@ -79,7 +86,7 @@ static __always_inline bool idle_keep_short(const struct idle_keep *keep, const 
 /* A run of deliveries is over: its rate counts if it was long enough. */
 static __always_inline void idle_keep_run_end(struct idle_keep *keep, const struct tcp_sock *tp)
 {
-	u32 segments = keep->latest_delivered - keep->run_start;
+	u32 segments = keep->run_segments;
 	u64 us = (u32)keep->latest_ack_us - keep->run_start_us;
 
 	if (keep->run_start_us && segments >= RUN_MIN_SEGMENTS && !idle_keep_short(keep, tp)) {
@@ -88,7 +95,7 @@ static __always_inline void idle_keep_run_end(struct idle_keep *keep, const stru
 
 		us = max(us, (u64)tcp_min_rtt(tp) / RUN_MIN_FRACTION);
 		rate = bytes * USEC_PER_MSEC / max(us, 1ULL);
-		keep->latest_rate = max(keep->latest_rate, (u32)min(rate, (u64)~0U));
+		keep->latest_rate = max((u32)keep->latest_rate, (u32)min(rate, (u64)RATE_MAX));
 	}
 	keep->run_start_us = 0;
 }
@@ -96,7 +103,7 @@ static __always_inline void idle_keep_run_end(struct idle_keep *keep, const stru
 /* A fresh maximum every RATE_MEMORY transmissions, so that an old, faster path is forgotten. */
 static __always_inline void idle_keep_age(struct idle_keep *keep)
 {
-	keep->rate = max(keep->rate, keep->latest_rate);
+	keep->rate = max((u32)keep->rate, (u32)keep->latest_rate);
 	keep->pipe = max(keep->pipe, keep->latest_pipe);
 	if (++keep->starts < RATE_MEMORY)
 		return;
@@ -112,7 +119,9 @@ static __always_inline void idle_keep_age(struct idle_keep *keep)
 /* Bytes per millisecond. */
 static __always_inline u64 idle_keep_pacing_rate(const struct idle_keep *keep)
 {
-	return (u64)keep->rate + keep->rate / 4;
+	u64 rate = keep->rate;
+
+	return keep->careful ? rate : rate + rate / 4;
 }
 
 /* Of the latest burst: the kernel's lowest RTT is that of five minutes, and of another route it may
@@ -133,7 +142,7 @@ static __always_inline u32 idle_keep_window(const struct idle_keep *keep, const 
 /* The largest window that what was carried before the gap stands for, segments. */
 static __always_inline u32 idle_keep_validated(const struct idle_keep *keep)
 {
-	return max((u32)keep->cwnd, 2U * keep->pipe);
+	return keep->careful ? keep->cwnd : max((u32)keep->cwnd, 2U * keep->pipe);
 }
 
 /* Nothing measured stands for a window beyond this, as a path that was faster leaves it. */
@@ -146,6 +155,7 @@ static __always_inline u32 idle_keep_most(const struct idle_keep *keep, u32 wind
 static __always_inline void idle_keep_learn(struct idle_keep *keep, const struct tcp_sock *tp)
 {
 	idle_keep_run_end(keep, tp);
+	overflow_learn(keep, tp);
 	if (idle_keep_short(keep, tp))
 		keep->latest_pipe = 0;
 	idle_keep_age(keep);
@@ -161,7 +171,9 @@ static __always_inline void idle_keep_start(struct sock *sk, struct idle_keep *k
 	bool is_small;
 	u32 window;
 
-	idle_keep_learn(keep, tp);
+	/* The retransmission of a timeout, with all that was in flight lost, begins nothing. */
+	if (!tp->packets_out)
+		idle_keep_learn(keep, tp);
 	/* What fits into an initial window goes out at once, as on a new connection. */
 	is_small = tp->write_seq - tp->snd_nxt <= TCP_INIT_CWND * tp->mss_cache;
 	if (is_small)
@@ -216,7 +228,7 @@ static __always_inline bool idle_keep_stalled(const struct idle_keep *keep,
 {
 	u64 gap = tp->tcp_mstamp - keep->latest_ack_us;
 	u64 run = (u32)keep->latest_ack_us - keep->run_start_us;
-	u32 segments = keep->latest_delivered - keep->run_start;
+	u32 segments = keep->run_segments;
 
 	return gap > tp->srtt_us >> 4 && gap * segments > run * 8;
 }
@@ -238,14 +250,13 @@ static __always_inline void idle_keep_measure(struct idle_keep *keep, const stru
 {
 	u32 mss = max(tp->mss_cache, 1);
 
-	if (keep->latest_delivered - keep->run_start >= RUN_MAX_SEGMENTS ||
-	    idle_keep_stalled(keep, tp))
+	if (keep->run_segments >= RUN_MAX_SEGMENTS || idle_keep_stalled(keep, tp))
 		idle_keep_run_end(keep, tp);
 	if (!keep->run_start_us) {
 		keep->run_start_us = tp->tcp_mstamp;
 		keep->run_start = tp->delivered;
 	}
-	keep->latest_delivered = tp->delivered;
+	keep->run_segments = min(tp->delivered - keep->run_start, RUN_MAX);
 	idle_keep_rtt_update(keep, tp, sample->rtt_us);
 	/* An ACK of nothing new has no sample, and the kernel's count is of all that there was. */
 	if ((sample->pkts_acked || sample->rtt_us >= 0) &&
@@ -289,7 +300,7 @@ CALLBACK(void, idle_keep_release, struct sock *sk)
 		return;
 	if (connection)
 		connection->idle = *idle_keep(sk);
-	if (idle_keep(sk)->rate && pacing_is_ours(sk))
+	if (pacing_is_ours(sk))
 		sk->sk_pacing_status = SK_PACING_NONE;
 }
 

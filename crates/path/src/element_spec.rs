@@ -5,9 +5,9 @@ use serde::Serialize;
 use crate::check::{self, Unfit};
 use crate::{
     AdaptiveModulationSpec, Arq, ArqSpec, Delay, During, Element, GilbertElliott,
-    GilbertElliottSpec, IndependentLoss, Intervals, Jitter, LinkChange, LinkChangeSpec, LinkSpec,
-    ListedLoss, Order, Outage, OutageSpec, QueueLimit, QueueSpec, RateSpec, RecordedDelay,
-    RecordedDelays, RunLoss, RunLossSpec, Span,
+    GilbertElliottSpec, IndependentLoss, Intervals, Jitter, LimitedDelay, LinkChange,
+    LinkChangeSpec, LinkSpec, ListedLoss, Order, Outage, OutageSpec, QueueLimit, QueueSpec,
+    RateSpec, RecordedDelay, RecordedDelays, RunLoss, RunLossSpec, Span,
 };
 
 /// One element of a path.
@@ -18,6 +18,13 @@ pub enum ElementSpec {
     Delay {
         /// At most one day.
         delay: Span,
+    },
+    /// [`LimitedDelay`]
+    LimitedDelay {
+        /// At most one day.
+        delay: Span,
+        /// What may be under way.
+        limit: QueueLimit,
     },
     /// [`Jitter`]
     Jitter {
@@ -86,7 +93,9 @@ impl ElementSpec {
     /// The least delay that a packet can meet here besides waiting and transmission.
     pub(crate) fn propagation(&self) -> Span {
         match self {
-            ElementSpec::Delay { delay } | ElementSpec::Jitter { delay, .. } => *delay,
+            ElementSpec::Delay { delay }
+            | ElementSpec::LimitedDelay { delay, .. }
+            | ElementSpec::Jitter { delay, .. } => *delay,
             ElementSpec::RecordedDelay { delays, .. } => delays.least(),
             ElementSpec::LinkChange(spec) => spec.least_delay(),
             _ => Span::ZERO,
@@ -114,7 +123,9 @@ impl ElementSpec {
 
     pub(crate) fn check(&self) -> Result<(), Unfit> {
         match self {
-            ElementSpec::Delay { delay } => check::delay("delay", *delay),
+            ElementSpec::Delay { delay } | ElementSpec::LimitedDelay { delay, .. } => {
+                check::delay("delay", *delay)
+            }
             ElementSpec::Jitter { delay, jitter, .. } => {
                 check::delay("delay", *delay)?;
                 check::delay("jitter", *jitter)
@@ -155,6 +166,9 @@ impl ElementSpec {
     pub(crate) fn build<P: Send + 'static>(&self, seed: u64) -> Vec<Box<dyn Element<P> + Send>> {
         let element: Box<dyn Element<P> + Send> = match self {
             ElementSpec::Delay { delay } => Box::new(Delay::new(*delay)),
+            ElementSpec::LimitedDelay { delay, limit } => {
+                Box::new(LimitedDelay::new(*delay, *limit))
+            }
             ElementSpec::Jitter { delay, jitter, order } => {
                 Box::new(Jitter::new(*delay, *jitter, *order, seed))
             }

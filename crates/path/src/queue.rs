@@ -20,6 +20,16 @@ pub enum QueueLimit {
     Bytes(u64),
 }
 
+impl QueueLimit {
+    /// Whether so many bytes more fit beside what waits.
+    pub(crate) fn fits(self, waiting: Waiting, bytes: u32) -> bool {
+        match self {
+            QueueLimit::Packets(limit) => waiting.packets < limit,
+            QueueLimit::Bytes(limit) => waiting.bytes + u64::from(bytes) <= limit,
+        }
+    }
+}
+
 /// A queue: drop-tail, and what is done besides. Every part may be combined with every other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct QueueSpec {
@@ -92,10 +102,10 @@ impl<P> Queue<P> {
 
     /// Takes the packet, or gives it back if the queue is full.
     pub fn enqueue(&mut self, now: Time, mut packet: Packet<P>) -> Result<(), Packet<P>> {
-        if !self.fits(self.limit, packet.bytes) {
+        if !self.limit.fits(self.waiting(), packet.bytes) {
             return Err(packet);
         }
-        if self.mark.is_some_and(|threshold| !self.fits(threshold, packet.bytes)) {
+        if self.mark.is_some_and(|threshold| !threshold.fits(self.waiting(), packet.bytes)) {
             packet.mark();
         }
         self.bytes += u64::from(packet.bytes);
@@ -131,13 +141,6 @@ impl<P> Queue<P> {
     /// How much waits.
     pub fn waiting(&self) -> Waiting {
         Waiting { packets: self.waiting.len() as u64, bytes: self.bytes }
-    }
-
-    fn fits(&self, limit: QueueLimit, bytes: u32) -> bool {
-        match limit {
-            QueueLimit::Packets(limit) => (self.waiting.len() as u64) < limit,
-            QueueLimit::Bytes(limit) => self.bytes + u64::from(bytes) <= limit,
-        }
     }
 
     #[inline]

@@ -156,18 +156,16 @@ fn time_going_back_panics() {
     chain.advance(Time::from_nanos(1), |_, _| ());
 }
 
+fn any_limit() -> impl Strategy<Value = QueueLimit> {
+    prop_oneof![(0u64..6).prop_map(QueueLimit::Packets), (0u64..2_000).prop_map(QueueLimit::Bytes),]
+}
+
 fn any_queue() -> impl Strategy<Value = QueueSpec> {
-    let limit = || {
-        prop_oneof![
-            (0u64..6).prop_map(QueueLimit::Packets),
-            (0u64..2_000).prop_map(QueueLimit::Bytes),
-        ]
-    };
     let codel = (1u64..500, 1u64..2_000, any::<bool>()).prop_map(|(target, interval, mark)| {
         let (target, interval) = (Span::from_nanos(target), Span::from_nanos(interval));
         CoDelSpec { target, interval, mark }
     });
-    let parts = (limit(), proptest::option::of(limit()), proptest::option::of(codel));
+    let parts = (any_limit(), proptest::option::of(any_limit()), proptest::option::of(codel));
     parts.prop_map(|(limit, mark, codel)| QueueSpec { limit, mark, codel, reorder_interval: None })
 }
 
@@ -227,6 +225,10 @@ fn any_element() -> impl Strategy<Value = ElementSpec> {
     let outage = (0u64..2_000, 1u64..2_000, any::<bool>(), any::<bool>());
     prop_oneof![
         (0u64..3_000).prop_map(delay),
+        (0u64..3_000, any_limit()).prop_map(|(nanos, limit)| ElementSpec::LimitedDelay {
+            delay: Span::from_nanos(nanos),
+            limit,
+        }),
         (0u64..3_000, 0u64..3_000).prop_map(|(least, more)| ElementSpec::Jitter {
             delay: Span::from_nanos(least),
             jitter: Span::from_nanos(more),

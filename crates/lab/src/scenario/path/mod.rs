@@ -16,7 +16,7 @@ use kirikae_settings::section::{Field, Section};
 type Read = fn(&Section) -> Result<ElementSpec, Refusal>;
 
 const ELEMENTS: [(&str, &[&str], Read); 12] = [
-    ("delay", &["delay"], delay),
+    ("delay", &["delay", "limit"], delay),
     ("jitter", &["delay", "jitter", "order"], jitter),
     ("recorded-delay", &["file", "order"], recorded_delay),
     ("rate", &link::KEYS, link::read),
@@ -69,7 +69,11 @@ fn element(section: &Section) -> Result<ElementSpec, Refusal> {
 }
 
 fn delay(section: &Section) -> Result<ElementSpec, Refusal> {
-    Ok(ElementSpec::Delay { delay: section.quantity("delay")? })
+    let delay = section.quantity("delay")?;
+    Ok(match section.optional_quantity("limit")? {
+        None => ElementSpec::Delay { delay },
+        Some(limit) => ElementSpec::LimitedDelay { delay, limit },
+    })
 }
 
 fn jitter(section: &Section) -> Result<ElementSpec, Refusal> {
