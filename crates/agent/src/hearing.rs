@@ -48,7 +48,10 @@ pub(crate) struct Hearing {
 impl Hearing {
     pub fn load(connections: &MapHandle) -> Result<Hearing, Error> {
         const DOING: &str = "loading what looks for callbacks that were taken";
-        let object = object::load(OBJECT, DOING, |object| object.share(CONNECTIONS, connections))?;
+        let object = object::load(OBJECT, DOING, |object| {
+            object.keep_only(&[CONNECTIONS])?;
+            object.share(CONNECTIONS, connections)
+        })?;
         let attached = |name: &str, options| {
             let mut programs = object.progs_mut();
             let program = programs.find(|program| program.name() == name);
