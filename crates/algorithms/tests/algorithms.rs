@@ -350,6 +350,77 @@ fn burst_of(socket: &mut Socket, bytes: u32, mbps: u64) {
     }
 }
 
+/// A burst of 46 segments, of which so many are lost, the first of them at this place, counted from 1.
+fn lossy_burst(socket: &mut Socket, first: u32, lost: u32) {
+    burst(socket, 10);
+    socket.fields.packets_out = 46 - (first - 1);
+    socket.ssthresh();
+    socket.fields.packets_out = 0;
+    socket.fields.lost += lost;
+    socket.fields.data_segs_out += lost;
+}
+
+/// Whether the next bursts are paced at the rate itself and get no more than the window of 20 that
+/// congestion control left, and not at 5/4 of it.
+fn careful(socket: &mut Socket, bursts: usize) -> Vec<bool> {
+    let next = |_| {
+        socket.fields.snd_cwnd = 20;
+        idle(socket, 2_000_000);
+        let rate = socket.pacing().expect("paced") as f64 * 8.0 / 10e6;
+        let is_careful = (rate - 1.0).abs() < 0.01;
+        assert!(is_careful || (rate / 1.25 - 1.0).abs() < 0.01, "{rate}");
+        assert_eq!(socket.fields.snd_cwnd, if is_careful { 20 } else { 92 });
+        is_careful
+    };
+    (0..bursts).map(next).collect()
+}
+
+#[test]
+fn bursts_after_one_that_overflows_are_careful() {
+    for algorithm in window_algorithms() {
+        let mut socket = avoiding(algorithm.name(), 100_000, 60);
+        burst(&mut socket, 10);
+        lossy_burst(&mut socket, 41, 6);
+        assert_eq!(careful(&mut socket, 3), [true, false, false], "{algorithm:?}");
+    }
+}
+
+/// As long as each trial overflows: 1, 3, 7 and then 15 to the next.
+#[test]
+fn trials_that_overflow_become_seldom() {
+    let mut socket = avoiding("kk_cubic", 100_000, 60);
+    burst(&mut socket, 10);
+    for after in [1, 3, 7, 15, 15] {
+        lossy_burst(&mut socket, 41, 6);
+        // The burst with which the next trial begins is the first that is not careful.
+        let expected: Vec<bool> = std::iter::repeat_n(true, after).collect();
+        assert_eq!(careful(&mut socket, after), expected);
+    }
+}
+
+/// A channel loses a few percent, also behind the first loss.
+#[test]
+fn what_a_channel_loses_is_no_overflow() {
+    let mut socket = avoiding("kk_cubic", 100_000, 60);
+    burst(&mut socket, 10);
+    for (first, lost) in [(20, 1), (3, 2), (46, 1), (10, 4), (10, 0)] {
+        lossy_burst(&mut socket, first, lost);
+        assert_eq!(careful(&mut socket, 1), [false], "{lost} from {first}");
+    }
+}
+
+/// As CoDel does: one segment of each burst, always the same.
+#[test]
+fn what_is_lost_at_the_same_place_each_time_is_overflow() {
+    let mut socket = avoiding("kk_cubic", 100_000, 60);
+    burst(&mut socket, 10);
+    for _ in 0..3 {
+        lossy_burst(&mut socket, 20, 1);
+    }
+    lossy_burst(&mut socket, 20, 1);
+    assert_eq!(careful(&mut socket, 2), [true, false]);
+}
+
 /// 30 segments ACKed in a microsecond, as behind a radio link: not the rate of the path, and no
 /// reason for a window that nothing has shown to be carried.
 #[test]

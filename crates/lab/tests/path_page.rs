@@ -44,6 +44,7 @@ fn examples_are_read_and_every_element_has_one() {
         .collect();
     let expected = [
         "delay",
+        "limited_delay",
         "jitter",
         "recorded_delay",
         "rate",
@@ -72,9 +73,9 @@ fn records_name_recordings_and_do_not_repeat_them() {
     let elements = elements();
     let json = |n: usize| serde_json::to_string(&elements[n]).unwrap();
     assert_eq!(
-        json(2),
+        json(3),
         r#"{"element":"recorded_delay","delays":{"name":"delays.txt","delays":2},"order":"kept"}"#
     );
     let recorded = r#""rate":{"recorded":{"name":"lte.down","opportunities":4,"round":5000000}}"#;
-    assert!(json(5).contains(recorded), "{}", json(5));
+    assert!(json(6).contains(recorded), "{}", json(6));
 }
