@@ -17,7 +17,9 @@
  *  6. The module cuts what an ACK adds to 1/128 segment, here it is 1/65536.
  *  7. With idle keep an ACK in slow start leaves no window of more than twice what was in flight:
  *     where the round trip is long 2^rho is thousands of segments, and a short burst would leave
- *     them to the next, and to the loss that halves them (RFC 7661).
+ *     them to the next, and to the loss that halves them (RFC 7661). And where a transfer goes on
+ *     slow start is Reno's from there on: a window of thousands, all of it sent, drives others out
+ * of a queue for long.
  *
  * Switched in mid-flight: the window is kept. (The textbook initialisation sets it to 2.)
  */
@@ -99,7 +101,10 @@ CALLBACK(void, hybla_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 		reno_additive_increase(tp, tp->snd_cwnd, acked);
 		return;
 	}
-	if (tcp_in_slow_start(tp)) {
+	if (tcp_in_slow_start(tp) && parameter(sk, idle_keep) &&
+	    transfer_goes_on(idle_keep(sk), tp)) {
+		reno_slow_start(tp, acked);
+	} else if (tcp_in_slow_start(tp)) {
 		/* "cwnd <- cwnd + 2^rho - 1" */
 		u64 power_7 = (u64)power_of_eighths(rho % 8) << (rho / 8);
 		u32 most = max(tp->snd_cwnd, 2 * tp->max_packets_out);

@@ -129,8 +129,9 @@ struct decision {
 
 /* What keeps the choice from going to and fro; see bpf/switcher/choice.h. */
 struct patience {
-	u32 agreeing; /* choices in a row that would have switched */
-	u32 choices;  /* since the latest switch */
+	u32 agreeing;	/* choices in a row that would have switched */
+	u32 choices;	/* since the latest switch */
+	u32 recovering; /* round trips in a row in which the window was being reduced */
 };
 
 /* What came of an algorithm; see bpf/switcher/outcomes.h. */

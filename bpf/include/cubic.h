@@ -119,8 +119,8 @@ CALLBACK(void, cubic_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	struct tcp_sock *tp = tcp_sk(sk);
 	u64 cwnd, target;
 
-	acked = hystart_before_avoidance(
-		&c->hystart, sk, hystart_is_on(parameter(sk, hystart), &c->idle, tp), ack, acked);
+	acked = hystart_before_avoidance(&c->hystart, sk, hystart_is_on(parameter(sk, hystart), sk),
+					 ack, acked);
 	if (!acked)
 		return;
 	if (!c->epoch_start_us)

@@ -16,19 +16,17 @@
 #ifndef KIRIKAE_HYSTART_H
 #define KIRIKAE_HYSTART_H
 
-#include "connection.h"
-#include "round_trip.h"
-#include "reno.h"
-
+/* parameters.h reads the algorithm's list, this one included. */
 #define HYSTART_PARAMETER(P) \
 	P(hystart, 2, 0, 2, \
 	  "1: HyStart++ ends the first slow start (RFC 9406); 2: where a transfer goes on; 0: " \
 	  "never")
 
-enum hystart_when { HYSTART_NEVER, HYSTART_ALWAYS, HYSTART_GOING_ON };
+#include "idle_keep.h"
+#include "reno.h"
+#include "round_trip.h"
 
-/* A transfer goes on when more than this has been sent since idle time, KiB. */
-#define GOES_ON_FROM_KB 64
+enum hystart_when { HYSTART_NEVER, HYSTART_ALWAYS, HYSTART_GOING_ON };
 
 struct hystart {
 	u32 end_seq;	     /* windowEnd, of the present round trip */
@@ -105,13 +103,11 @@ static __always_inline void css_enter_or_leave(struct hystart *h)
 	}
 }
 
-/* By the parameter's value, and when the latest idle time ended. */
-static __always_inline bool hystart_is_on(u32 when, const struct idle_keep *idle,
-					  const struct tcp_sock *tp)
+/* By the parameter's value. */
+static __always_inline bool hystart_is_on(u32 when, const struct sock *sk)
 {
-	u32 sent_kb = (u32)(tp->bytes_sent >> 10) - idle->start_kb;
-
-	return when == HYSTART_ALWAYS || (when == HYSTART_GOING_ON && sent_kb > GOES_ON_FROM_KB);
+	return when == HYSTART_ALWAYS ||
+	       (when == HYSTART_GOING_ON && transfer_goes_on(idle_keep(sk), tcp_sk(sk)));
 }
 
 /* What comes before congestion avoidance, as reno_before_avoidance(). */

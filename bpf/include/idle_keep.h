@@ -59,6 +59,8 @@
 /* Segments below this share of the MSS are no measure: of short ones a path carries more. */
 #define SEGMENT_MIN_NUMERATOR 3
 #define SEGMENT_MIN_DENOMINATOR 4
+/* A transfer goes on when more than this has been sent since idle time, KiB. */
+#define GOES_ON_FROM_KB 128
 /* Largest counts of segments that there is room for. */
 #define PIPE_MAX 0xffffU
 #define RUN_MAX 0xffffU
@@ -72,6 +74,14 @@
 static __always_inline struct idle_keep *idle_keep(const struct sock *sk)
 {
 	return inet_csk_ca(sk);
+}
+
+/* Whether more has been sent since the latest transmission after idle than an interactive program
+ * writes at once. What goes on fills a queue that others wait in, too. */
+static __always_inline bool transfer_goes_on(const struct idle_keep *keep,
+					     const struct tcp_sock *tp)
+{
+	return (u32)(tp->bytes_sent >> 10) - keep->start_kb > GOES_ON_FROM_KB;
 }
 
 /* Whether what was sent since the latest transmission after idle were mostly short segments. */

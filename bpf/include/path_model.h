@@ -329,7 +329,7 @@ static __always_inline u32 model_take_over(struct sock *sk)
 /*
  * For release: the successor finds pacing off and the ssthresh of before. Where there was none,
  * `window` takes its place, the one that fills the pipe; 0 where none was seen to, and slow start
- * goes on.
+ * goes on after recovery.
  */
 static __always_inline void model_release(struct sock *sk, u32 ssthresh_found, u32 window)
 {
@@ -338,6 +338,9 @@ static __always_inline void model_release(struct sock *sk, u32 ssthresh_found, u
 	if (pacing_is_ours(sk))
 		sk->sk_pacing_status = SK_PACING_NONE;
 	tp->snd_ssthresh = ssthresh_found;
+	/* In recovery it is what the window is reduced to, from the next ACK on. */
+	if (!window && ca_state(sk) >= TCP_CA_CWR)
+		window = tp->snd_cwnd;
 	if (ssthresh_found >= TCP_INFINITE_SSTHRESH && window)
 		tp->snd_ssthresh = max(window, 2U);
 }

@@ -33,10 +33,6 @@
 #define PROBED_FROM (2 * OCTAVE)
 /* No algorithm counts as more than so much slower than the best. */
 #define SLOWEST ((s32)(6 * OCTAVE))
-/* What all corners have together; and what of that those of the largest burst have where bulk
- * begins: in the table that ships at 1 MiB, half of it. */
-#define CORNERS_WHOLE (1U << 3 * STEP_BITS)
-#define BULK_FROM (CORNERS_WHOLE / 3 * 2)
 /* Latency of a column that is none: all bits set, and beyond any other. */
 #define NO_COLUMN 0x1fff
 /* Beyond any other. */
@@ -76,7 +72,7 @@ static __always_inline u32 bulk_penalty(const struct latency_table *t,
 	for (u32 i = 0; i < 8; i++)
 		bulk += corners->share[i] &
 			if_below(corners->cell[i] % TABLE_LOADS ^ (t->bursts - 1), 1);
-	return most((s32)(bulk - BULK_FROM), 0) * SLOWEST / (CORNERS_WHOLE - BULK_FROM);
+	return bulk * SLOWEST >> (3 * STEP_BITS);
 }
 
 /* Of column k bit k; `own` is what the connection came with. */

@@ -15,6 +15,8 @@
 /* Window with which the kernel's bbr empties the queue for 200 ms, segments. */
 #define BBR_PROBE_RTT_CWND 4
 
+/* Round trips in Recovery after which nothing better is waited for. */
+#define RECOVERING_LONG 8
 /* A span for the lowest RTT: as many bursts, or in a longer one so much time. The first ACKs of a
  * burst have met no queue of its own; bulk has now and then to find the queue empty. */
 #define RTT_SPAN_BURSTS 2
@@ -161,12 +163,23 @@ static __always_inline bool period_is_over(struct connection *c, const struct tc
 	return true;
 }
 
+/* Whether a choice would come at a bad time: while the window is being reduced, or in Recovery or
+ * Loss, where a pending undo would be lost. But one recovery after the other, as with an algorithm
+ * that takes losses for none of its business, is no time to wait for another one. */
+static __always_inline bool is_reducing(struct connection *c, u32 state)
+{
+	if (state <= TCP_CA_Disorder) {
+		c->patience.recovering = 0;
+		return false;
+	}
+	c->patience.recovering = min(c->patience.recovering + 1, RECOVERING_LONG);
+	return state != TCP_CA_Recovery || c->patience.recovering < RECOVERING_LONG;
+}
+
 /* Whether there is a choice to be made, and it may be made now. */
 static __always_inline bool choice_is_due(struct connection *c, const struct tcp_sock *tp)
 {
-	/* Never while the window is being reduced, nor in Recovery or Loss, where a pending undo
-	 * would be lost. */
-	if (!(c->flags & CONNECTION_CHOICE_DUE) || ca_state(tcp_to_sock(tp)) > TCP_CA_Disorder)
+	if (!(c->flags & CONNECTION_CHOICE_DUE) || is_reducing(c, ca_state(tcp_to_sock(tp))))
 		return false;
 	/* Nor while bbr measures the RTT: its successor would go on with that window. */
 	if (is_bbr(c->current) && tp->snd_cwnd <= BBR_PROBE_RTT_CWND)

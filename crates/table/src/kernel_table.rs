@@ -4,7 +4,7 @@ use kirikae_interface::{axis, expectation, latency_table, name_to_bytes};
 use zerocopy::FromZeros;
 
 use crate::grid::Condition;
-use crate::latency_table::LatencyTable;
+use crate::latency_table::{LatencyTable, OURS};
 
 /// Most round-trip times in a table.
 pub const RTTS: usize = kirikae_interface::TABLE_RTTS as usize;
@@ -17,8 +17,6 @@ pub const CONDITIONS: usize = kirikae_interface::TABLE_CONDITIONS as usize;
 /// Most algorithms (columns).
 pub const ALGORITHMS: usize = kirikae_interface::TABLE_ALGORITHMS as usize;
 
-/// How the in-kernel names of `bpf/algorithms/` begin.
-const OURS: &str = "kk_";
 /// Steps to a doubling, in all that is kept as a logarithm.
 const OCTAVE: f64 = kirikae_interface::OCTAVE as f64;
 /// Probabilities are kept as multiples of this.

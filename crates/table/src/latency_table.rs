@@ -9,6 +9,8 @@ use std::fmt::Write as _;
 use crate::grid::{Condition, Expectation, Grid, Load, Place};
 use crate::kernel_table::{ALGORITHMS, CONDITIONS, LOADS, RATES, RTTS};
 
+/// How the in-kernel names of `bpf/algorithms/` begin.
+pub(crate) const OURS: &str = "kk_";
 /// First line of a file.
 const VERSION: &str = "# kirikae latency table, version 1";
 /// Last line of a file.
@@ -50,6 +52,11 @@ impl LatencyTable {
     /// The expectations of each place.
     pub fn rows(&self) -> std::slice::ChunksExact<'_, Expectation> {
         self.expectations.chunks_exact(self.algorithms.len())
+    }
+
+    /// Whether one of its columns is of the kernel's own, and stands for what a connection came with.
+    pub fn has_stock(&self) -> bool {
+        self.algorithms.iter().any(|name| !name.starts_with(OURS))
     }
 
     /// The same with only those of its candidates that are named.

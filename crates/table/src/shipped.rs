@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use crate::friendliness::Friendliness;
-use crate::latency_table::LatencyTable;
+use crate::latency_table::{LatencyTable, OURS};
 
 static SHIPPED: LazyLock<LatencyTable> = LazyLock::new(|| {
     LatencyTable::parse(include_str!("../../../tables/default.csv"))
@@ -28,9 +28,9 @@ pub fn usual() -> &'static LatencyTable {
     &USUAL
 }
 
-/// In-kernel names of the algorithms that the switcher then chooses among.
+/// In-kernel names of the algorithms of ours that the switcher then chooses among.
 pub fn candidates() -> impl Iterator<Item = &'static str> {
-    usual().algorithms.iter().map(String::as_str)
+    usual().algorithms.iter().map(String::as_str).filter(|name| name.starts_with(OURS))
 }
 
 #[cfg(test)]

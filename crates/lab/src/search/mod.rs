@@ -68,9 +68,15 @@ pub struct Options {
 }
 
 impl Options {
-    /// The contenders of a drawn scenario; the switcher is the last.
+    /// The contenders of a drawn scenario; the switcher is the last. It starts from what it is held against:
+    /// from stock bbr where that is all.
     fn contenders(&self) -> Vec<Contender> {
-        self.than.iter().copied().chain([Contender::Kirikae]).collect()
+        let is_bbr = |than: &Contender| than.congestion_control() == "bbr";
+        let own = match self.than.iter().all(is_bbr) {
+            true => Contender::KirikaeOnBbr,
+            false => Contender::Kirikae,
+        };
+        self.than.iter().copied().chain([own]).collect()
     }
 }
 

@@ -12,14 +12,13 @@ pub use figures::{Figure, Measure, measured, to_text};
 use crate::latency_table::LatencyTable;
 
 /// How much harm to competing stock cubic and reno is accepted for lower latency. What a connection came with
-/// may always stay in use in bulk: its harm has been accepted before.
+/// is no harm that was not accepted before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Friendliness {
-    /// In bulk, competing stock cubic keeps nearly all of its fair share. In short bursts, competitors keep
-    /// half of theirs or more on every path measured, and Reno's response takes over under heavy loss.
+    /// Bulk keeps what the connection came with. In short bursts, competitors keep half of their fair share
+    /// or more on every path measured, and Reno's response takes over under heavy loss.
     Friendly,
-    /// In bulk, competing stock cubic keeps most of its fair share; a burst is short, and takes whatever
-    /// answers soonest.
+    /// Bulk keeps what the connection came with; a burst is short, and takes whatever answers soonest.
     #[default]
     Balanced,
     /// Whatever answers soonest.
@@ -36,15 +35,12 @@ struct Limits {
     heavy_loss: f64,
 }
 
-/// What bulk leaves to others by `friendly` and `balanced`. Of reno they ask no more than stock cubic leaves
-/// it.
-const BULK: [Limits; 2] = [
-    Limits { cubic: [0.95, 0.85], reno: [0.5, 0.5], heavy_loss: 2.0 },
-    Limits { cubic: [0.9, 0.75], reno: [0.5, 0.25], heavy_loss: f64::INFINITY },
-];
-
 /// What bursts leave to others by `friendly`.
 const BURSTS: Limits = Limits { cubic: [0.5, 0.5], reno: [0.5, 0.5], heavy_loss: 2.0 };
+
+/// What bulk leaves to others by all but `fast`, of a table with no column for what a connection came with.
+/// Of reno they ask no more than stock cubic leaves it.
+const BULK: Limits = Limits { cubic: [0.9, 0.75], reno: [0.5, 0.25], heavy_loss: f64::INFINITY };
 
 impl Friendliness {
     /// All of them, the most careful one first.
@@ -60,17 +56,13 @@ impl Friendliness {
         }
     }
 
-    /// Whether it lets an algorithm be chosen for bulk, by its in-kernel name. What was not measured only
-    /// [`Friendliness::Fast`] does.
+    /// Whether it lets an algorithm be chosen for bulk, by its in-kernel name, by a table without a column for
+    /// what a connection came with. What was not measured only [`Friendliness::Fast`] does.
     pub fn allows_in_bulk(self, algorithm: &str) -> bool {
-        match self {
-            Friendliness::Friendly => BULK[0].hold_for(algorithm),
-            Friendliness::Balanced => BULK[1].hold_for(algorithm),
-            Friendliness::Fast => true,
-        }
+        self == Friendliness::Fast || BULK.hold_for(algorithm)
     }
 
-    /// The same for bursts.
+    /// Whether it lets an algorithm be chosen for bursts.
     pub fn allows(self, algorithm: &str) -> bool {
         match self {
             Friendliness::Friendly => BURSTS.hold_for(algorithm),
@@ -78,8 +70,8 @@ impl Friendliness {
         }
     }
 
-    /// A table with those candidates that it allows, and with what it does not allow for bulk barred
-    /// there.
+    /// A table with those candidates that it allows. In bulk barred is what it does not allow there: where
+    /// the table has a column for what a connection came with, all else.
     ///
     /// # Errors
     /// Where it allows none.
@@ -87,8 +79,10 @@ impl Friendliness {
         let all = || table.algorithms.iter();
         let allowed: Vec<&str> =
             all().map(String::as_str).filter(|name| self.allows(name)).collect();
-        let barred: Vec<String> = all().filter(|name| !self.allows_in_bulk(name)).cloned().collect();
-        if allowed.is_empty() || barred.len() == table.algorithms.len() {
+        let keeps_own = self != Friendliness::Fast && table.has_stock();
+        let is_barred = |name: &&String| keeps_own || !self.allows_in_bulk(name);
+        let barred: Vec<String> = all().filter(is_barred).cloned().collect();
+        if allowed.is_empty() || (!keeps_own && barred.len() == table.algorithms.len()) {
             return Err(NoCandidate { friendliness: self, candidates: table.algorithms.clone() });
         }
         let mut table = table.restricted(&allowed);
