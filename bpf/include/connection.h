@@ -114,7 +114,7 @@ struct columns {
 
 /* See bpf/switcher/choice.h. */
 struct prediction {
-	struct columns latency_us; /* expected of each algorithm */
+	struct columns latency_us; /* expected of each algorithm; 0: it may not be given */
 	struct columns regret;	   /* expected latency over the best algorithm's, 1/65536 */
 	struct columns elsewhere;  /* the same where the path has become another */
 	u32 usable;		   /* of column k bit k: it may be given */

@@ -121,6 +121,7 @@ VERIFIED_APART int predict(const struct latency_table *t, const struct corners *
 	for (u32 k = 0; k < TABLE_ALGORITHMS; k++) {
 		p->elsewhere.of[k] = regret_elsewhere(t, corners, k)
 				     << (penalty / OCTAVE & -(barred >> k & 1));
+		p->latency_us.of[k] &= -(p->usable >> k & 1);
 		p->regret.of[k] -= p->regret.of[k] >> ELSEWHERE;
 		p->regret.of[k] += p->elsewhere.of[k] >> ELSEWHERE;
 	}

@@ -131,6 +131,7 @@ pub fn decode(bytes: &[u8], names: impl FnOnce(u32, u32) -> Option<Vec<String>>)
     let mut predicted_s = names(event.generation, event.scope)?
         .into_iter()
         .zip(event.predicted_us.of)
+        .filter(|(_, us)| *us > 0)
         .map(|(name, us)| (name, f64::from(us) / US))
         .collect::<Vec<_>>();
     predicted_s.sort_by(|a, b| a.1.total_cmp(&b.1));

@@ -132,9 +132,9 @@ impl<'a> Host<'a> {
                 (self.shared.tables.tables[table as usize].names(), &event.predicted_us.of[..])
             }
         };
-        let predicted = names.iter().zip(predicted_us).filter_map(|(name, us)| {
-            Some((named(&name_to_bytes(name))?.name(), *us))
-        });
+        let usable = names.iter().zip(predicted_us).filter(|(_, us)| **us > 0);
+        let predicted =
+            usable.filter_map(|(name, us)| Some((named(&name_to_bytes(name))?.name(), *us)));
         let observed = event.is_observed != 0;
         Some(Switch {
             from: if observed { named(&event.from).unwrap_or(from) } else { from },
