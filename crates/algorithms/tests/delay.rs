@@ -121,17 +121,17 @@ fn hystart_is_for_the_first_slow_start() {
 }
 
 #[test]
-fn hystart_is_off_as_preset() {
-    for algorithm in Algorithm::all() {
-        for parameter in algorithm.parameters().filter(|p| p.name == "hystart") {
-            assert_eq!(parameter.preset, 0, "{algorithm:?}");
+fn hystart_is_for_transfers_that_go_on_as_preset() {
+    let window_after = |sent: u64| {
+        let mut socket = socket("kk_cubic", 100_000);
+        socket.fields.bytes_sent = sent;
+        for rtt_us in [100_000, 200_000, 400_000] {
+            round_trip_of(&mut socket, rtt_us);
         }
-    }
-    let mut socket = socket("kk_cubic", 100_000);
-    for rtt_us in [100_000, 200_000, 400_000] {
-        round_trip_of(&mut socket, rtt_us);
-    }
-    assert_eq!(socket.fields.snd_cwnd, 80);
+        socket.fields.snd_cwnd
+    };
+    assert_eq!(window_after(64 << 10), 80, "a burst");
+    assert!(window_after(1 << 20) < 80, "it goes on");
 }
 
 /// "K = K_cubic * cbrt(rtt_ref / RTT)": half of it at 8 times the reference, twice at an eighth.

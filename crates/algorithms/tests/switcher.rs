@@ -301,8 +301,9 @@ fn the_kernels_own_is_described_by_the_column_that_also_means_it() {
         let cubic = std::mem::take(&mut table.also[0]);
         table.also[also] = cubic;
         let (mut switcher, mut socket) = met_by(table, stock("cubic"));
-        // Fifteen bursts of three in 3000 segments, before the first choice: in Recovery until then.
-        socket.set_state(CaState::Recovery);
+        // Fifteen bursts of three in 3000 segments, before the first choice: the window is being
+        // reduced until then.
+        socket.set_state(CaState::Cwr);
         for round in 0..15u32 {
             switcher.retransmitted(&mut socket, round * 200 * MSS, 3);
             assert_eq!(round_trip(&mut switcher, &mut socket, 200), None);

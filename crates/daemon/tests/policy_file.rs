@@ -131,8 +131,8 @@ fn what_is_not_allowed_is_refused_with_line_and_key() {
         ("[[scope]]\nobjective = 'speed'", "allowed: latency, throughput"),
         ("[[scope]]\nfriendliness = 'fats'", "balanced, fast (did you mean fast?)"),
         (
-            "[[scope]]\nalgorithms = ['cubic']",
-            "a list of candidates of the latency table: kk_cubic",
+            "[[scope]]\nalgorithms = ['reno']",
+            "a list of candidates of the latency table: cubic, kk_cubic",
         ),
         (
             "[[scope]]\nalgorithms = ['kk_hybla']\nfriendliness = 'friendly'",
