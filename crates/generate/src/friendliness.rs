@@ -208,7 +208,7 @@ pub fn pages() -> anyhow::Result<Vec<Option<String>>> {
     let ours = algorithms().into_iter().filter(|name| name.starts_with("kk_"));
     let ours: Vec<&str> = ours.collect();
     let allowed = Friendliness::ALL.map(|friendliness| {
-        let names = ours.iter().copied().filter(|name| friendliness.allows(name));
+        let names = ours.iter().copied().filter(|name| friendliness.allows_in_bulk(name));
         vec![format!("`{friendliness}`"), names.collect::<Vec<_>>().join(", ")]
     });
     let heading = ["policy", "algorithms it allows (`balanced`: for bulk)"];
