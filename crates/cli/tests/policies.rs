@@ -69,8 +69,8 @@ fn balanced_restricts_bulk_alone() {
     };
     assert_eq!(left(&["--policy", "balanced"]), left(&["--policy", "fast"]));
     assert_eq!(first("balanced", "65536"), first("fast", "65536"));
-    assert!(!Friendliness::Balanced.allows(&first("fast", "2097152")));
-    assert!(Friendliness::Balanced.allows(&first("balanced", "2097152")));
+    assert!(!Friendliness::Balanced.allows_in_bulk(&first("fast", "2097152")));
+    assert!(Friendliness::Balanced.allows_in_bulk(&first("balanced", "2097152")));
 }
 
 /// It is no bulk, whatever it writes in all.
@@ -83,7 +83,7 @@ fn balanced_does_not_restrict_streams() {
         explanation["candidates"][0]["name"].as_str().unwrap().to_owned()
     };
     assert_eq!(first("balanced"), first("fast"));
-    assert!(!Friendliness::Balanced.allows(&first("balanced")));
+    assert!(!Friendliness::Balanced.allows_in_bulk(&first("balanced")));
 }
 
 #[test]

@@ -271,7 +271,10 @@ fn connections_are_switched_and_put_back() {
     let namespace = fs::metadata("/proc/thread-self/ns/net").unwrap().ino();
     assert_eq!(u64::from(first.namespace), namespace);
     assert!(first.to_string().contains(&format!("netns {namespace}")), "{first}");
-    assert_eq!(first.predicted_s.len(), kirikae_table::shipped().algorithms.len());
+    let columns = &kirikae_table::shipped().algorithms;
+    // What stands for what a connection came with is left out where that has a column of its own.
+    let has_own = original != "cubic" && columns.contains(&format!("kk_{original}"));
+    assert_eq!(first.predicted_s.len(), columns.len() - usize::from(has_own));
     assert!(first.predicted_s.is_sorted_by_key(|(_, latency)| *latency), "smallest first: {first}");
     assert!(first.isolated_loss == 0.0 && first.burst_loss == 0.0, "{first}");
 
