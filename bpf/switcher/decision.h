@@ -222,7 +222,7 @@ static __always_inline const char *choice_by_table(void *sock, const struct tcp_
 	decision->to = choose(table, &scope->hysteresis, latency_us, in_use, c);
 	c->flags |= CONNECTION_DECIDED;
 	to = table->name[decision->to % TABLE_ALGORITHMS];
-	if (!is_ours(to))
+	if (decision->to == table->stock)
 		to = c->original;
 	return same_name(to, c->chosen) ? NULL : to;
 }

@@ -367,6 +367,7 @@ fn into_bbr_and_back(cgroup: &Path) {
     let mut config = config(cgroup, Pinning::Unpinned);
     let table = Arc::make_mut(&mut config.policy.scopes[0].table);
     table.algorithms = 1;
+    table.stock = kirikae_table::ALGORITHMS as u32;
     table.name[0] = *b"bbr\0\0\0\0\0\0\0\0\0\0\0\0\0";
     let agent = Agent::start(&config).unwrap();
     let mut connection = Connection::open(None);

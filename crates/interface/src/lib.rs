@@ -59,11 +59,17 @@ impl latency_table {
         self.name[..self.algorithms as usize].iter().map(name_from_bytes).collect()
     }
 
-    /// The column that describes an algorithm, ours or the kernel's own of which it is a copy.
+    /// The column that describes an algorithm, ours or the kernel's own of which it is a copy; of others of
+    /// the kernel's that which stands for what a connection came with.
     pub fn column_of(&self, algorithm: &str) -> Option<usize> {
         let wanted = name_to_bytes(algorithm);
-        let columns = self.name.iter().zip(&self.also).take(self.algorithms as usize);
-        columns.into_iter().position(|(name, also)| *name == wanted || *also == wanted)
+        let mut columns = self.name.iter().zip(&self.also).take(self.algorithms as usize);
+        let stock = Some(self.stock as usize);
+        columns.position(|(name, also)| *name == wanted || *also == wanted).or_else(|| {
+            stock.filter(|column| {
+                *column < TABLE_ALGORITHMS as usize && !algorithm.starts_with("kk_")
+            })
+        })
     }
 
     /// What an algorithm was measured to do, by the places of round-trip time, rate, burst,

@@ -153,7 +153,13 @@ pub fn inside(arguments: &InsideArguments) -> anyhow::Result<()> {
         .context("setting HyStart")?;
     let available = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")?;
     let plan = arguments.route.plan(*short, *hystart);
-    let _registered = Algorithms::register(&Algorithm::all().collect::<Vec<_>>())?;
+    // Without what the modules have not: what is remembered over idle time, and what is for transfers that go on.
+    let as_module = |algorithm: Algorithm| {
+        let plain = algorithm.with("idle_keep", 0).unwrap_or(algorithm);
+        plain.with("hystart", u32::from(*hystart)).unwrap_or(plain)
+    };
+    let played: Vec<Algorithm> = Algorithm::all().map(as_module).collect();
+    let _registered = Algorithms::register(&played)?;
     for algorithm in algorithms {
         // Without a module, no line: the host knows what it asked for.
         if available.split_whitespace().any(|module| module == algorithm) {
