@@ -5,8 +5,8 @@
  * Source: RFC 9438, sections 4.1 to 4.10 (cubic.h); RFC 9406 (hystart.h).
  *
  * Deliberate differences:
- *  1. HyStart++ (section 4.10: "SHOULD") is for transfers that go on as preset: hystart.h says why.
- * Slow start is Reno's.
+ *  1. HyStart++ (section 4.10: "SHOULD") is for transfers that go on as preset, as hystart.h has
+ *     it. Slow start is Reno's.
  *  2. Time is counted in milliseconds and windows in 1/1024 segment (W_est in 2^-20).
  *  3. When a reduction proves to have been wrong, only the window is restored, not W_max and the
  *     epoch (section 4.9: "SHOULD").
