@@ -117,7 +117,7 @@ struct prediction {
 	struct columns latency_us; /* expected of each algorithm; 0: it may not be given */
 	struct columns regret;	   /* expected latency over the best algorithm's, 1/65536 */
 	struct columns elsewhere;  /* the same where the path has become another */
-	u32 usable;		   /* of column k bit k: it may be given */
+	struct columns handicap;   /* how much slower it counts than it is, 1/256 octave */
 };
 
 /* What is to be used, and why. */

@@ -75,29 +75,47 @@ static __always_inline u32 bulk_penalty(const struct latency_table *t,
 	return bulk * SLOWEST >> (3 * STEP_BITS);
 }
 
-/* Of column k bit k; `own` is what the connection came with. */
-static __always_inline u32 usable_columns(const struct latency_table *t, u32 own)
+/*
+ * What is against each column; `own` is the column of what the connection came with, the only one
+ * that nothing is held against, and the only one for which the stock column may stand. A function
+ * for the sake of the stack. Returns 0, as belief_update().
+ */
+VERIFIED_APART int handicap(const struct latency_table *t, const struct corners *corners, u32 own,
+			    struct prediction *p)
 {
-	u32 stock = t->stock == own ? 0 : 1U << (t->stock & 31);
+	u32 penalty;
 
-	return ((1U << (t->algorithms & 31)) - 1) & ~stock;
+	if (!t || !corners || !p)
+		return 0;
+	penalty = bulk_penalty(t, corners);
+	for (u32 k = 0; k < TABLE_ALGORITHMS; k++) {
+		u32 is_other = ~if_below(k ^ own, 1);
+		u32 is_barred = -(t->barred_in_bulk >> k & 1) & is_other;
+		u32 is_none = ~if_below(k, t->algorithms) | (if_below(k ^ t->stock, 1) & is_other);
+
+		p->handicap.of[k] = (penalty & is_barred) | (NO_COLUMN & is_none);
+	}
+	return 0;
 }
 
-/* `own` is the column of what the connection came with. Returns 0, as belief_update(). */
-VERIFIED_APART int predict(const struct latency_table *t, const struct corners *corners,
-			   const struct belief *belief, u32 own, struct prediction *p)
+/* All bits set where a column may be given, none otherwise. */
+static __always_inline u32 is_usable(const struct prediction *p, u32 column)
 {
-	u32 barred, penalty;
+	return if_below(p->handicap.of[column % TABLE_ALGORITHMS], NO_COLUMN);
+}
+
+/* After handicap(). Returns 0, as belief_update(). */
+VERIFIED_APART int predict(const struct latency_table *t, const struct corners *corners,
+			   const struct belief *belief, struct prediction *p)
+{
 	u64 weights = 1;
 
 	if (!t || !corners || !belief || !p)
 		return 0;
 	for (u32 i = 0; i < TABLE_CONDITIONS; i++)
 		weights += condition_weight(t, belief, i);
-	__builtin_memset(p, 0, sizeof(*p));
-	p->usable = usable_columns(t, own);
-	barred = t->barred_in_bulk & ~(1U << (own & 31));
-	penalty = bulk_penalty(t, corners);
+	__builtin_memset(&p->latency_us, 0, sizeof(p->latency_us));
+	__builtin_memset(&p->regret, 0, sizeof(p->regret));
 	for (u32 i = 0; i < TABLE_CONDITIONS; i++) {
 		u64 share = (condition_weight(t, belief, i) << SHARE_BITS) / weights;
 		s32 log[TABLE_ALGORITHMS];
@@ -107,8 +125,7 @@ VERIFIED_APART int predict(const struct latency_table *t, const struct corners *
 			struct expectation expected;
 
 			expect(t, corners, i, k, &expected);
-			log[k] = expected.latency + (penalty & -(barred >> k & 1));
-			log[k] |= NO_COLUMN & -(~p->usable >> k & 1);
+			log[k] = least(expected.latency + p->handicap.of[k], NO_COLUMN);
 			best = least(best, log[k]);
 		}
 		for (u32 k = 0; k < TABLE_ALGORITHMS; k++) {
@@ -120,8 +137,8 @@ VERIFIED_APART int predict(const struct latency_table *t, const struct corners *
 	}
 	for (u32 k = 0; k < TABLE_ALGORITHMS; k++) {
 		p->elsewhere.of[k] = regret_elsewhere(t, corners, k)
-				     << (penalty / OCTAVE & -(barred >> k & 1));
-		p->latency_us.of[k] &= -(p->usable >> k & 1);
+				     << (p->handicap.of[k] / OCTAVE & 7);
+		p->latency_us.of[k] &= is_usable(p, k);
 		p->regret.of[k] -= p->regret.of[k] >> ELSEWHERE;
 		p->regret.of[k] += p->elsewhere.of[k] >> ELSEWHERE;
 	}
@@ -150,8 +167,7 @@ static __always_inline u32 least_regret_but(const struct latency_table *t,
 	for (u32 k = 0; k < TABLE_ALGORITHMS; k++) {
 		s32 excess = remembered_excess(c, k, has_share, common);
 		u32 regret = regret_with(p, k, excess);
-		u32 is_less =
-			if_below(regret, *least) & -(p->usable >> k & 1) & ~if_below(k ^ but, 1);
+		u32 is_less = if_below(regret, *least) & is_usable(p, k) & ~if_below(k ^ but, 1);
 
 		best += (k - best) & is_less;
 		*least += (regret - *least) & is_less;

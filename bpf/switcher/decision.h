@@ -215,8 +215,8 @@ static __always_inline const char *choice_by_table(void *sock, const struct tcp_
 
 	if (!table)
 		return NULL;
-	predict(table, corners, &c->belief, described_by(table, c->original),
-		&decision->prediction);
+	handicap(table, corners, described_by(table, c->original), &decision->prediction);
+	predict(table, corners, &c->belief, &decision->prediction);
 	if (c->flags & CONNECTION_DECIDED)
 		in_use = described_by(table, c->chosen);
 	decision->to = choose(table, &scope->hysteresis, latency_us, in_use, c);

@@ -20,8 +20,10 @@ static __always_inline u32 log2_fixed(u32 value)
 	u32 octaves = 0;
 	u32 fraction;
 
+	/* The sign bit in place of a mask: the verifier takes a constant under a mask for two ways.
+	 */
 	for (u32 bits = 16; bits; bits >>= 1)
-		octaves += bits & if_below(0, value >> (octaves + bits));
+		octaves += bits * (read_now(-(value >> (octaves + bits))) >> 31);
 	fraction = ((u64)value * OCTAVE >> octaves) % OCTAVE;
 	return octaves * OCTAVE + fraction + BULGE(fraction);
 }

@@ -40,12 +40,11 @@ static __always_inline u32 hear_again(const struct tcp_sock *tp, struct connecti
 
 /* What others have asked for, as far as can be known: what was set when ours were not, and what is
  * set beyond ours since. */
-static __always_inline u32 callbacks_of_others(const struct tcp_sock *tp,
-					       const struct connection *c)
+static __always_inline u32 callbacks_of_others(u32 set, const struct connection *c)
 {
-	u32 beyond = tp->bpf_sock_ops_cb_flags & ~callbacks_of_ours(c);
+	u32 beyond = set & ~callbacks_of_ours(c);
 
-	if (is_waiting(tp) || is_marked(tp))
+	if (are_callbacks(set, WAITING) || are_callbacks(set, MARK))
 		beyond &= ~(WAITING | MARK);
 	return c->callbacks | beyond;
 }
@@ -56,7 +55,7 @@ static __always_inline void leave_callbacks(void *sock, struct tcp_sock *tp,
 					    const struct connection *c)
 {
 	u32 flags = CONNECTION_SWITCHED | CONNECTION_LEFT_ALONE | CONNECTION_OVERRULED;
-	u32 callbacks = callbacks_of_others(tp, c);
+	u32 callbacks = callbacks_of_others(tp->bpf_sock_ops_cb_flags, c);
 
 	if ((c->flags & flags) == CONNECTION_SWITCHED)
 		callbacks |= MARK;

@@ -30,14 +30,18 @@ static __always_inline bool wants_segments(const struct connection *c, const str
 	return !is_managed(c, scope) || (c->flags & CONNECTION_DECIDED && !is_ours(c->current));
 }
 
-/* What the kernel has to call back for from now on, with what others have asked for. */
-static __always_inline u32 callbacks_wanted(const struct tcp_sock *tp, struct connection *c,
-					    const struct policy *policy)
+/* What the kernel has to call back for from now on, with what others have asked for; `set` is what
+ * it calls back for. */
+VERIFIED_APART u32 callbacks_with(u32 set, struct connection *c, const struct policy *policy)
 {
-	const struct scope *scope = scope_in_force(policy, &c->place);
 	u32 segments = BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG;
-	u32 callbacks = callbacks_of_others(tp, c) | ALWAYS_HEARD;
+	const struct scope *scope;
+	u32 callbacks;
 
+	if (!c || !policy)
+		return set;
+	scope = scope_in_force(policy, &c->place);
+	callbacks = callbacks_of_others(set, c) | ALWAYS_HEARD;
 	if (scope && wants_segments(c, scope)) {
 		if (!(callbacks & segments))
 			c->flags |= CONNECTION_TELLS_SEGMENTS;
@@ -45,6 +49,12 @@ static __always_inline u32 callbacks_wanted(const struct tcp_sock *tp, struct co
 	}
 	c->flags &= ~CONNECTION_TELLS_SEGMENTS;
 	return callbacks;
+}
+
+static __always_inline u32 callbacks_wanted(const struct tcp_sock *tp, struct connection *c,
+					    const struct policy *policy)
+{
+	return callbacks_with(tp->bpf_sock_ops_cb_flags, c, policy);
 }
 
 /* What was given it is taken away. False: not now. */

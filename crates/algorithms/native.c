@@ -72,7 +72,8 @@ void kk_predict(const struct latency_table *table, const struct measured *measur
 	struct corners corners;
 
 	corners_around(table, measured, &corners);
-	predict(table, &corners, belief, table->stock, prediction);
+	handicap(table, &corners, table->stock, prediction);
+	predict(table, &corners, belief, prediction);
 }
 
 void kk_belief_update(struct belief *belief, const struct latency_table *table,
