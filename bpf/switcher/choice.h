@@ -31,6 +31,10 @@
 #define FAR_BETTER (OCTAVE + OCTAVE / 2)
 /* Gain from which what was never seen to be a stream is probed for being one. 1/256 */
 #define PROBED_FROM (2 * OCTAVE)
+/* What another algorithm has to promise where a connection came with one that the table describes,
+ * bbr: next to that there is little to gain, and where the table is wrong of a path that is lost.
+ * 1/256 octave */
+#define LEFT_FROM (OCTAVE / 4 * 3)
 /* No algorithm counts as more than so much slower than the best. */
 #define SLOWEST ((s32)(6 * OCTAVE))
 /* Latency of a column that is none: all bits set, and beyond any other. */
@@ -83,17 +87,20 @@ static __always_inline u32 bulk_penalty(const struct latency_table *t,
 VERIFIED_APART int handicap(const struct latency_table *t, const struct corners *corners, u32 own,
 			    struct prediction *p)
 {
-	u32 penalty;
+	u32 penalty, least;
 
 	if (!t || !corners || !p)
 		return 0;
 	penalty = bulk_penalty(t, corners);
+	least = LEFT_FROM & if_below(t->stock, t->algorithms) & if_below(own, t->algorithms) &
+		~if_below(own ^ t->stock, 1);
 	for (u32 k = 0; k < TABLE_ALGORITHMS; k++) {
 		u32 is_other = ~if_below(k ^ own, 1);
-		u32 is_barred = -(t->barred_in_bulk >> k & 1) & is_other;
+		u32 is_barred = -(t->barred_in_bulk >> k & 1);
 		u32 is_none = ~if_below(k, t->algorithms) | (if_below(k ^ t->stock, 1) & is_other);
 
-		p->handicap.of[k] = (penalty & is_barred) | (NO_COLUMN & is_none);
+		p->handicap.of[k] =
+			(most(penalty & is_barred, least) & is_other) | (NO_COLUMN & is_none);
 	}
 	return 0;
 }
