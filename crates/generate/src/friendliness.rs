@@ -207,11 +207,16 @@ pub fn pages() -> anyhow::Result<Vec<Option<String>>> {
     ];
     let ours = algorithms().into_iter().filter(|name| name.starts_with("kk_"));
     let ours: Vec<&str> = ours.collect();
+    let names = |is_allowed: &dyn Fn(&str) -> bool| {
+        ours.iter().copied().filter(|name| is_allowed(name)).collect::<Vec<_>>().join(", ")
+    };
     let allowed = Friendliness::ALL.map(|friendliness| {
-        let names = ours.iter().copied().filter(|name| friendliness.allows_in_bulk(name));
-        vec![format!("`{friendliness}`"), names.collect::<Vec<_>>().join(", ")]
+        let bursts = names(&|name| friendliness.allows(name));
+        let bulk = names(&|name| friendliness.allows_in_bulk(name));
+        vec![format!("`{friendliness}`"), bursts, bulk]
     });
-    let heading = ["policy", "algorithms it allows (`balanced`: for bulk)"];
+    let heading =
+        ["policy", "for bursts", "for bulk, by tables without a column for what was there"];
     let allowed = markdown::table(&heading, allowed);
     Ok(vec![Some(allowed), Some(figures("beside", &KEPT)), Some(figures("algorithm", &ALIKE))])
 }
