@@ -18,6 +18,8 @@
  *    writes take.
  * 6. One of which far less is predicted is taken at once; but not where it is measured what the
  *    writes of a stream take, or is about to be.
+ * 7. What a connection came with counts as it is; against others there may be something, such as
+ *    that they are barred in bulk.
  */
 #ifndef KIRIKAE_CHOICE_H
 #define KIRIKAE_CHOICE_H
@@ -31,10 +33,10 @@
 #define FAR_BETTER (OCTAVE + OCTAVE / 2)
 /* Gain from which what was never seen to be a stream is probed for being one. 1/256 */
 #define PROBED_FROM (2 * OCTAVE)
-/* What another algorithm has to promise where a connection came with one that the table describes,
- * bbr: next to that there is little to gain, and where the table is wrong of a path that is lost.
- * 1/256 octave */
-#define LEFT_FROM (OCTAVE / 4 * 3)
+/* By so much more than the margin another algorithm has to promise where a connection came with one
+ * that the table describes, bbr: beside that there is little to gain, and it is lost on a path of
+ * which the table is wrong. 1/256 octave */
+#define LEFT_FROM (OCTAVE / 4)
 /* No algorithm counts as more than so much slower than the best. */
 #define SLOWEST ((s32)(6 * OCTAVE))
 /* Latency of a column that is none: all bits set, and beyond any other. */
