@@ -21,10 +21,10 @@
  * burst have met no queue of its own; bulk has now and then to find the queue empty. */
 #define RTT_SPAN_BURSTS 2
 #define RTT_SPAN_US (10ULL * USEC_PER_SEC)
-/* A burst of more bytes is a transfer that goes on, as for idle_keep.h. Where its program waits for
+/* A burst of more KiB is a transfer that goes on, as for idle_keep.h. Where its program waits for
  * room in the send buffer, there is more to write than is seen: in all it is taken to be so many
  * times what was written until then. */
-#define GOES_ON_FROM (128U << 10)
+#define GOES_ON_FROM_KB 128
 #define WAITING_FOR_TIMES 8ULL
 
 /* The column that describes an algorithm; TABLE_ALGORITHMS where the table lacks it. */
@@ -128,7 +128,7 @@ static __always_inline void measure(const struct connection *c, const struct tcp
 	measured->rtt_us = lowest_rtt_us(c);
 	measured->rate = c->bursts.rate;
 	measured->burst = burst_bytes(&c->bursts, tp);
-	if (measured->burst > GOES_ON_FROM && is_buffer_full(tp))
+	if (measured->burst >> 10 > GOES_ON_FROM_KB && is_buffer_full(tp))
 		measured->burst = at_most_32_bits(measured->burst * WAITING_FOR_TIMES);
 	measured->latency_us = burst_latency_us(&c->bursts);
 	measured->share = 0;
