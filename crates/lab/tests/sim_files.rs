@@ -225,7 +225,6 @@ fn both_formats_of_a_trace_say_the_same() {
         }
         assert!(table.next().is_none());
         algorithms.dedup();
-        let is_switched = algorithms.iter().any(|name| name != "cubic");
-        assert_eq!(is_switched, contender == "kirikae", "{algorithms:?}");
+        assert_eq!(algorithms.len() > 1, contender == "kirikae", "{algorithms:?}");
     }
 }
