@@ -59,8 +59,6 @@
 /* Segments below this share of the MSS are no measure: of short ones a path carries more. */
 #define SEGMENT_MIN_NUMERATOR 3
 #define SEGMENT_MIN_DENOMINATOR 4
-/* A transfer goes on when more than this has been sent since idle time, KiB. */
-#define GOES_ON_FROM_KB 128
 /* Largest counts of segments that there is room for. */
 #define PIPE_MAX 0xffffU
 #define RUN_MAX 0xffffU

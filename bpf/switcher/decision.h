@@ -21,10 +21,8 @@
  * burst have met no queue of its own; bulk has now and then to find the queue empty. */
 #define RTT_SPAN_BURSTS 2
 #define RTT_SPAN_US (10ULL * USEC_PER_SEC)
-/* A burst of more KiB is a transfer that goes on, as for idle_keep.h. Where its program waits for
- * room in the send buffer, there is more to write than is seen: in all it is taken to be so many
- * times what was written until then. */
-#define GOES_ON_FROM_KB 128
+/* Where a transfer goes on and its program waits for room in the send buffer, there is more to
+ * write than is seen: in all it is taken to be so many times what was written until then. */
 #define WAITING_FOR_TIMES 8ULL
 
 /* The column that describes an algorithm; TABLE_ALGORITHMS where the table lacks it. */
