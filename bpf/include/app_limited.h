@@ -7,8 +7,8 @@
  * the next frames wait, although the path carried what they need. So the window is reduced to no
  * less than what was in flight, as far as as much was delivered in a round trip before: what has
  * been validated, in the sense of RFC 7661 (section 4.4), which takes it for the window to reduce.
- * As soon as something waits to be sent it is the window again that is the limit. Where all of a
- * full send buffer is in flight, it is that, and the application has more. And a burst after idle
+ * As soon as something waits to be sent it is the window again that is the limit. Where all of the
+ * send buffer is in flight and the application waits for room, it has more. And a burst after idle
  * time, all of it in flight at once, may well have been more than the path holds.
  */
 #ifndef KIRIKAE_APP_LIMITED_H
@@ -31,7 +31,7 @@ static __always_inline u32 ssthresh_app_limited(const struct sock *sk, u32 ssthr
 
 	if (!parameter(sk, idle_keep) || tp->write_seq != tp->snd_nxt ||
 	    tp->data_segs_out - keep->start_segs < FLIGHTS_OF_BURST * flight ||
-	    is_send_buffer_full(sk))
+	    is_writer_waiting(sk))
 		return ssthresh;
 	return max(ssthresh, min(min(tp->snd_cwnd, flight), max(keep->pipe, keep->latest_pipe)));
 }

@@ -15,8 +15,9 @@
  * few are sent as fast as the path carries. */
 #define SIZE_SHIFT 2
 #define RATE_SHIFT 6
-/* A burst that is larger is a transfer that goes on, KiB. */
-#define GOES_ON_FROM_KB 128
+/* A burst that is larger, KiB, is a transfer that goes on: an interactive program writes less at
+ * once. */
+#define GOES_ON_FROM_KB 64
 /* The mean latency is that of so many bursts at most, about, and known from so many on. */
 #define LATENCY_MEMORY 16
 #define LATENCY_KNOWN 14

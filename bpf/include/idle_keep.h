@@ -299,6 +299,21 @@ static __always_inline void idle_keep_init(struct sock *sk)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 
+/*
+ * A transfer that goes on is left in its first slow start: the window that Reno's would have come
+ * to by now. What was sent beyond it was for a burst that soon ends, and its loss is to leave no
+ * more than it would have. Where round trips have become longer already the successor, who would
+ * measure what is longer only from now on, finds slow start over (RFC 9406, section 4.2).
+ */
+static __always_inline void leave_slow_start(struct tcp_sock *tp, const struct idle_keep *keep)
+{
+	u32 acked = tp->data_segs_out - keep->start_segs - tp->packets_out;
+
+	if (tp->snd_ssthresh < TCP_INFINITE_SSTHRESH || !transfer_goes_on(keep, tp))
+		return;
+	tp->snd_cwnd = min(tp->snd_cwnd, TCP_INIT_CWND + acked);
+}
+
 /* The successor finds that knowledge, and pacing as it was before this algorithm turned it on. */
 CALLBACK(void, idle_keep_release, struct sock *sk)
 {
@@ -308,6 +323,7 @@ CALLBACK(void, idle_keep_release, struct sock *sk)
 		return;
 	if (connection)
 		connection->idle = *idle_keep(sk);
+	leave_slow_start(tcp_sk(sk), idle_keep(sk));
 	if (pacing_is_ours(sk))
 		sk->sk_pacing_status = SK_PACING_NONE;
 }

@@ -66,6 +66,7 @@ enum sk_pacing { SK_PACING_NONE, SK_PACING_NEEDED, SK_PACING_FQ };
 
 #define TCP_INFINITE_SSTHRESH 0x7fffffff
 #define TCP_CONG_NON_RESTRICTED 1
+#define SOCK_NOSPACE 2
 #define TCP_CA_NAME_MAX 16
 #define PRIVATE_AREA_BYTES 104 /* what the kernel gives an algorithm for each connection */
 #define TCP_INIT_CWND 10       /* segments, RFC 6928 */
@@ -83,13 +84,20 @@ struct minmax {
 	struct minmax_sample s[3];
 } KERNEL_STRUCT;
 
+struct socket {
+	unsigned long flags; /* 1 << SOCK_NOSPACE and others */
+} KERNEL_STRUCT;
+
 struct sock {
-	u32 sk_pacing_status;	      /* enum sk_pacing */
-	int sk_sndbuf;		      /* bytes of memory that data may take until it is ACKed, */
-	unsigned long sk_pacing_rate; /* bytes per second */
+	u32 sk_pacing_status;		  /* enum sk_pacing */
+	unsigned long sk_pacing_rate;	  /* bytes per second */
 	unsigned long sk_max_pacing_rate; /* bytes per second; ~0: SO_MAX_PACING_RATE not set */
 	u8 sk_pacing_shift;		  /* one train is at most the pacing rate >> this */
-	int sk_wmem_queued;		  /* and those that it takes */
+#ifdef __bpf__
+	struct socket *sk_socket;
+#else
+	bool is_writer_waiting; /* what the kernel has in the socket's flags */
+#endif
 } KERNEL_STRUCT;
 
 struct inet_sock {
@@ -109,7 +117,6 @@ struct tcp_sock {
 	u32 snd_una;	     /* sequence number of what is to be ACKed next */
 	u32 snd_nxt;	     /* of what is sent next */
 	u32 write_seq;	     /* of what the application writes next */
-	u32 notsent_lowat;   /* TCP_NOTSENT_LOWAT, bytes; 0: as the system has it */
 	u32 mss_cache;	     /* bytes */
 	u32 snd_cwnd;	     /* segments */
 	u32 snd_cwnd_cnt;    /* ACKed segments not yet turned into growth */
@@ -360,10 +367,15 @@ static __always_inline bool tcp_is_cwnd_limited(const struct sock *sk)
 	return tcp_in_slow_start(tp) && tp->snd_cwnd < 2 * tp->max_packets_out;
 }
 
-/* A program that waits for room is woken when a third of the buffer is free. */
-static __always_inline bool is_send_buffer_full(const struct sock *sk)
+/* Whether the program would write more, and waits for room in the send buffer: it was told that
+ * there is none, and has not been woken. */
+static __always_inline bool is_writer_waiting(const struct sock *sk)
 {
-	return (s64)sk->sk_wmem_queued * 3 > (s64)sk->sk_sndbuf * 2;
+#ifdef __bpf__
+	return sk->sk_socket->flags >> SOCK_NOSPACE & 1;
+#else
+	return sk->is_writer_waiting;
+#endif
 }
 
 /*

@@ -10,7 +10,7 @@
 #include "policy.h"
 
 /* To be counted up whenever a field of what follows, or of what it holds, becomes another. */
-#define CALL_RECORD_VERSION 8
+#define CALL_RECORD_VERSION 9
 
 /* What the switcher is called for. */
 struct call {
@@ -42,7 +42,7 @@ struct socket_seen {
 	u32 ca_state;
 	u32 is_set_by_program;
 	u32 callbacks;
-	u32 is_buffer_full;
+	u32 is_writer_waiting;
 	u32 app_limited;
 };
 

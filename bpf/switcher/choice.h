@@ -36,7 +36,7 @@
 /* By so much more than the margin another algorithm has to promise where a connection came with one
  * that the table describes, bbr: beside that there is little to gain, and it is lost on a path of
  * which the table is wrong. 1/256 octave */
-#define LEFT_FROM (OCTAVE / 4)
+#define OWN_LEFT_FROM (OCTAVE / 4)
 /* No algorithm counts as more than so much slower than the best. */
 #define SLOWEST ((s32)(6 * OCTAVE))
 /* Latency of a column that is none: all bits set, and beyond any other. */
@@ -94,7 +94,7 @@ VERIFIED_APART int handicap(const struct latency_table *t, const struct corners 
 	if (!t || !corners || !p)
 		return 0;
 	penalty = bulk_penalty(t, corners);
-	least = LEFT_FROM & if_below(t->stock, t->algorithms) & if_below(own, t->algorithms) &
+	least = OWN_LEFT_FROM & if_below(t->stock, t->algorithms) & if_below(own, t->algorithms) &
 		~if_below(own ^ t->stock, 1);
 	for (u32 k = 0; k < TABLE_ALGORITHMS; k++) {
 		u32 is_other = ~if_below(k ^ own, 1);

@@ -21,9 +21,6 @@
  * burst have met no queue of its own; bulk has now and then to find the queue empty. */
 #define RTT_SPAN_BURSTS 2
 #define RTT_SPAN_US (10ULL * USEC_PER_SEC)
-/* Where a transfer goes on and its program waits for room in the send buffer, there is more to
- * write than is seen: in all it is taken to be so many times what was written until then. */
-#define WAITING_FOR_TIMES 8ULL
 
 /* The column that describes an algorithm; TABLE_ALGORITHMS where the table lacks it. */
 static __always_inline u32 column_of(const struct latency_table *table, const char *name)
@@ -126,8 +123,9 @@ static __always_inline void measure(const struct connection *c, const struct tcp
 	measured->rtt_us = lowest_rtt_us(c);
 	measured->rate = c->bursts.rate;
 	measured->burst = burst_bytes(&c->bursts, tp);
-	if (measured->burst >> 10 > GOES_ON_FROM_KB && is_buffer_full(tp))
-		measured->burst = at_most_32_bits(measured->burst * WAITING_FOR_TIMES);
+	/* How much the program has yet to write nobody tells. */
+	if (measured->burst >> 10 > GOES_ON_FROM_KB && is_writer_waiting(tcp_to_sock(tp)))
+		measured->burst = BULK;
 	measured->latency_us = burst_latency_us(&c->bursts);
 	measured->share = 0;
 	if (table->streams && is_stream(&c->stream)) {

@@ -61,7 +61,6 @@ struct ns_common {
 
 struct netns_ipv4 {
 	u8 sysctl_tcp_retries2;
-	unsigned int sysctl_tcp_notsent_lowat;
 } KERNEL_STRUCT;
 
 struct net {

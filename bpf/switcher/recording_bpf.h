@@ -100,7 +100,7 @@ static __always_inline void record_socket(struct socket_seen *seen, const struct
 	seen->ca_state = ca_state(tcp_to_sock(tp));
 	seen->is_set_by_program = set_by_program(tcp_to_sock(tp));
 	seen->callbacks = tp->bpf_sock_ops_cb_flags;
-	seen->is_buffer_full = is_buffer_full(tp);
+	seen->is_writer_waiting = is_writer_waiting(tcp_to_sock(tp));
 	seen->app_limited = tp->app_limited;
 }
 

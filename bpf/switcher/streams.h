@@ -5,12 +5,12 @@
  * burst without end. It is no bulk all the same. Bulk always has more to send: its send buffer is
  * full whatever the path gives. A stream has a demand of its own, what it writes in a time, also
  * while it falls behind because the path or the algorithm does not carry it, when it looks just as
- * bulk does. So what was a stream is taken for bulk only after many round trips with a full buffer,
+ * bulk does. So what was a stream is taken for bulk only after many round trips in which it waits,
  * and is probed now and then for being one: it is given a stream's algorithm for as many
  * round trips, and if there is room in the buffer then, it is one. What was never seen to be one is
  * probed only where others would hardly notice: where there is no queue, segments are lost all the
  * same, and that algorithm promises to carry far more; and where a queue then builds, the probe is
- * soon over. What is behind with what it used to write in a time has a full buffer for that, and
+ * soon over. What is behind with what it used to write in a time waits for that, and
  * stays a stream for longer, and while it catches up.
  *
  * Looked at once in a round trip.
@@ -19,18 +19,15 @@
 #define KIRIKAE_STREAMS_H
 
 #include "../include/bursts.h"
-#ifdef __bpf__
-#include "kernel_bpf.h"
-#endif
 
 /* A stream is known from so many round trips on in which something new was written, with no idle
  * time in between. */
 #define STREAM_KNOWN 2
 /* From then on each counts as so many, and as many are remembered: idle time makes it half of them,
- * a round trip with a full buffer one less. */
+ * a round trip in which it waits one less. */
 #define STREAM_COUNTS 4
 #define STREAM_MEMORY 64
-/* While it owes, a full buffer says nothing new, nor where nobody is kept waiting by a probe: of so
+/* While it owes, that it waits says nothing new, nor where nobody is kept waiting by a probe: of so
  * many round trips only one counts. */
 #define STREAM_OWES 16
 /* One with a queue, where it is not known what a probe is for, counts as so many. */
@@ -45,7 +42,7 @@
 #define FALLS_BEHIND_US (10ULL * USEC_PER_SEC)
 /* It is proven by so many, in which it was not taken for bulk in between. */
 #define STREAM_PROVEN 4
-/* What was one is probed after so many round trips with a full buffer, ... */
+/* What was one is probed after so many round trips in which it waits, ... */
 #define STREAM_FIRST_REST 16
 /* ... and then after so many more; what never was after so many in which something was lost, with
  * no queue in any round trip between them. Each time that there was no room then either it is twice
@@ -71,29 +68,6 @@ static __always_inline bool is_stream(const struct stream *s)
 	return s->again >= STREAM_KNOWN;
 }
 
-/* With so many bytes that are not sent yet, a program is told that there is no room. */
-static __always_inline u32 notsent_lowat(const struct tcp_sock *tp)
-{
-	u32 system = ~0U;
-
-#ifdef __bpf__
-	const struct sock_common___net *sk = (const void *)tp;
-
-	system = BPF_CORE_READ(sk, skc_net.net, ipv4.sysctl_tcp_notsent_lowat);
-#endif
-	return read_now(tp->notsent_lowat ? tp->notsent_lowat : system);
-}
-
-/* A program that waits for room is also woken when half of what may wait to be sent has been. */
-static __always_inline bool is_buffer_full(const struct tcp_sock *tp)
-{
-	bool has_unsent = (u64)(tp->write_seq - tp->snd_nxt) * 2 >= notsent_lowat(tp);
-	bool has_queued = is_send_buffer_full(tcp_to_sock(tp));
-
-	/* The verifier is not told which: it would go on from here for each. */
-	return read_now(has_unsent | has_queued);
-}
-
 /* So many bytes were written in that time. */
 static __always_inline void demand_update(struct stream *s, u64 bytes, u64 us)
 {
@@ -113,7 +87,7 @@ struct round_trip_seen {
 	u32 rtt_us;
 	u32 srtt_us;
 	u32 min_rtt_us;
-	u32 is_full;  /* the send buffer */
+	u32 waits;    /* the program does, for room in the send buffer */
 	u32 has_lost; /* something was lost in it */
 };
 
@@ -133,7 +107,7 @@ static __always_inline void latency_update(struct stream *s, const struct round_
 	us -= min(us, (u64)seen->min_rtt_us / 2);
 	if (!s->demand)
 		us = FALLS_BEHIND_US;
-	else if (seen->is_full && carried < asked)
+	else if (seen->waits && carried < asked)
 		us += FALLS_BEHIND_US * (asked - carried) / asked;
 	s->looks++;
 	if (s->settling) {
@@ -192,7 +166,7 @@ static __always_inline void probe_sooner(struct stream *s)
 	s->again = STREAM_MEMORY;
 }
 
-/* A round trip with a full buffer is over: it is the path that says how much is written. */
+/* A round trip is over in which it waits: it is the path that says how much is written. */
 static __always_inline void known_behind(struct stream *s, bool is_catching_up)
 {
 	if (is_stream(s) && !s->probes && s->owed && (is_catching_up || s->looks % STREAM_OWES))
@@ -262,7 +236,7 @@ VERIFIED_APART int stream_update(struct stream *s, const struct round_trip_seen 
 		return 0;
 	us = seen->at_us - s->seen_us;
 	bytes = seen->written - s->seen;
-	if (s->burst == seen->burst && !bytes && !seen->is_full) {
+	if (s->burst == seen->burst && !bytes && !seen->waits) {
 		s->owed = 0;
 		return 0;
 	}
@@ -282,7 +256,7 @@ VERIFIED_APART int stream_update(struct stream *s, const struct round_trip_seen 
 		min(seen->rtt_us, seen->srtt_us) > seen->min_rtt_us + seen->min_rtt_us / QUEUE_FROM;
 	asked = s->demand * us / USEC_PER_SEC;
 	owed = s->owed;
-	if (!seen->is_full) {
+	if (!seen->waits) {
 		stream_carried(s, bytes, us);
 	} else if (s->demand) {
 		owe(s, asked + asked / STREAM_UNDERRATED, carried);
@@ -307,7 +281,7 @@ static __always_inline void stream_look(struct stream *s, const struct bursts *b
 		.rtt_us = rtt_us,
 		.srtt_us = tp->srtt_us >> 3,
 		.min_rtt_us = tcp_min_rtt(tp),
-		.is_full = is_buffer_full(tp),
+		.waits = read_now(is_writer_waiting(tcp_to_sock(tp))),
 		.has_lost = read_now(has_lost),
 	};
 

@@ -151,7 +151,7 @@ static void socket_of(struct tcp_sock *tp, const struct socket_seen *seen)
 	tp->rtt_min.s[0].v = seen->min_rtt_us;
 	tp->bpf_sock_ops_cb_flags = seen->callbacks;
 	tp->app_limited = seen->app_limited;
-	tcp_to_sock(tp)->sk_wmem_queued = seen->is_buffer_full;
+	tcp_to_sock(tp)->is_writer_waiting = seen->is_writer_waiting;
 	icsk->icsk_ca_state = seen->ca_state;
 	icsk->icsk_ca_setsockopt = seen->is_set_by_program;
 }

@@ -33,10 +33,10 @@ impl Program {
         program
     }
 
-    fn look(&mut self, written: u32, is_full: bool) {
+    fn look(&mut self, written: u32, waits: bool) {
         self.seen.at_us += u64::from(RTT_US);
         self.seen.written += u64::from(written);
-        self.seen.is_full = is_full.into();
+        self.seen.waits = waits.into();
         self.stream.update(&self.seen);
     }
 

@@ -101,13 +101,12 @@ impl Sender {
         self.written < self.buffer.offered
     }
 
-    /// Tells the algorithm; and the switcher, which asks of the buffer's memory no more than whether it
-    /// is full.
+    /// Tells the algorithm and the switcher.
     fn show_written(&mut self) {
         let waits = self.writer_waits();
         let fields = &mut self.socket.fields;
         fields.write_seq = self.written as u32;
-        fields.inet_conn.icsk_inet.sk.sk_wmem_queued = waits.into();
+        fields.inet_conn.icsk_inet.sk.is_writer_waiting = waits;
     }
 }
 
