@@ -1,7 +1,7 @@
 # `make demo` and `make test` are the two commands of README.md; both install what is missing first.
 
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
-KIRIKAE := target/release/kirikae
+LAB := target/release/kirikae-lab
 DEMO := scenarios/long-clean.toml scenarios/long-isolated-1.toml \
 	scenarios/long-bursts.toml scenarios/shallow.toml
 
@@ -10,11 +10,11 @@ DEMO := scenarios/long-clean.toml scenarios/long-isolated-1.toml \
 
 # ARCH=arm64: for another architecture, built in a Debian of its own (scripts/cross).
 ifdef ARCH
-DEB := target/debian/kirikae-$(ARCH).deb
+DEB_ARCH := -$(ARCH)
 CROSS = $(SUDO) env CARGO_HOME="$${CARGO_HOME:-$$HOME/.cargo}" scripts/cross $(ARCH)
-else
-DEB := target/debian/kirikae.deb
 endif
+DEB := target/debian/kirikae$(DEB_ARCH).deb
+LAB_DEB := target/debian/kirikae-lab$(DEB_ARCH).deb
 
 # Asked what the host lacks; each skip is noted in a file, since cargo hides what passing tests say.
 CHECKS := cargo run --quiet --locked --package kirikae-checks --
@@ -27,9 +27,9 @@ GUEST := cargo run --quiet --release --locked --package kirikae-guest --
 # status 3), the same in the simulator.
 demo: build
 	if [ "$$(id -u)" != 0 ] && ! sudo true; then $(SIMULATED_DEMO); \
-	else $(SUDO) $(KIRIKAE) bench $(DEMO) || { test $$? = 3 && $(SIMULATED_DEMO); }; fi
+	else $(SUDO) $(LAB) bench $(DEMO) || { test $$? = 3 && $(SIMULATED_DEMO); }; fi
 
-SIMULATED_DEMO = echo "So these are simulated figures, of virtual time:" && $(KIRIKAE) sim $(DEMO)
+SIMULATED_DEMO = echo "So these are simulated figures, of virtual time:" && $(LAB) sim $(DEMO)
 
 build:
 	scripts/install-missing build
@@ -94,16 +94,19 @@ format:
 	cargo fmt --all
 	clang-format -i $$(git ls-files '*.c' '*.h')
 
-# A Debian package: target/debian/kirikae.deb, or kirikae-arm64.deb.
+# Debian packages: target/debian/kirikae.deb for servers and kirikae-lab.deb, the laboratory; or
+# kirikae-arm64.deb and kirikae-lab-arm64.deb.
 deb: $(if $(ARCH),build-cross,build)
 	scripts/install-missing build deb
-	cargo run --quiet --release --locked --package kirikae --example manual -- target/manual
+	cargo run --quiet --release --locked --package kirikae-lab --example manual -- target/manual
 	$(CROSS) cargo deb --quiet --locked --no-build --strip --package kirikae --output $(DEB)
+	$(CROSS) cargo deb --quiet --locked --no-build --strip --package kirikae-lab --output $(LAB_DEB)
 
 build-cross:
 	scripts/install-missing build cross
 	cargo fetch --locked
-	$(CROSS) cargo build --release --locked --package kirikae --package kirikae-guest
+	$(CROSS) cargo build --release --locked --package kirikae --package kirikae-lab \
+		--package kirikae-guest
 
 # The other architecture: what the kernel's programs are made of as native code, by qemu, and `kirikae run` in
 # guests with its kernels: `make test-cross ARCH=arm64`.

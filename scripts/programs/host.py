@@ -48,7 +48,7 @@ class Host:
     where that is the contender, and else begins with stock cubic; Kirikae's servers are in
     `cgroup`."""
 
-    def __init__(self, kirikae, path, contender, cgroup):
+    def __init__(self, lab, path, contender, cgroup):
         self.contender = contender
         self.cgroup = cgroup
         self.running = []
@@ -57,14 +57,14 @@ class Host:
         file = self.directory / "path.toml"
         file.write_text(path)
         self.emulator = subprocess.Popen(
-            [kirikae, "emulate", file], stdout=subprocess.PIPE, text=True
+            [lab, "emulate", file], stdout=subprocess.PIPE, text=True
         )
 
     def begin(self):
         """Waits until packets pass."""
         ends = [self.emulator.stdout.readline().split() for _ in range(2)]
         if not all(len(end) == 2 for end in ends):
-            sys.exit("error: kirikae emulate did not begin; see above")
+            sys.exit("error: kirikae-lab emulate did not begin; see above")
         self.namespaces = [end[0] for end in ends]
         self.server_address, self.client_address = (end[1] for end in ends)
         algorithm = "bbr" if self.contender == "bbr" else "cubic"

@@ -7,13 +7,13 @@ use std::time::Duration;
 use kirikae_algorithms::Algorithm;
 use kirikae_guard::Strata;
 use kirikae_policy::{Policy, Scope};
+use kirikae_vocabulary::Switch;
 use libbpf_rs::{Link, MapHandle};
 
 use crate::algorithms::{Algorithms, CONNECTIONS};
 use crate::burst_latencies::{self, BurstLatencies};
 use crate::cost::{self, Cost};
 use crate::error::{Doing, Error};
-use crate::event::Switch;
 use crate::hearing::{Hearing, Taken};
 use crate::host;
 use crate::listing::{Connection, Generations, Listing};

@@ -29,7 +29,7 @@ pub use algorithms::{Algorithms, candidates};
 pub use burst_latencies::{BURST_SIZES, BurstLatencies, bucket_end_s};
 pub use cost::Cost;
 pub use error::Error;
-pub use event::{Reason, Switch, decode, rate_bit_s, stream_share};
+pub use event::decode;
 pub use hearing::Taken;
 pub use host::{algorithm_requirements, cgroup_root, kernel_release, requirements};
 pub use kernel_algorithms::KernelAlgorithms;

@@ -5,14 +5,15 @@ use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
-use kirikae_interface::{CONNECTION_LEFT_ALONE, listed, name_from_bytes};
+use kirikae_interface::{CONNECTION_LEFT_ALONE, listed, name_from_bytes, rate_bit_s};
+use kirikae_vocabulary::Reason;
 use libbpf_rs::{IterOpts, Link, MapHandle, MapIterOpts, Object};
 use serde::{Deserialize, Serialize};
 use zerocopy::FromBytes;
 
 use crate::algorithms::CONNECTIONS;
 use crate::error::{Doing, Error};
-use crate::event::{Reason, rate_bit_s, socket_address};
+use crate::event::{reason_from_number, socket_address};
 use crate::iterator::read;
 use crate::object;
 use kirikae_policy::Policy;
@@ -204,7 +205,7 @@ fn connection(listed: &listed, policies: &Generations) -> Connection {
         },
         algorithm: name_from_bytes(&listed.in_use),
         switches: listed.switches,
-        latest_switch: Reason::from_number(listed.reason)
+        latest_switch: reason_from_number(listed.reason)
             .map(|reason| LatestSwitch { at_ns: listed.latest_switch_ns, reason }),
         rtt_s: f64::from(listed.measured.rtt_us) / 1e6,
         srtt_s: f64::from(listed.srtt_us) / 1e6,

@@ -20,11 +20,12 @@ use zerocopy::IntoBytes;
 
 use crate::algorithms::CONNECTIONS;
 use crate::error::{Doing, Error};
-use crate::event::{Switch, decode};
+use crate::event::decode;
 use crate::iterator::read_lines;
 use crate::namespaces::Namespaces;
 use crate::object;
 use crate::recording::Recorded;
+use kirikae_vocabulary::Switch;
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/switcher.bpf.o"));
 

@@ -10,8 +10,8 @@ mod common;
 mod web;
 
 use common::{OwnCgroup, RunningAgent, privileged};
-use kirikae_lab::statistics::ratio_of_means;
 use kirikae_neighbour::{Habit, Neighbour};
+use kirikae_results::statistics::ratio_of_means;
 use web::{Nginx, make_connections};
 
 const ROUNDS: usize = 100;

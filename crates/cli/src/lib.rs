@@ -1,14 +1,15 @@
-//! The one binary, `kirikae`: reads the command line and calls the crates that do the work.
+//! `kirikae`, what runs on servers: reads the command line and calls the crates that do the work.
 //!
 //! A library so that the man pages and completions are made from the same definitions
 //! (`examples/manual.rs`).
 
 mod commands;
-mod exit;
+mod moved;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use kirikae_command::exit;
 
 /// Picks the right congestion control for every TCP connection while it runs.
 #[derive(Parser)]
@@ -28,22 +29,10 @@ enum Command {
     Status(commands::status::Arguments),
     Top(commands::top::Arguments),
     Log(commands::log::Arguments),
-    Sim(commands::sim::Arguments),
-    Bench(commands::bench::Arguments),
-    Emulate(commands::emulate::Arguments),
-    Search(commands::search::Arguments),
-    Validate(commands::validate::Arguments),
-    Lockstep(commands::lockstep::Arguments),
-    Replay(commands::replay::Arguments),
-    Characterize(commands::characterize::Arguments),
     Doctor(commands::doctor::Arguments),
     Explain(commands::explain::Arguments),
-    Fit(commands::fit::Arguments),
-    Reproduce(commands::reproduce::Arguments),
     Algorithms(commands::algorithms::Arguments),
     Support(commands::support::Arguments),
-    #[command(hide = true)]
-    Player(commands::player::Arguments),
 }
 
 /// Every command and its options.
@@ -53,6 +42,10 @@ pub fn definitions() -> clap::Command {
 
 /// Does what the command line says; errors are printed.
 pub fn run() -> ExitCode {
+    if let Some(said) = moved::to_the_laboratory(std::env::args_os().nth(1).as_deref()) {
+        eprintln!("kirikae: {said}");
+        return ExitCode::from(2);
+    }
     let done = match Arguments::parse().command {
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::Undo(arguments) => commands::undo::run(&arguments),
@@ -64,19 +57,21 @@ pub fn run() -> ExitCode {
         Command::Log(arguments) => commands::log::run(&arguments),
         Command::Algorithms(arguments) => commands::algorithms::run(&arguments),
         Command::Support(arguments) => commands::support::run(&arguments),
-        Command::Characterize(arguments) => commands::characterize::run(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
-        Command::Fit(arguments) => commands::fit::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),
-        Command::Sim(arguments) => commands::sim::run(&arguments),
-        Command::Bench(arguments) => commands::bench::run(&arguments),
-        Command::Emulate(arguments) => commands::emulate::run(&arguments),
-        Command::Search(arguments) => commands::search::run(&arguments),
-        Command::Validate(arguments) => commands::validate::run(&arguments),
-        Command::Lockstep(arguments) => commands::lockstep::run(&arguments),
-        Command::Replay(arguments) => commands::replay::run(&arguments),
-        Command::Reproduce(arguments) => commands::reproduce::run(&arguments),
-        Command::Player(arguments) => commands::player::run(&arguments),
     };
-    done.unwrap_or_else(|error| exit::report(&error))
+    done.unwrap_or_else(|error| exit::report("kirikae", &error, status))
+}
+
+fn status(error: &anyhow::Error) -> u8 {
+    if exit::is_wrong_input(error)
+        || error.is::<kirikae_doctor::Error>()
+        || error.is::<commands::explain::Unanswerable>()
+    {
+        return 2;
+    }
+    match error.downcast_ref::<kirikae_agent::Error>() {
+        Some(kirikae_agent::Error::Missing(_)) => 3,
+        _ => 1,
+    }
 }

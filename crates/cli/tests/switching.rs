@@ -17,10 +17,11 @@ use std::thread;
 use std::time::Duration;
 
 use common::{OwnCgroup, algorithm, privileged, ss};
-use kirikae_agent::{Agent, Algorithms, Config, Pinning, Restored, Switch, candidates, undo};
+use kirikae_agent::{Agent, Algorithms, Config, Pinning, Restored, candidates, undo};
 use kirikae_algorithms::{Algorithm, Parameter};
 use kirikae_checks::{Need, has};
 use kirikae_policy::{Policy, Scope};
+use kirikae_vocabulary::Switch;
 use nix::sched::{CloneFlags, unshare};
 use socket2::{Domain, SockFilter, SockRef, Socket, Type};
 

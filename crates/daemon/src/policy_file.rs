@@ -110,7 +110,7 @@ impl PolicyFile {
 }
 
 fn read_table(field: &Field) -> Result<LatencyTable, Refusal> {
-    const TABLE: &str = "a latency table, such as `kirikae characterize` builds";
+    const TABLE: &str = "a latency table, such as `kirikae-lab characterize` builds";
     let file = field.file(TABLE)?;
     let found = |found: String| Refusal { found, ..field.refuse(TABLE) };
     let text = std::fs::read_to_string(&file)

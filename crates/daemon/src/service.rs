@@ -5,8 +5,9 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use kirikae_agent::{Agent, BURST_SIZES, BurstLatencies, Config, Restored, Switch, Taken};
+use kirikae_agent::{Agent, BURST_SIZES, BurstLatencies, Config, Restored, Taken};
 use kirikae_policy::Scope;
+use kirikae_vocabulary::Switch;
 use tokio::sync::oneshot;
 
 use crate::guards::Guards;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use kirikae_agent::{Connection, Cost, Switch};
+use kirikae_agent::{Connection, Cost};
+use kirikae_vocabulary::Switch;
 use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use kirikae_agent::Switch;
+use kirikae_vocabulary::Switch;
 
 use crate::status::Numbered;
 

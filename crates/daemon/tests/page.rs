@@ -12,12 +12,13 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Json, Response};
 use axum::routing::get;
 use axum::serve;
-use kirikae_agent::{Connection, Cost, LatestSwitch, Reason, Switch, Treatment};
+use kirikae_agent::{Connection, Cost, LatestSwitch, Treatment};
 use kirikae_checks::{Need, can_run};
 use kirikae_daemon::page_routes;
 use kirikae_daemon::status::{
     Bursts, Connections, Guarding, Numbered, PolicyInForce, ScopeInForce, Status, Switches,
 };
+use kirikae_vocabulary::{Reason, Switch};
 
 const HOSTILE: &str = "<img src=x onerror=\"document.title='run'\"><script>alert(1)</script>";
 const PAGE: &str = include_str!("../src/page/page.html");

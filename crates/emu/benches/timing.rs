@@ -6,8 +6,9 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use kirikae_emu::{Emulated, Error, Report};
+use kirikae_emu::{Emulated, Error};
 use kirikae_path::{DirectionSpec, ElementSpec, PathSpec, QueueLimit, Span};
+use kirikae_vocabulary::Report;
 
 const BURST: usize = 64 * 1024;
 const BURSTS: usize = 10;

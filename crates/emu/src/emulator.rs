@@ -2,7 +2,9 @@ use kirikae_path::{Direction, Hop, PathSpec};
 
 use crate::capacity::Reservation;
 use crate::network::{Network, NetworkSpec, RouteSpec, RunningNetwork};
-use crate::{Error, Namespace, Report};
+use kirikae_vocabulary::Report;
+
+use crate::{Error, Namespace};
 
 /// An emulated path between two network namespaces of its own, running: the network of one link and
 /// two hosts.

@@ -15,10 +15,10 @@ mod mover;
 mod namespace;
 mod network;
 mod ownership;
-mod report;
 mod segment;
 mod system;
 mod thread;
+mod timing;
 mod tun;
 mod way;
 
@@ -28,6 +28,4 @@ pub use error::Error;
 pub use namespace::{Namespace, remove_stale};
 pub use network::{Network, NetworkSpec, RouteSpec, RunningNetwork};
 pub use ownership::{Owner, own_name, owner_of};
-pub use report::{DirectionReport, DroppedPacket, Report, TimingError};
-pub use segment::Segment;
 pub use system::{Rank, go_before_ordinary_threads};

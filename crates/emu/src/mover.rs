@@ -14,14 +14,14 @@ use nix::sys::eventfd::EventFd;
 use nix::sys::prctl;
 use nix::sys::time::TimeSpec;
 
+use crate::Error;
 use crate::clock::Clock;
 use crate::ecn;
 use crate::namespace::MTU;
-use crate::report::DroppedPacket;
 use crate::segment::Connections;
 use crate::system::{Rank, go_before_ordinary_threads};
 use crate::way::{Fate, Way};
-use crate::{Error, Report};
+use kirikae_vocabulary::{DroppedPacket, Report};
 
 /// Room for the largest packet.
 type Buffer = Box<[u8; MTU as usize]>;

@@ -10,7 +10,9 @@ use crate::clock::Clock;
 use crate::mover::{Device, Mover};
 use crate::thread::MoverThread;
 use crate::way::Way;
-use crate::{Error, Namespace, Report, own_name};
+use kirikae_vocabulary::Report;
+
+use crate::{Error, Namespace, own_name};
 
 /// Hosts, links, and the ways from host to host over them. Places count from 0.
 #[derive(Clone, Debug, Default)]

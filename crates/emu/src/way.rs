@@ -7,7 +7,9 @@ use kirikae_path::{Chain, Dropped, Ecn, ElementSpec, Packet, Span, Time};
 
 use crate::mover::Parcel;
 use crate::namespace::MTU;
-use crate::report::{DirectionReport, DroppedPacket, TimingError};
+use kirikae_vocabulary::{DirectionReport, DroppedPacket};
+
+use crate::timing::timing_error;
 
 /// What became of a packet in a link.
 pub(crate) type Fate = Result<Packet<Parcel>, Dropped<Parcel>>;
@@ -78,7 +80,7 @@ impl Way {
             dropped,
             inside: self.chain.inside(),
             device_drops,
-            timing_error: TimingError::of(&self.timing_error),
+            timing_error: timing_error(&self.timing_error),
             late_limit_us: self.late_limit.as_nanos() as f64 / 1e3,
             late: self.late,
         };

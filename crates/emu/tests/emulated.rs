@@ -9,10 +9,11 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use common::{delay, privileged, receive, round_trips};
-use kirikae_emu::{Emulated, Error, Report, owner_of, remove_stale};
+use kirikae_emu::{Emulated, Error, owner_of, remove_stale};
 use kirikae_path::{
     Direction, DropCause, ElementSpec, LinkSpec, PathSpec, QueueLimit, QueueSpec, RateSpec,
 };
+use kirikae_vocabulary::Report;
 use socket2::SockRef;
 
 /// A UDP socket at each end, connected to each other.

@@ -1,6 +1,7 @@
 //! Whatever bytes may come where the kernel's events do.
 
-use kirikae_agent::{Switch, decode};
+use kirikae_agent::decode;
+use kirikae_vocabulary::Switch;
 
 pub(crate) fn play(bytes: &[u8]) {
     let names = |generation, scope| match (generation, scope) {

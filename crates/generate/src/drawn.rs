@@ -4,9 +4,9 @@
 use std::fmt::Write as _;
 
 use anyhow::{Context, ensure};
-use kirikae_lab::Controls;
-use kirikae_lab::scenario::Contender;
-use kirikae_lab::search::{self, Options, Report};
+use kirikae_scenario::Contender;
+use kirikae_scenario::Controls;
+use kirikae_simlab::search::{self, Options, Report};
 
 use crate::markdown;
 use crate::places::{Remade, seeded};
@@ -15,7 +15,7 @@ const HEADING: &str = "path,ratio";
 /// Rows that are played again.
 const PLACES: usize = 20;
 
-/// `kirikae search` as it is preset.
+/// `kirikae-lab search` as it is preset.
 fn options() -> Options {
     Options {
         seed: 1,

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
-use kirikae_lab::Controls;
-use kirikae_lab::outcome::Comparison;
-use kirikae_lab::play::{Play, PlayedFlow};
-use kirikae_lab::scenario::{Contender, FlowGroup, Scenario};
-use kirikae_lab::sim::{self, Files, Options};
-use kirikae_lab::statistics::{Estimate, fairness, ratio_of_means};
 use kirikae_path::{ElementSpec, QueueLimit};
+use kirikae_results::outcome::Comparison;
+use kirikae_results::play::{Play, PlayedFlow};
+use kirikae_results::statistics::{Estimate, fairness, ratio_of_means};
+use kirikae_scenario::Controls;
+use kirikae_scenario::{Contender, FlowGroup, Scenario};
+use kirikae_simlab::sim::{self, Files, Options};
 use kirikae_table::Friendliness;
 use kirikae_table::friendliness::{self, Figure, Measure};
 

@@ -6,11 +6,11 @@ use std::f64::consts::TAU;
 use anyhow::{Context, ensure};
 use kirikae_algorithms::BurstSpans;
 use kirikae_guard::{Ask, Guard, Strata};
-use kirikae_lab::Controls;
-use kirikae_lab::scenario::Contender;
-use kirikae_lab::search;
-use kirikae_lab::statistics::quantile;
 use kirikae_path::{RandomStream, stream_seed};
+use kirikae_results::statistics::quantile;
+use kirikae_scenario::Contender;
+use kirikae_scenario::Controls;
+use kirikae_simlab::search;
 use rayon::prelude::*;
 
 use crate::markdown;
@@ -20,7 +20,7 @@ use crate::places::{Remade, seeded};
 const SEED: u64 = 5;
 /// Hosts of each case.
 const HOSTS: u64 = 1000;
-/// Connections of stock cubic that are simulated, each on a path of its own, as `kirikae search` draws them.
+/// Connections of stock cubic that are simulated, each on a path of its own, as `kirikae-lab search` draws them.
 const PATHS: u64 = 500;
 /// Bursts of each.
 const PATH_BURSTS: u32 = 400;

@@ -1,6 +1,6 @@
 //! Tables of Markdown.
 
-use kirikae_lab::statistics::Estimate;
+use kirikae_results::statistics::Estimate;
 
 /// A table with a heading, each row as many cells.
 pub fn table(heading: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {

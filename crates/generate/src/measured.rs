@@ -130,12 +130,14 @@ mod tests {
     #[test]
     fn a_line_says_command_commit_and_kernel() {
         let read = |comment: &str| read("x.md", 3, comment);
-        let found = read("<!-- measured: kirikae bench; commit 0123abc; Linux 6.18 -->").unwrap();
-        assert_eq!((&*found.command, &*found.commit), ("kirikae bench", "0123abc"));
+        let found =
+            read("<!-- measured: kirikae-lab bench; commit 0123abc; Linux 6.18 -->").unwrap();
+        assert_eq!((&*found.command, &*found.commit), ("kirikae-lab bench", "0123abc"));
         assert_eq!((&*found.on, found.name), ("Linux 6.18", None));
         let block = read("<!-- measured cells: x; commit 0123abc; Linux 6.18 -->").unwrap();
         assert_eq!(block.name.as_deref(), Some("cells"));
-        for bad in ["kirikae bench; Linux 6.18", "x; commit today; Linux 6.18", "x; commit 0123abc"]
+        for bad in
+            ["kirikae-lab bench; Linux 6.18", "x; commit today; Linux 6.18", "x; commit 0123abc"]
         {
             let comment = format!("{BEGIN}: {bad} -->");
             assert_eq!(read(&comment), None, "{bad}");

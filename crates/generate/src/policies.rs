@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use kirikae_algorithms::Algorithm;
-use kirikae_lab::Controls;
-use kirikae_lab::scenario::{Contender, Scenario};
-use kirikae_lab::sim::{self, Files, Options};
-use kirikae_lab::summary::{ContenderSummary, GroupSummary, ScenarioSummary, Summary};
+use kirikae_results::summary::{ContenderSummary, GroupSummary, ScenarioSummary, Summary};
+use kirikae_scenario::Controls;
+use kirikae_scenario::{Contender, Scenario};
+use kirikae_simlab::sim::{self, Files, Options};
 use kirikae_table::Friendliness;
 
 use crate::markdown::{estimate, table};
@@ -129,7 +129,7 @@ fn beside_bulk(rows: &[Row]) -> anyhow::Result<String> {
 fn flows_table(
     rows: &[Row],
     stock: &str,
-    of: fn(&GroupSummary) -> &Option<kirikae_lab::statistics::Estimate>,
+    of: fn(&GroupSummary) -> &Option<kirikae_results::statistics::Estimate>,
     name: &str,
 ) -> anyhow::Result<String> {
     let mut cells = Vec::new();

@@ -6,10 +6,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use kirikae_lab::Controls;
-use kirikae_lab::scenario::{Contender, Scenario};
-use kirikae_lab::sim::{self, Files, Options};
-use kirikae_lab::summary::{Extreme, GOOD, Overview, ScenarioSummary, Summary};
+use kirikae_results::summary::{Extreme, GOOD, Overview, ScenarioSummary, Summary};
+use kirikae_scenario::Controls;
+use kirikae_scenario::{Contender, Scenario};
+use kirikae_simlab::sim::{self, Files, Options};
 
 use crate::places::{Remade, seeded};
 use crate::{markdown, root};

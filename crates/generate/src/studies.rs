@@ -1,7 +1,7 @@
 //! What of the published results has to hold, and what is found: docs/studies.md.
 
 use anyhow::Context;
-use kirikae_lab::reproduce::{Findings, STUDIES, Study};
+use kirikae_studies::{Findings, STUDIES, Study};
 
 use crate::places::{Remade, seeded};
 use crate::{markdown, root};
@@ -29,7 +29,7 @@ fn rebuilt(study: Study) -> anyhow::Result<Findings> {
 
 /// A row for each criterion.
 fn criteria(findings: &Findings) -> Vec<Vec<String>> {
-    let row = |it: &kirikae_lab::reproduce::Criterion| {
+    let row = |it: &kirikae_studies::Criterion| {
         let asked = it.asked().unwrap_or_else(|| "-".into());
         let (study, of) = (findings.study.to_owned(), it.of.to_string());
         vec![study, it.what.clone(), of, asked, it.found(), it.verdict().into()]

@@ -1,8 +1,8 @@
 //! `tables/default.csv`
 
 use anyhow::ensure;
-use kirikae_lab::characterize::{self, GridFile, Options, Report};
-use kirikae_lab::scenario::Refusal;
+use kirikae_scenario::Refusal;
+use kirikae_simlab::characterize::{self, GridFile, Options, Report};
 use kirikae_table::LatencyTable;
 
 use crate::places::{Remade, seeded};

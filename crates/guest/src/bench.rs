@@ -1,4 +1,4 @@
-//! `kirikae bench` in a guest: the real kernel, with a clock that no other load on the host disturbs.
+//! `kirikae-lab bench` in a guest: the real kernel, with a clock that no other load on the host disturbs.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -16,9 +16,9 @@ use crate::kernel::Kernel;
 
 /// Play scenarios on the real kernel in guests, whose time is virtual
 ///
-/// Each file in a guest of its own, as `kirikae bench` plays it. A guest's clock advances with its
+/// Each file in a guest of its own, as `kirikae-lab bench` plays it. A guest's clock advances with its
 /// instructions and jumps where it waits, so that a busy or shared machine changes no figure; full links
-/// take longer than they do. What is recorded is read by `kirikae validate --recorded`.
+/// take longer than they do. What is recorded is read by `kirikae-lab validate --recorded`.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Scenario files that name no other files
@@ -31,7 +31,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DIRECTORY")]
     output: PathBuf,
     /// The program that plays
-    #[arg(long, value_name = "FILE", default_value = "target/release/kirikae")]
+    #[arg(long, value_name = "FILE", default_value = "target/release/kirikae-lab")]
     program: PathBuf,
     /// How many guests there are at the same time
     #[arg(long, value_name = "NUMBER", default_value_t = 2)]
@@ -82,7 +82,7 @@ fn play(kernel: &Kernel, scenario: &Path, arguments: &Arguments) -> anyhow::Resu
     let guest = Guest {
         kernel,
         modules: &modules,
-        programs: &[("/usr/sbin/kirikae".into(), arguments.program.clone())],
+        programs: &[("/usr/sbin/kirikae-lab".into(), arguments.program.clone())],
         files: &[(Path::new(SCENARIO).join(scenario), content)],
         arguments: &["bench-inside".into(), scenario.display().to_string()],
         timeout: TIMEOUT,
@@ -108,7 +108,7 @@ fn play(kernel: &Kernel, scenario: &Path, arguments: &Arguments) -> anyhow::Resu
 pub fn inside(scenario: &Path) -> anyhow::Result<()> {
     let up = Command::new("ip").args(["link", "set", "lo", "up"]).status()?;
     ensure!(up.success(), "ip link set lo up failed");
-    let mut playing = Command::new("kirikae")
+    let mut playing = Command::new("kirikae-lab")
         .args(["bench", "--at-once", NETWORKS, "--output", RESULTS])
         .arg(scenario)
         // One that was named from the root is there.
@@ -116,7 +116,7 @@ pub fn inside(scenario: &Path) -> anyhow::Result<()> {
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
-        .context("starting kirikae bench")?;
+        .context("starting kirikae-lab bench")?;
     let said = BufReader::new(playing.stderr.take().expect("it is a pipe"));
     let mut last = String::new();
     for line in said.lines() {
@@ -124,7 +124,7 @@ pub fn inside(scenario: &Path) -> anyhow::Result<()> {
         println!("{PROGRESS}{last}");
     }
     let status = playing.wait()?;
-    ensure!(status.success(), "kirikae bench ended with {status}: {last}");
+    ensure!(status.success(), "kirikae-lab bench ended with {status}: {last}");
     for run in fs::read_dir(RESULTS)? {
         for file in fs::read_dir(run?.path())? {
             let file = file?;

@@ -33,7 +33,7 @@ enum Command {
     Conformance(conformance::Arguments),
     Life(life::Arguments),
     Bench(bench::Arguments),
-    /// In the guest: runs the trials of `conformance`
+    /// In the guest: runs the runs of `conformance`
     #[command(hide = true)]
     ConformanceInside(conformance::InsideArguments),
     /// In the guest: does what `life` checks

@@ -53,6 +53,16 @@ pub fn name_from_bytes(bytes: &[u8; NAME_BYTES]) -> String {
     text.chars().filter(|c| !c.is_control()).collect()
 }
 
+/// A rate in bit/s, of the switcher's bytes per millisecond; 0 is none.
+pub fn rate_bit_s(bytes_per_ms: u32) -> Option<u64> {
+    (bytes_per_ms > 0).then(|| u64::from(bytes_per_ms) * 8000)
+}
+
+/// What a stream asks for as a share of the rate (0 to 1), of the switcher's number; 0 is none.
+pub fn stream_share(share: u32) -> Option<f64> {
+    (share > 0).then(|| f64::from(share) / f64::from(SHARE_ONE))
+}
+
 impl latency_table {
     /// In-kernel names of the candidates, in the order of the columns.
     pub fn names(&self) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! The table that ships with Kirikae, `tables/default.csv`; `kirikae characterize tables/default.toml`
+//! The table that ships with Kirikae, `tables/default.csv`; `kirikae-lab characterize tables/default.toml`
 //! builds it.
 
 use std::sync::LazyLock;

@@ -1,11 +1,19 @@
 //! Tables as people read them, no wider than what they are read on.
 
+use std::io::IsTerminal;
+
 pub use comfy_table::{Attribute, Cell, CellAlignment, Color, Row, Table, presets};
 use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle};
 use textwrap::{Options, WordSplitter};
 
 /// Of a table, where there is no terminal to fit it into.
 const COLUMNS: u16 = 100;
+
+/// Whether standard output is to be coloured: on a terminal, unless NO_COLOR is set.
+pub fn colour_wanted() -> bool {
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    std::io::stdout().is_terminal() && !refused
+}
 
 /// An empty table, to which rows are added: as wide as the terminal at most, 100 columns where standard
 /// output is none. Cells that do not fit go on in further lines.
@@ -34,6 +42,22 @@ pub fn table_of_figures<H: Into<Row>>(header: H) -> Table {
     let mut table = table(header);
     table.set_content_arrangement(ContentArrangement::Disabled);
     table
+}
+
+/// Rows under a heading, as text; all columns but the first `names` are figures.
+pub fn figures(
+    columns: &[&str],
+    rows: impl Iterator<Item = Vec<Cell>>,
+    names: usize,
+    coloured: bool,
+) -> String {
+    let mut table = table_of_figures(columns.to_vec());
+    table.add_rows(rows);
+    for column in table.column_iter_mut().skip(names) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    colour(&mut table, coloured);
+    pieces(table, names)
 }
 
 /// A table of figures as text. Columns for which there is no room go on in another table below, with the first

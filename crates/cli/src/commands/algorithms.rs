@@ -8,12 +8,12 @@ use kirikae_algorithms::{Algorithm, Parameter};
 use kirikae_terminal::table;
 use serde::Serialize;
 
-use super::setting::{self, Setting};
+use kirikae_command::setting::{self, Setting};
 
 /// List the congestion controls, what they are good at and what can be set of them
 ///
 /// Shows for each whether it is loaded now, whether the running kernel has one of that name itself,
-/// what it has been held against, and what can be set of it, with the range: by `kirikae bench
+/// what it has been held against, and what can be set of it, with the range: by `kirikae-lab bench
 /// --set`, and by `kirikae run --set` for those that the switcher chooses among.
 ///
 /// With --register nothing is switched: the algorithms are there for programs' setsockopt and for the

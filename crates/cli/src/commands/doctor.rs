@@ -4,10 +4,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use kirikae_doctor::{Destination, Host, Path, Report};
-use kirikae_lab::report::colour_wanted;
+use kirikae_terminal::colour_wanted;
 
-use super::comparison;
-use super::units::{probability, rate, rtt};
+use kirikae_command::print;
+use kirikae_command::units::{probability, rate, rtt};
 
 /// Tell what of this host limits throughput and latency on a path, by which formula, and what to change
 ///
@@ -55,10 +55,6 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         &connections,
     );
     let report: Report = kirikae_doctor::examine(Host::read(address), path, connections);
-    comparison::print(
-        &report,
-        || kirikae_doctor::render(&report, colour_wanted()),
-        arguments.json,
-    )?;
+    print(&report, || kirikae_doctor::render(&report, colour_wanted()), arguments.json)?;
     Ok(if report.limits() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

@@ -3,11 +3,12 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use kirikae_lab::explain::{self, Asked, Load};
+pub use super::explanation::Unanswerable;
+use super::explanation::{self, Asked, Load};
 
-use super::comparison;
-use super::table::Choice;
-use super::units::{probability, rate, rtt};
+use kirikae_command::Choice;
+use kirikae_command::print;
+use kirikae_command::units::{probability, rate, rtt};
 
 /// Tell what would be chosen on a path, and what latency is expected of each candidate
 ///
@@ -59,7 +60,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         burst_loss: arguments.burst_loss,
         queue: arguments.queue,
     };
-    let explanation = explain::explain(&*arguments.choice.table()?, asked)?;
-    comparison::print(&explanation, || explain::render(&explanation), arguments.json)?;
+    let explanation = explanation::explain(&*arguments.choice.table()?, asked)?;
+    print(&explanation, || explanation::render(&explanation), arguments.json)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use kirikae_agent::{FeatureState, Support};
 use kirikae_terminal::table;
 
-use super::comparison;
+use kirikae_command::print;
 
 /// Tell what the running kernel allows, and what is missing
 ///
@@ -25,7 +25,7 @@ pub struct Arguments {
 /// Looks, and tells.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let support = kirikae_agent::support()?;
-    comparison::print(&support, || render(&support), arguments.json)?;
+    print(&support, || render(&support), arguments.json)?;
     Ok(if support.refusal.is_none() { ExitCode::SUCCESS } else { ExitCode::from(3) })
 }
 

@@ -225,22 +225,6 @@ pub fn cubic_to(namespace: &str, address: std::net::Ipv4Addr) {
     assert!(command.args(["dev", device, "congctl", "cubic"]).status().unwrap().success());
 }
 
-/// Waits until a process handles a signal, which would end it before.
-#[allow(dead_code)]
-pub fn wait_for_handler(process: u32, signal: Signal) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    loop {
-        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
-        let caught = u64::from_str_radix(caught.trim(), 16).unwrap();
-        if caught & (1 << (signal as u64 - 1)) != 0 {
-            return;
-        }
-        assert!(Instant::now() < deadline, "{signal} is not handled");
-        thread::sleep(Duration::from_millis(5));
-    }
-}
-
 /// Of a line of a file in /proc such as `VmRSS:  1234 kB`.
 #[allow(dead_code)]
 pub fn kib(file: impl AsRef<Path>, key: &str) -> u64 {

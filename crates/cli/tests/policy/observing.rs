@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use kirikae_agent::{Switch, Treatment};
+use kirikae_agent::Treatment;
 use kirikae_policy::Scope;
+use kirikae_vocabulary::Switch;
 
 use crate::common::OwnCgroup;
 use crate::pair::{Pair, has_kernel_timer, seen};

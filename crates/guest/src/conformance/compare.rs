@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use super::rounds::Rounds;
-use super::trial::Route;
+use super::run::Route;
 
 /// What was measured of an algorithm and of the kernel's module over one path.
 #[derive(Clone, Debug, Serialize, Deserialize)]

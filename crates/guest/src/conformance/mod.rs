@@ -3,7 +3,7 @@
 mod compare;
 mod report;
 mod rounds;
-mod trial;
+mod run;
 
 use std::fs;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ use crate::guest::Guest;
 use crate::kernel::Kernel;
 use compare::{Comparison, Pair};
 use rounds::Rounds;
-use trial::{Plan, Route};
+use run::{Plan, Route};
 
 /// Compare our algorithms with the kernel's own modules: cwnd, round trip by round trip
 ///
@@ -30,7 +30,7 @@ use trial::{Plan, Route};
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
-    trials: TrialArguments,
+    runs: RunArguments,
     /// Kernel series, as Debian packages them
     #[arg(long, value_name = "SERIES", default_value = "6.12")]
     kernel: String,
@@ -41,7 +41,7 @@ pub struct Arguments {
 
 /// What the guest is told as well.
 #[derive(clap::Args, Clone)]
-struct TrialArguments {
+struct RunArguments {
     /// Names without kk_ [default: all]
     algorithms: Vec<String>,
     /// Fewer round trips, for CI
@@ -61,25 +61,25 @@ pub struct InsideArguments {
     #[arg(long)]
     route: Route,
     #[command(flatten)]
-    trials: TrialArguments,
+    runs: RunArguments,
 }
 
 const TIMEOUT: Duration = Duration::from_secs(900);
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let mut trials = arguments.trials.clone();
-    if trials.algorithms.is_empty() {
-        trials.algorithms = ours();
+    let mut runs = arguments.runs.clone();
+    if runs.algorithms.is_empty() {
+        runs.algorithms = ours();
     }
-    let unknown = trials.algorithms.iter().find(|name| !trials.control && !ours().contains(name));
+    let unknown = runs.algorithms.iter().find(|name| !runs.control && !ours().contains(name));
     if let Some(unknown) = unknown {
         bail!("no algorithm {unknown}; there are {}", ours().join(", "));
     }
     let kernel = Kernel::newest(&arguments.kernel.as_str().into(), HERE)?;
     // A guest for each path, side by side.
     let pairs = thread::scope(|scope| {
-        let (kernel, trials) = (&kernel, &trials);
-        let boot = |&route| scope.spawn(move || pairs(kernel, route, trials));
+        let (kernel, runs) = (&kernel, &runs);
+        let boot = |&route| scope.spawn(move || pairs(kernel, route, runs));
         let guests: Vec<_> = Route::value_variants().iter().map(boot).collect();
         let join = |guest: ScopedJoinHandle<_>| guest.join().expect("no guest panics");
         guests.into_iter().map(join).collect::<anyhow::Result<Vec<_>>>()
@@ -90,22 +90,22 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             .with_context(|| format!("writing {}", file.display()))?;
     }
     let compare = |name: &String| Comparison::all_of(name, &pairs);
-    let comparisons: Vec<_> = trials.algorithms.iter().flat_map(compare).collect();
+    let comparisons: Vec<_> = runs.algorithms.iter().flat_map(compare).collect();
     print!("{}", report::render(kernel.release(), &comparisons));
     let passed = comparisons.iter().all(Comparison::passes);
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// What one guest measured.
-fn pairs(kernel: &Kernel, route: Route, trials: &TrialArguments) -> anyhow::Result<Vec<Pair>> {
+fn pairs(kernel: &Kernel, route: Route, runs: &RunArguments) -> anyhow::Result<Vec<Pair>> {
     let modules: Vec<_> = std::iter::once("drivers/net/tun".to_owned())
-        .chain(trials.algorithms.iter().map(|name| format!("net/ipv4/tcp_{name}")))
+        .chain(runs.algorithms.iter().map(|name| format!("net/ipv4/tcp_{name}")))
         .collect();
     let mut arguments = vec!["conformance-inside".to_owned(), format!("--route={route}")];
-    arguments.extend(trials.short.then(|| "--short".into()));
-    arguments.extend(trials.control.then(|| "--control".into()));
-    arguments.extend(trials.hystart.then(|| "--hystart".into()));
-    arguments.extend(trials.algorithms.iter().cloned());
+    arguments.extend(runs.short.then(|| "--short".into()));
+    arguments.extend(runs.control.then(|| "--control".into()));
+    arguments.extend(runs.hystart.then(|| "--hystart".into()));
+    arguments.extend(runs.algorithms.iter().cloned());
     let guest = Guest {
         kernel,
         modules: &modules,
@@ -130,24 +130,24 @@ fn ours() -> Vec<String> {
     Algorithm::all().map(name).collect()
 }
 
-/// How many trials are made of an algorithm and of its module. Westwood's module bounds its samples
+/// How many runs are made of an algorithm and of its module. Westwood's module bounds its samples
 /// by jiffies, and which of them a burst of ACKs falls into is chance: its first window after slow
-/// start is 13 to 25 from one trial to the next.
-fn trials_of(algorithm: &str) -> usize {
+/// start is 13 to 25 from one run to the next.
+fn runs_of(algorithm: &str) -> usize {
     if algorithm == "westwood" { 3 } else { 1 }
 }
 
-/// The median, round by round, of so many trials.
-fn median(name: &str, trials: usize, plan: &Plan) -> anyhow::Result<Rounds> {
-    let trial = |_| trial::run(name, plan).with_context(|| name.to_owned());
-    let trials = (0..trials).map(trial).collect::<anyhow::Result<Vec<_>>>()?;
-    let differ = || format!("{name} did not recover equally often in each of its trials");
-    Rounds::median(&trials).with_context(differ)
+/// The median, round by round, of so many runs.
+fn median(name: &str, runs: usize, plan: &Plan) -> anyhow::Result<Rounds> {
+    let once = |_| run::run(name, plan).with_context(|| name.to_owned());
+    let runs = (0..runs).map(once).collect::<anyhow::Result<Vec<_>>>()?;
+    let differ = || format!("{name} did not recover equally often in each of its runs");
+    Rounds::median(&runs).with_context(differ)
 }
 
-/// Runs the trials and prints each pair as a line of JSON.
+/// Runs the runs and prints each pair as a line of JSON.
 pub fn inside(arguments: &InsideArguments) -> anyhow::Result<()> {
-    let TrialArguments { algorithms, short, control, hystart } = &arguments.trials;
+    let RunArguments { algorithms, short, control, hystart } = &arguments.runs;
     // Beside ours it is left out on purpose (cubic.bpf.c, difference 1); all else is compared.
     fs::write("/sys/module/tcp_cubic/parameters/hystart", if *hystart { "1" } else { "0" })
         .context("setting HyStart")?;
@@ -163,7 +163,7 @@ pub fn inside(arguments: &InsideArguments) -> anyhow::Result<()> {
     for algorithm in algorithms {
         // Without a module, no line: the host knows what it asked for.
         if available.split_whitespace().any(|module| module == algorithm) {
-            let run = |name: &str| median(name, trials_of(algorithm), &plan);
+            let run = |name: &str| median(name, runs_of(algorithm), &plan);
             let ours = if *control { algorithm.clone() } else { format!("kk_{algorithm}") };
             let measure = || {
                 let (module, ours) = (run(algorithm)?, run(&ours)?);

@@ -9,15 +9,15 @@ use serde::{Deserialize, Serialize};
 pub struct Rounds(pub Vec<Vec<u32>>);
 
 impl Rounds {
-    /// Round by round the median of several trials of one algorithm: the lower one of the middle two
+    /// Round by round the median of several runs of one algorithm: the lower one of the middle two
     /// where their number is even, and as many rounds as all of them have. None where they did not
-    /// recover equally often, or where there is no trial.
-    pub fn median(trials: &[Rounds]) -> Option<Rounds> {
-        let phases = trials.first()?.0.len();
-        if trials.iter().any(|trial| trial.0.len() != phases) {
+    /// recover equally often, or where there is no run.
+    pub fn median(runs: &[Rounds]) -> Option<Rounds> {
+        let phases = runs.first()?.0.len();
+        if runs.iter().any(|run| run.0.len() != phases) {
             return None;
         }
-        let rounds = |phase: usize| trials.iter().map(move |trial| &trial.0[phase]);
+        let rounds = |phase: usize| runs.iter().map(move |run| &run.0[phase]);
         let of_phase = |phase| {
             let of_all = rounds(phase).map(Vec::len).min().unwrap_or_default();
             let of_round = |round| {
@@ -74,16 +74,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn several_trials_give_the_median_of_each_round() {
-        let trial = |first: &[u32], second: &[u32]| Rounds(vec![first.to_vec(), second.to_vec()]);
-        let trials = [
-            trial(&[10, 20], &[13, 14, 15]),
-            trial(&[10, 21, 40], &[25, 26]),
-            trial(&[10, 22], &[16, 17]),
+    fn several_runs_give_the_median_of_each_round() {
+        let run = |first: &[u32], second: &[u32]| Rounds(vec![first.to_vec(), second.to_vec()]);
+        let runs = [
+            run(&[10, 20], &[13, 14, 15]),
+            run(&[10, 21, 40], &[25, 26]),
+            run(&[10, 22], &[16, 17]),
         ];
-        assert_eq!(Rounds::median(&trials), Some(trial(&[10, 21], &[16, 17])));
+        assert_eq!(Rounds::median(&runs), Some(run(&[10, 21], &[16, 17])));
         assert_eq!(Rounds::median(&[]), None);
-        assert_eq!(Rounds::median(&[trial(&[10], &[5]), Rounds(vec![vec![10]])]), None);
+        assert_eq!(Rounds::median(&[run(&[10], &[5]), Rounds(vec![vec![10]])]), None);
     }
 
     #[test]

@@ -98,7 +98,7 @@ real path.\n\n";
     if algorithm.parameters().len() > 0 {
         write!(
             page,
-            "**Parameters** (`kirikae bench --set {name}.PARAMETER=VALUE`, and `kirikae run --set` for what the
+            "**Parameters** (`kirikae-lab bench --set {name}.PARAMETER=VALUE`, and `kirikae run --set` for what the
 switcher chooses among):
 
 | name | preset | lowest | highest | what it is |

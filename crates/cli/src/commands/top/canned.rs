@@ -2,8 +2,9 @@
 
 use std::net::SocketAddr;
 
-use kirikae_agent::{Connection, Cost, LatestSwitch, Reason, Treatment};
+use kirikae_agent::{Connection, Cost, LatestSwitch, Treatment};
 use kirikae_daemon::status::{Connections, PolicyInForce, ScopeInForce, Status};
+use kirikae_vocabulary::Reason;
 
 use super::asking::Snapshot;
 

@@ -1,0 +1,186 @@
+//! Every contender of every scenario on the real kernel, each on an emulated network of its own.
+
+mod cgroup;
+pub mod emulate;
+mod error;
+mod host;
+pub mod lockstep;
+mod network;
+pub mod player;
+mod player_process;
+mod progress;
+mod staged;
+mod switcher;
+mod waves;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use kirikae_agent::Algorithms;
+use kirikae_algorithms::Algorithm;
+use kirikae_policy::Scope;
+use kirikae_vocabulary::Switch;
+
+use crate::lockstep::Recording;
+pub use error::Error;
+pub(crate) use host::clean;
+use kirikae_results::contest::{Contest, Kept, comparisons};
+use kirikae_results::interruption::Interruption;
+use kirikae_results::outcome::Outcome;
+use kirikae_results::records::{Clock, Records};
+use kirikae_scenario::Controls;
+use kirikae_scenario::{Contender, Scenario};
+use staged::Played;
+use switcher::Switcher;
+use waves::Waves;
+
+/// How a comparison is run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Directory in which the run makes a directory of its own for its records.
+    pub output: PathBuf,
+    /// What the contenders are made of.
+    pub controls: Controls,
+    /// Most networks at the same time; of those that take long fewer are, where the machine does not hold
+    /// so many.
+    pub at_once: NonZeroUsize,
+    /// Who is told every call of the switcher; none: nobody.
+    pub recording: Option<Recording>,
+}
+
+/// Runs every contender of every scenario with each of its seeds, as many side by side as the machine
+/// holds, and writes the records. Ends early on SIGINT, SIGTERM and SIGHUP, with what was measured until
+/// then. Leaves nothing behind on the host but the records.
+///
+/// # Errors
+/// Scenarios that only the simulator can play or that cannot run together, a host that lacks something, a
+/// network that the emulator cannot hold, records that cannot be written, and anything that breaks on the
+/// way.
+pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> {
+    scenarios.iter().try_for_each(check_playable)?;
+    let scope = common_scope(scenarios, &options.controls)?;
+    host::check(scenarios)?;
+    clean()?;
+    for scenario in scenarios {
+        let links: Vec<_> = scenario.links.iter().map(|link| link.path.clone()).collect();
+        kirikae_emu::check_capacity(&links, &label(scenario))?;
+    }
+    let interruption = Interruption::listen()?;
+
+    // Registered until the end of the run, by the agent where there is one.
+    let candidates = scope.as_ref().map_or_else(Vec::new, |scope| scope.table.names());
+    let algorithms = contending(scenarios, &options.controls.algorithms, &candidates);
+    let (switcher, _registered) = match scope {
+        Some(scope) => {
+            let recording = options.recording.clone();
+            (Some(Switcher::start(scope, algorithms.clone(), recording)?), None)
+        }
+        None if algorithms.is_empty() => (None, None),
+        None => (None, Some(Algorithms::register(&algorithms)?)),
+    };
+    let records = Records::create(&options.output, scenarios, Clock::Real)?;
+    let contests = Contest::all(scenarios);
+    let cgroup = switcher.as_ref().map(|switcher| switcher.cgroup().to_owned());
+    let waves = Waves {
+        controls: &options.controls,
+        cgroup: cgroup.as_deref(),
+        at_once: options.at_once.get(),
+        stop: interruption.flag(),
+    };
+    let played = waves.play(&contests)?;
+    let switches = switcher.map_or(Ok(Vec::new()), Switcher::finish)?;
+
+    let interrupted = interruption.came();
+    let mut switches = by_client(switches);
+    let kept = contests
+        .iter()
+        .zip(played)
+        .map(|(contest, played)| Some(kept(contest, played?, &mut switches, interrupted)));
+    let outcome = Outcome {
+        comparisons: comparisons(scenarios, kept),
+        interrupted,
+        records: Some(records.directory().to_owned()),
+    };
+    records.write(&outcome, &algorithms)?;
+    Ok(outcome)
+}
+
+/// Refuses what the simulator alone plays.
+///
+/// # Errors
+/// What of the scenario that is, by file, line and key.
+pub fn check_playable(scenario: &Scenario) -> Result<(), Error> {
+    scenario.on_real_kernel()?;
+    match scenario.contenders.iter().find(|contender| !contender.is_real()) {
+        None => Ok(()),
+        Some(contender) => Err(kirikae_results::Error::Incompatible(format!(
+            "{}: bench.contenders: {contender} is played by the simulator alone, kirikae-lab sim; allowed \
+             on the real kernel: the others",
+            scenario.file.display(),
+        )).into()),
+    }
+}
+
+/// A scenario in messages.
+fn label(scenario: &Scenario) -> String {
+    format!("{}: {}", scenario.file.display(), scenario.title)
+}
+
+/// The switches of each client's connection, in order of time.
+fn by_client(switches: Vec<Switch>) -> BTreeMap<SocketAddr, Vec<Switch>> {
+    let mut by_client: BTreeMap<SocketAddr, Vec<Switch>> = BTreeMap::new();
+    for switch in switches {
+        by_client.entry(switch.local).or_default().push(switch);
+    }
+    by_client
+}
+
+fn kept(
+    contest: &Contest,
+    played: Played,
+    switches: &mut BTreeMap<SocketAddr, Vec<Switch>>,
+    interrupted: bool,
+) -> Kept {
+    let Played { mut course, client_ends } = played;
+    for (flow, client) in course.flows.iter_mut().zip(&client_ends) {
+        flow.switches = switches.remove(client).unwrap_or_default();
+    }
+    contest.kept(&course, interrupted)
+}
+
+/// Every algorithm that a contender is or may be switched to.
+fn contending(
+    scenarios: &[Scenario],
+    algorithms: &[Algorithm],
+    candidates: &[String],
+) -> Vec<Algorithm> {
+    let everyone = || scenarios.iter().flat_map(Scenario::everyone);
+    let contends = |wanted| everyone().any(|it| it == wanted);
+    let switched = everyone().any(Contender::is_kirikae);
+    algorithms
+        .iter()
+        .copied()
+        .filter(|algorithm| {
+            let candidate = candidates.iter().any(|candidate| candidate == algorithm.name());
+            contends(Contender::Fixed(algorithm.name())) || (switched && candidate)
+        })
+        .collect()
+}
+
+/// The scope of the one agent of the run; none where no scenario has kirikae as a contender.
+fn common_scope(scenarios: &[Scenario], controls: &Controls) -> Result<Option<Scope>, Error> {
+    let is_switched = |scenario: &&Scenario| scenario.everyone().any(Contender::is_kirikae);
+    let mut switched = scenarios.iter().filter(is_switched);
+    let Some(first) = switched.next() else { return Ok(None) };
+    let scope = controls.scope(first);
+    match switched.find(|other| controls.scope(other) != scope) {
+        None => Ok(Some(scope)),
+        Some(other) => Err(kirikae_results::Error::Incompatible(format!(
+            "{} and {}: scope differs; allowed: the same in all scenarios of one run, which has one agent",
+            first.file.display(),
+            other.file.display(),
+        )).into()),
+    }
+}

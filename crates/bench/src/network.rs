@@ -1,0 +1,144 @@
+//! A contest as an emulated network: a host at each end of each group of flows.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Command;
+
+use kirikae_emu::{Namespace, Network, NetworkSpec, RouteSpec};
+use kirikae_sim::{Flow, Simulation};
+
+use crate::error::Error;
+use crate::player::{Assignment, FlowAssignment, GroupAssignment, HostAssignment};
+use kirikae_results::While;
+use kirikae_results::contest::Contest;
+use kirikae_scenario::{Contender, FlowGroup};
+
+/// The first client's port; the switcher reports connections by address and port, and drops are told
+/// apart by ports alone, so each flow of a network has its own.
+const FIRST_CLIENT_PORT: u16 = 20_000;
+
+/// Each group with its flows.
+fn groups<'a>(
+    contest: &Contest<'a>,
+    simulation: &'a Simulation,
+) -> impl Iterator<Item = (&'a FlowGroup, &'a [Flow])> {
+    let mut rest = &simulation.flows[..];
+    contest.scenario.flows.iter().map(move |group| {
+        let (own, others) = rest.split_at(group.count as usize);
+        rest = others;
+        (group, own)
+    })
+}
+
+/// The network: of each group the host of the clients, and behind it that of the servers.
+pub fn spec(contest: &Contest, simulation: &Simulation) -> NetworkSpec {
+    let mut network = NetworkSpec { links: simulation.links.clone(), ..NetworkSpec::default() };
+    for (place, (_, flows)) in groups(contest, simulation).enumerate() {
+        let (client, server) = (2 * place, 2 * place + 1);
+        network.hosts.extend([format!("{place}-client"), format!("{place}-server")]);
+        let routes = &flows[0].routes;
+        for (from, to, hops) in
+            [(client, server, &routes.forward), (server, client, &routes.backward)]
+        {
+            network.routes.push(RouteSpec { from, to, hops: hops.to_vec() });
+        }
+    }
+    network
+}
+
+/// What is set on the hosts of a group.
+pub fn furnish(contest: &Contest, network: &Network) -> Result<(), Error> {
+    for (group, hosts) in contest.scenario.flows.iter().zip(network.hosts().chunks(2)) {
+        let [client, server] = hosts else { unreachable!("a group has two hosts") };
+        hosts.iter().try_for_each(|host| set_buffers(contest, host))?;
+        match group.contender.unwrap_or(contest.contender) {
+            kirikae @ (Contender::Kirikae | Contender::KirikaeOnBbr) => {
+                start_from(kirikae.congestion_control(), client, server)?;
+            }
+            Contender::CubicWithoutIdleRestart => {
+                client.set_sysctl("net.ipv4.tcp_slow_start_after_idle", "0")?;
+            }
+            Contender::Stock(_) | Contender::Fixed(_) => {}
+            Contender::RTcp | Contender::Bpftune => unreachable!("refused before"),
+        }
+    }
+    Ok(())
+}
+
+fn set_buffers(contest: &Contest, host: &Namespace) -> Result<(), Error> {
+    // The default receive window (64 KiB) would hold back the first bursts, whoever sends. Memory for
+    // 1,448 bytes of data is 2,304, a little less than 8/5.
+    let stack = &contest.scenario.stack;
+    let buffers = [stack.receive_buffer, stack.receive_window_max]
+        .map(|bytes| (u64::from(bytes) * 8 / 5).min(i32::MAX as u64));
+    host.set_sysctl("net.ipv4.tcp_rmem", &format!("4096 {} {}", buffers[0], buffers[1]))?;
+    // The lowest size and that at the start are the kernel's own.
+    host.set_sysctl("net.ipv4.tcp_wmem", &format!("4096 16384 {}", stack.send_buffer_max))?;
+    // What one connection learns of the path is not for the next: contenders do not learn alike.
+    Ok(host.set_sysctl("net.ipv4.tcp_no_metrics_save", "1")?)
+}
+
+/// Makes an algorithm of the kernel's what connections start with, by name and whatever the host's default is.
+///
+/// By the route, since a namespace may take as its default only what the host allows to everyone
+/// (net.ipv4.tcp_allowed_congestion_control), which need not have it and is the
+/// operator's to change; and not by the socket, since an application that chooses for itself is
+/// not what kirikae is for. (The route would win over the socket: the other contenders go without.)
+fn start_from(algorithm: &str, client: &Namespace, server: &Namespace) -> Result<(), Error> {
+    let server = server.address().to_string();
+    let route = ["route", "add", &server, "via", &server, "congctl", algorithm];
+    let output = Command::new("ip")
+        .args(["-n", client.name()])
+        .args(route)
+        .output()
+        .during(|| "running ip".into())?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let says = String::from_utf8_lossy(&output.stderr);
+    Err(kirikae_results::Error::Failed(format!("ip {}: {}", route.join(" "), says.trim())).into())
+}
+
+/// What the player of the network is told. `cgroup` is where clients are switched.
+pub fn assignment(
+    contest: &Contest,
+    simulation: &Simulation,
+    network: &Network,
+    cgroup: Option<&Path>,
+) -> Assignment {
+    let mut first_port = FIRST_CLIENT_PORT;
+    let hosts = network.hosts().chunks(2);
+    let group = |((group, flows), hosts): ((&FlowGroup, &[Flow]), &[Namespace])| {
+        let played = group.contender.unwrap_or(contest.contender);
+        let [client, server] = [&hosts[0], &hosts[1]]
+            .map(|host| HostAssignment { namespace: host.path(), address: host.address() });
+        let own_first_port = first_port;
+        first_port += flows.len() as u16;
+        let flow =
+            |flow: &Flow| FlowAssignment { start: flow.start, activities: flow.activities.clone() };
+        GroupAssignment {
+            client,
+            server,
+            congestion_control: played.congestion_control().into(),
+            is_switched: played.is_switched(),
+            first_port: own_first_port,
+            flows: flows.iter().map(flow).collect(),
+        }
+    };
+    Assignment {
+        seed: simulation.seed,
+        duration: simulation.duration,
+        measured: contest.scenario.measured.clone(),
+        cgroup: cgroup.map(Path::to_owned),
+        groups: groups(contest, simulation).zip(hosts).map(group).collect(),
+    }
+}
+
+/// Where each client is, flow by flow.
+pub fn client_ends(assignment: &Assignment) -> Vec<SocketAddr> {
+    let ends = |group: &GroupAssignment| {
+        let ends = (0..group.flows.len()).map(|place| group.client_end(place).into());
+        ends.collect::<Vec<SocketAddr>>()
+    };
+    assignment.groups.iter().flat_map(ends).collect()
+}

@@ -1,0 +1,86 @@
+//! What a player is told, and what it tells: JSON on its standard input and output.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::ops::Range;
+use std::path::PathBuf;
+
+use kirikae_path::{Span, Time};
+use kirikae_sim::Activity;
+use serde::{Deserialize, Serialize};
+
+use kirikae_results::play::FlowCourse;
+
+/// Port of every server, each being on a host of its group's own.
+const SERVER_PORT: u16 = 5201;
+
+/// Everything that a player has to know before it begins.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Assignment {
+    /// Seed of what the applications draw.
+    pub seed: u64,
+    /// When it ends at the latest.
+    pub duration: Span,
+    /// In which part of the time what arrives is counted; none: it is not counted apart.
+    pub measured: Option<Range<Time>>,
+    /// The cgroup of the clients that are switched; none where none is.
+    pub cgroup: Option<PathBuf>,
+    /// The groups of flows, in the scenario's order.
+    pub groups: Vec<GroupAssignment>,
+}
+
+/// Flows between the same two hosts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct GroupAssignment {
+    /// Where the clients are.
+    pub client: HostAssignment,
+    /// Where the servers are.
+    pub server: HostAssignment,
+    /// The congestion control that the clients' connections begin with, by its name in the kernel.
+    pub congestion_control: String,
+    /// Whether the clients are in the cgroup; then their route names the congestion control, and they do
+    /// not ask for it.
+    pub is_switched: bool,
+    /// The first client's port; the others' follow, and then those of the next group.
+    pub first_port: u16,
+    /// Each flow.
+    pub flows: Vec<FlowAssignment>,
+}
+
+/// A host of an emulated network.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct HostAssignment {
+    /// The file to give to setns(2).
+    pub namespace: PathBuf,
+    /// Its address.
+    pub address: Ipv4Addr,
+}
+
+/// A connection and what is done on it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct FlowAssignment {
+    /// When the client opens it.
+    pub start: Time,
+    /// What the applications do.
+    pub activities: Vec<Activity>,
+}
+
+/// What a player has seen.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct PlayerReport {
+    /// When nothing was left to do, or it was told to end.
+    pub end: Time,
+    /// Every flow, group by group; of their switches a player knows nothing.
+    pub flows: Vec<FlowCourse>,
+}
+
+impl GroupAssignment {
+    /// Where its clients connect to.
+    pub fn server_end(&self) -> SocketAddrV4 {
+        SocketAddrV4::new(self.server.address, SERVER_PORT)
+    }
+
+    /// Where the client of this place in the group connects from.
+    pub fn client_end(&self, place: usize) -> SocketAddrV4 {
+        SocketAddrV4::new(self.client.address, self.first_port + place as u16)
+    }
+}

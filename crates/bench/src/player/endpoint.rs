@@ -1,0 +1,91 @@
+//! One end of a connection: what the application wrote and the kernel has not taken yet, and what was
+//! read.
+
+use std::io::{self, ErrorKind, Read, Write};
+
+use socket2::Socket;
+
+use crate::player::pattern::Pattern;
+use kirikae_results::Error;
+
+/// More than any receive queue here, so that one read empties it and shares one time stamp only with
+/// bytes that were there at that moment.
+pub(super) const BUFFER: usize = 1 << 20;
+
+/// An end whose socket never waits.
+pub(super) struct Endpoint {
+    pub socket: Socket,
+    /// Bytes that the application wrote.
+    pub written: u64,
+    /// Bytes of them that the kernel took.
+    pub taken: u64,
+    /// Bytes read.
+    pub read: u64,
+}
+
+impl Endpoint {
+    pub fn new(socket: Socket) -> Endpoint {
+        Endpoint { socket, written: 0, taken: 0, read: 0 }
+    }
+
+    /// Gives the kernel as much of what was written as it takes; it says when it takes more.
+    pub fn flush(&mut self, pattern: &Pattern) -> io::Result<()> {
+        while self.taken < self.written {
+            // All at once: the kernel would send what lies between two calls as a segment of its own.
+            let pieces = pattern.pieces(self.taken..self.written);
+            match self.socket.write_vectored(&pieces) {
+                Ok(taken) => self.taken += taken as u64,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what there is, and checks each byte; returns how much it was.
+    pub fn read(&mut self, pattern: &Pattern, buffer: &mut [u8]) -> Result<usize, Failure> {
+        let length = loop {
+            match self.socket.read(buffer) {
+                Ok(0) => return Err(Failure::Broken(ErrorKind::ConnectionReset.into())),
+                Ok(length) => break length,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(0),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(Failure::Broken(error)),
+            }
+        };
+        if let Some(wrong) = pattern.first_wrong(self.read, &buffer[..length]) {
+            return Err(Failure::Corrupted { offset: wrong });
+        }
+        self.read += length as u64;
+        Ok(length)
+    }
+}
+
+/// What may happen to a connection.
+pub(super) enum Failure {
+    /// The kernel gave it up.
+    Broken(io::Error),
+    /// A byte arrived that was not the one written.
+    Corrupted { offset: u64 },
+}
+
+impl Failure {
+    /// Of the connection of this client.
+    pub fn of(self, client: impl std::fmt::Display) -> Error {
+        match self {
+            Failure::Broken(cause) => {
+                Error::Io { step: format!("the connection of {client}"), cause }
+            }
+            Failure::Corrupted { offset } => {
+                Error::Failed(format!("byte {offset} of the stream arrived changed"))
+            }
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        Failure::Broken(error)
+    }
+}

@@ -1,0 +1,107 @@
+//! The sockets of both ends, each made in its host's network namespace, and in its cgroup: a socket
+//! belongs to those that it was made in.
+
+use std::io;
+use std::net::SocketAddrV4;
+use std::path::Path;
+use std::time::Duration;
+
+use nix::sched::{CloneFlags, setns};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
+
+use super::assignment::{Assignment, GroupAssignment};
+use kirikae_results::{Error, While};
+use kirikae_scenario::Contender;
+
+/// What there is before anything is opened.
+pub(super) struct Sockets {
+    /// One for each group.
+    pub listeners: Vec<Socket>,
+    /// One for each flow, by group.
+    pub clients: Vec<Vec<Socket>>,
+}
+
+impl Sockets {
+    /// Makes all of them, none of which waits for anything.
+    pub fn make(assignment: &Assignment) -> Result<Sockets, Error> {
+        let groups = &assignment.groups;
+        let listeners = groups.iter().map(listener).collect::<Result<Vec<Socket>, Error>>()?;
+        let mut clients: Vec<Vec<Socket>> = groups.iter().map(|_| Vec::new()).collect();
+        for is_switched in [false, true] {
+            if let Some(cgroup) = assignment.cgroup.as_ref().filter(|_| is_switched) {
+                join(cgroup)?;
+            }
+            for (clients, group) in clients.iter_mut().zip(groups) {
+                if group.is_switched == is_switched {
+                    *clients = clients_of(group)?;
+                }
+            }
+        }
+        Ok(Sockets { listeners, clients })
+    }
+}
+
+/// Servers answer with the baseline, as they do in the simulator.
+fn listener(group: &GroupAssignment) -> Result<Socket, Error> {
+    enter(&group.server.namespace)?;
+    let address = group.server_end();
+    let listening = || -> io::Result<Socket> {
+        let socket = socket()?;
+        socket.set_tcp_congestion(Contender::BASELINE.name().as_bytes())?;
+        socket.bind(&address.into())?;
+        socket.listen(group.flows.len() as i32)?;
+        Ok(socket)
+    };
+    listening().during(|| format!("listening on {address}"))
+}
+
+fn clients_of(group: &GroupAssignment) -> Result<Vec<Socket>, Error> {
+    enter(&group.client.namespace)?;
+    let client = |address: SocketAddrV4| -> io::Result<Socket> {
+        let socket = socket()?;
+        if !group.is_switched {
+            socket.set_tcp_congestion(group.congestion_control.as_bytes())?;
+        }
+        socket.bind(&address.into())?;
+        Ok(socket)
+    };
+    let clients = (0..group.flows.len()).map(|place| {
+        let address = group.client_end(place);
+        let name = &group.congestion_control;
+        client(address).during(|| format!("making the client {address} with {name}"))
+    });
+    clients.collect()
+}
+
+/// One that sends at once what it is given, and never waits. It ends at once when it is closed, also by a
+/// kill: otherwise it would stay for minutes, with its namespace and its algorithm, waiting for answers
+/// over a network that is gone.
+fn socket() -> io::Result<Socket> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
+    prepare(&socket)?;
+    Ok(socket)
+}
+
+/// Makes of an accepted one what [`socket`] is.
+pub(super) fn prepare(socket: &Socket) -> io::Result<()> {
+    socket.set_nonblocking(true)?;
+    socket.set_tcp_nodelay(true)?;
+    socket.set_linger(Some(Duration::ZERO))
+}
+
+/// TCP_CONGESTION.
+pub(super) fn congestion_control(socket: &Socket) -> io::Result<String> {
+    let name = SockRef::from(socket).tcp_congestion()?;
+    Ok(String::from_utf8_lossy(&name).trim_end_matches('\0').into())
+}
+
+fn enter(namespace: &Path) -> Result<(), Error> {
+    std::fs::File::open(namespace)
+        .and_then(|file| Ok(setns(file, CloneFlags::CLONE_NEWNET)?))
+        .during(|| format!("joining network namespace {}", namespace.display()))
+}
+
+fn join(cgroup: &Path) -> Result<(), Error> {
+    std::fs::write(cgroup.join("cgroup.procs"), std::process::id().to_string())
+        .during(|| format!("joining cgroup {}", cgroup.display()))
+}

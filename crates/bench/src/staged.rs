@@ -1,0 +1,84 @@
+//! One contest on an emulated network of its own.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use kirikae_emu::Network;
+
+use crate::error::Error;
+use crate::network;
+use crate::player_process::Player;
+use kirikae_results::contest::Contest;
+use kirikae_results::play::Course;
+use kirikae_scenario::Controls;
+use kirikae_scenario::Workload;
+use kirikae_simlab::sim::simulation;
+
+/// Within which networks begin one after the other whose applications have no time of their own.
+const SPREAD: Duration = Duration::from_secs(1);
+
+/// A network with everything ready for its player.
+pub struct Staged {
+    /// When it ends at the latest, from its beginning.
+    pub duration: Duration,
+    /// Within which its beginning may be put off: what it does comes again after that.
+    pub spread: Duration,
+    client_ends: Vec<SocketAddr>,
+    // Dropped in this order: the sockets go before their namespaces.
+    player: Player,
+    network: Network,
+}
+
+/// How it went, and where each flow's client was.
+pub struct Played {
+    pub course: Course,
+    pub client_ends: Vec<SocketAddr>,
+}
+
+impl Staged {
+    /// Makes the network and starts the player; it makes its sockets meanwhile.
+    pub fn prepare(
+        contest: &Contest,
+        controls: &Controls,
+        cgroup: Option<&Path>,
+    ) -> Result<Staged, Error> {
+        let &Contest { scenario, contender, seed } = contest;
+        let simulation = simulation(scenario, contender, seed, controls);
+        let spec = network::spec(contest, &simulation);
+        let network = Network::create(&spec, seed, &crate::label(scenario))?;
+        network::furnish(contest, &network)?;
+        let assignment = network::assignment(contest, &simulation, &network, cgroup);
+        let spread = scenario.timed().and_then(|(_, workload)| match workload {
+            Workload::Bursts(bursts) => Some(bursts.interval),
+            _ => None,
+        });
+        Ok(Staged {
+            duration: simulation.duration.into(),
+            spread: spread.unwrap_or(SPREAD),
+            client_ends: network::client_ends(&assignment),
+            player: Player::start(&assignment)?,
+            network,
+        })
+    }
+
+    /// Waits until the player has made its sockets.
+    pub fn wait_until_ready(&mut self) -> Result<(), Error> {
+        Ok(self.player.wait_until_ready()?)
+    }
+
+    /// Plays from `start_ns` (CLOCK_MONOTONIC) on, until nothing is left to do, time is up or `stop` says
+    /// so.
+    pub fn run(self, start_ns: u64, stop: impl Fn() -> bool) -> Result<Played, Error> {
+        let Staged { mut player, network, client_ends, .. } = self;
+        let network = network.start(Some(start_ns))?;
+        player.begin(start_ns)?;
+        let report = player.report(stop)?;
+        // Before the sockets are closed, since what that sends is no part of it.
+        let links = network.finish()?;
+        player.dismiss()?;
+        let (end, flows) = (report.end, report.flows);
+        let course = Course { begin_ns: start_ns, end, flows, links, is_real: true };
+        Ok(Played { course, client_ends })
+    }
+}

@@ -1,0 +1,141 @@
+//! The agent during a comparison: one for all kirikae connections of the run.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use kirikae_agent::{Agent, Config, Pinning};
+use kirikae_algorithms::Algorithm;
+use kirikae_policy::{Policy, Scope};
+use kirikae_vocabulary::Switch;
+
+use crate::cgroup::Cgroup;
+use crate::error::Error;
+use crate::lockstep::Recording;
+
+/// How long switches are waited for at a time.
+const POLL: Duration = Duration::from_millis(200);
+
+/// An agent in a thread of its own, which collects its switches.
+pub struct Switcher {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Result<Vec<Switch>, Error>>>,
+    cgroup: Cgroup,
+}
+
+impl Switcher {
+    /// Starts the agent on a cgroup of ours; returns when it is attached.
+    pub fn start(
+        scope: Scope,
+        algorithms: Vec<Algorithm>,
+        recording: Option<Recording>,
+    ) -> Result<Switcher, Error> {
+        let cgroup = Cgroup::create()?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let (attached, wait) = mpsc::channel();
+        let thread = std::thread::spawn({
+            let config = Config {
+                cgroup: cgroup.path().into(),
+                policy: Policy::one(scope),
+                algorithms,
+                adopt: None,
+                pinning: Pinning::Unpinned,
+                are_calls_recorded: recording.is_some(),
+            };
+            let stop = Arc::clone(&stop);
+            move || follow(&config, recording, &stop, &attached)
+        });
+        let mut switcher = Switcher { stop, thread: Some(thread), cgroup };
+        if wait.recv().is_err() {
+            // The thread ended before it was attached: its result says why.
+            switcher.join()?;
+        }
+        Ok(switcher)
+    }
+
+    /// The cgroup whose connections are switched.
+    pub fn cgroup(&self) -> &Path {
+        self.cgroup.path()
+    }
+
+    /// Stops the agent, which puts everything back, and returns every switch.
+    pub fn finish(mut self) -> Result<Vec<Switch>, Error> {
+        self.join()
+    }
+
+    fn join(&mut self) -> Result<Vec<Switch>, Error> {
+        self.stop.store(true, Ordering::Relaxed);
+        let Some(thread) = self.thread.take() else { return Ok(Vec::new()) };
+        thread.join().unwrap_or_else(|_| {
+            Err(kirikae_results::Error::Failed("the agent panicked".into()).into())
+        })
+    }
+}
+
+impl Drop for Switcher {
+    fn drop(&mut self) {
+        if let Err(error) = self.join() {
+            eprintln!("stopping the agent: {error}");
+        }
+    }
+}
+
+fn follow(
+    config: &Config,
+    recording: Option<Recording>,
+    stop: &AtomicBool,
+    attached: &mpsc::Sender<()>,
+) -> Result<Vec<Switch>, Error> {
+    let mut agent = Agent::start(config)?;
+    // Nobody waits any more only where start() has already failed.
+    let _ = attached.send(());
+    let mut switches = Vec::new();
+    let mut reloads = Reloads::new(config, recording.as_ref());
+    let mut followed = Ok(());
+    while followed.is_ok() && !stop.load(Ordering::Relaxed) {
+        followed = agent.poll(POLL, &mut |switch| switches.push(switch));
+        if let Some(recording) = &recording {
+            // Whoever plays them may have given up.
+            agent.recorded().for_each(|recorded| drop(recording.to.send(recorded)));
+        }
+        if followed.is_ok() && reloads.is_due() {
+            followed = agent.reload(&reloads.next_policy(), &config.algorithms, None);
+        }
+    }
+    agent.stop()?;
+    followed?;
+    Ok(switches)
+}
+
+/// When which policy is put in force anew.
+struct Reloads<'a> {
+    policy: &'a Policy,
+    every: Option<Duration>,
+    latest: Instant,
+    made: u32,
+}
+
+impl<'a> Reloads<'a> {
+    fn new(config: &'a Config, recording: Option<&Recording>) -> Reloads<'a> {
+        let every = recording.and_then(|recording| recording.reload_every);
+        Reloads { policy: &config.policy, every, latest: Instant::now(), made: 0 }
+    }
+
+    fn is_due(&self) -> bool {
+        self.every.is_some_and(|every| self.latest.elapsed() >= every)
+    }
+
+    /// Every other time one that only observes.
+    fn next_policy(&mut self) -> Policy {
+        self.latest = Instant::now();
+        self.made += 1;
+        let mut policy = self.policy.clone();
+        for scope in &mut policy.scopes {
+            scope.observed |= self.made % 2 == 1;
+        }
+        policy
+    }
+}

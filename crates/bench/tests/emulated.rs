@@ -1,0 +1,106 @@
+//! A whole comparison on the real kernel, with stock cubic alone. Needs root.
+//!
+//! This program is its own player, as `kirikae` is; hence no test harness.
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use kirikae_bench::player;
+use kirikae_bench::{self as bench, Options};
+use kirikae_checks::{Need, can_run};
+use kirikae_results::report;
+use kirikae_results::summary::Summary;
+use kirikae_scenario::Controls;
+use kirikae_scenario::Scenario;
+
+/// Packets 0 and 1 are the handshake's, so the first burst's 46 begin with number 2: of the lost ones,
+/// the first two are of that burst, the third is of it or the next, sent again or not.
+const SCENARIO: &str = r#"title = "Three lost packets"
+seed = 1
+[workload]
+burst = "64 KiB"
+interval = "800 ms"
+count = 4
+warmup = 0
+[[path.forward]]
+element = "listed-loss"
+packets = [20, 30, 60]
+[[path.forward]]
+element = "rate"
+rate = "20 Mbit/s"
+queue = "200 packets"
+[[path.forward]]
+element = "delay"
+delay = "20 ms"
+[[path.backward]]
+element = "delay"
+delay = "20 ms"
+[bench]
+contenders = ["cubic"]
+"#;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, subcommand] = arguments.as_slice()
+        && subcommand == player::SUBCOMMAND
+    {
+        player::run().unwrap_or_else(|error| panic!("{error}"));
+        return;
+    }
+    if !can_run(&[Need::Root, Need::Tun]) {
+        return;
+    }
+    a_comparison_measures_what_the_path_does();
+    println!("a comparison measures what the path does ... ok");
+}
+
+fn a_comparison_measures_what_the_path_does() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("three-lost.toml");
+    fs::write(&file, SCENARIO).unwrap();
+    let scenarios = Scenario::load(&file).unwrap_or_else(|refusal| panic!("{refusal}"));
+    let output = directory.path().join("results");
+    let (controls, at_once) = (Controls::default(), NonZeroUsize::MIN);
+    let options = Options { output, controls, at_once, recording: None };
+    let outcome = bench::run(&scenarios, &options).unwrap_or_else(|error| panic!("{error}"));
+    println!("{}", report::render(&outcome, false));
+
+    assert!(!outcome.interrupted);
+    let [cubic] = &outcome.comparisons[0].performances[..] else { panic!("one contender") };
+    assert_eq!(cubic.unfinished, 0);
+    let bursts: Vec<_> = cubic.counted().collect();
+    assert_eq!(bursts.len(), 4);
+    for (index, burst) in &bursts {
+        // The bound is 20 ms + 27.2 ms without loss; an interval later would be a stall.
+        assert!(burst.bound_s > 0.047, "burst {index}: {burst:?}");
+        assert!(burst.latency_s >= burst.bound_s, "burst {index}: {burst:?}");
+        assert!(burst.latency_s < 0.8, "burst {index}: {burst:?}");
+        assert!(burst.first_to_last_s < burst.latency_s, "burst {index}: {burst:?}");
+    }
+    assert!(cubic.bursts.iter().all(|burst| burst.algorithm_before == "cubic"));
+    // One round trip to repair packet 30: 20 ms + 40 ms + serialisation up to it, about 18 ms.
+    let (_, first) = bursts[0];
+    assert!((0.070..0.088).contains(&first.bound_s), "{first:?}");
+
+    let summary = Summary::of(&outcome);
+    let numbers = &summary.scenarios[0].contenders[0];
+    assert_eq!((numbers.n, numbers.channel_drops, numbers.switches), (4, 3, 0));
+    assert_eq!(numbers.under_1_s, Some(1.0));
+    let of_itself = numbers.over_cubic.expect("cubic is there");
+    assert!((of_itself.value - 1.0).abs() < 1e-9);
+    check_records(outcome.records.as_deref().expect("a bench writes records"));
+}
+
+fn check_records(records: &Path) {
+    let read = |name: &str| fs::read_to_string(records.join(name)).unwrap();
+    assert_eq!(read("bursts.jsonl").lines().count(), 4);
+    assert_eq!(read("drops.jsonl").lines().count(), 3);
+    assert_eq!(read("switches.jsonl"), "");
+    let run: serde_json::Value = serde_json::from_str(&read("run.json")).unwrap();
+    let flow = &run["comparisons"][0]["scenario"]["flows"][0];
+    assert_eq!(flow["activities"][0]["bursts"]["burst"], 65_536);
+    assert_eq!(run["comparisons"][0]["paths"][0]["contender"], "cubic");
+    assert_eq!(run["clock"], "real");
+    assert_eq!(run["kernel"], fs::read_to_string("/proc/sys/kernel/osrelease").unwrap().trim());
+}

@@ -1,0 +1,83 @@
+//! What `kirikae-lab bench`, `kirikae-lab sim` and `kirikae-lab validate` have in common.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use kirikae_algorithms::Algorithm;
+use kirikae_command::{Choice, Setting, print, setting as settings};
+use kirikae_results::outcome::Outcome;
+use kirikae_results::report;
+use kirikae_results::summary::Summary;
+use kirikae_scenario::{Contender, Controls, Scenario, refuse_second_choice};
+use kirikae_terminal::colour_wanted;
+
+/// What is compared, and how the result is told.
+#[derive(clap::Args)]
+pub struct Comparison {
+    /// Scenario files; those in scenarios/ explain themselves
+    #[arg(required = true, value_name = "SCENARIO.toml")]
+    scenarios: Vec<PathBuf>,
+    /// Who is compared, instead of whom the scenarios name: such as cubic,kk_hybla,kirikae; or all
+    #[arg(long, value_name = "CONTENDER,...", value_parser = contenders)]
+    contenders: Option<Contenders>,
+    /// Set a parameter of an algorithm, such as kk_vegas.alpha=4, for all scenarios; `kirikae
+    /// algorithms` lists them with their ranges. May be given several times
+    #[arg(long, value_name = "ALGORITHM.PARAMETER=VALUE", value_parser = setting)]
+    set: Vec<Setting>,
+    #[command(flatten)]
+    choice: Choice,
+}
+
+/// How much is measured at the same time.
+#[derive(clap::Args)]
+pub struct AtOnce {
+    /// Most networks emulated at the same time; what is compared is measured in so many turns as it takes
+    #[arg(long, value_name = "NETWORKS", default_value = "56")]
+    at_once: NonZeroUsize,
+}
+
+impl AtOnce {
+    /// Most networks.
+    pub fn networks(&self) -> NonZeroUsize {
+        self.at_once
+    }
+}
+
+#[derive(Clone)]
+struct Contenders(Vec<Contender>);
+
+fn contenders(text: &str) -> Result<Contenders, String> {
+    Contender::list(text).map(Contenders)
+}
+
+fn setting(text: &str) -> Result<Setting, String> {
+    Setting::parse(text, Algorithm::all())
+}
+
+impl Comparison {
+    /// The scenarios, read and validated.
+    pub fn scenarios(&self) -> Result<Vec<Scenario>, kirikae_results::Error> {
+        let mut scenarios = Scenario::load_all(&self.scenarios)?;
+        if let Some(Contenders(contenders)) = &self.contenders {
+            for scenario in &mut scenarios {
+                scenario.contenders.clone_from(contenders);
+            }
+        }
+        if self.choice.is_given() {
+            refuse_second_choice(&scenarios)?;
+        }
+        Ok(scenarios)
+    }
+
+    /// Every algorithm, with what was set, and the table.
+    pub fn controls(&self) -> anyhow::Result<Controls> {
+        let algorithms = settings::apply(&self.set, Algorithm::all())?;
+        Ok(Controls { algorithms, table: self.choice.kernel_table()? })
+    }
+}
+
+/// Prints the tables, or the summary as JSON.
+pub fn print_outcome(outcome: &Outcome, json: bool) -> anyhow::Result<()> {
+    let text = || report::render(outcome, colour_wanted());
+    print(&Summary::of(outcome), text, json)
+}

@@ -1,0 +1,85 @@
+//! `kirikae-lab reproduce`
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::builder::PossibleValuesParser;
+use kirikae_studies::{Findings, STUDIES, Study};
+
+use kirikae_command::print;
+
+/// Rebuild published results in virtual time: theirs beside ours, table by table
+///
+/// Simulates a study's scenarios on all cores and prints each published table with what came out here,
+/// and whether the study's criteria are met. studies/ says of each what is claimed and what had to be
+/// assumed. Exit status 1 where a criterion is not met.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Studies to rebuild; all of them where none is named
+    #[arg(value_name = "STUDY", value_parser = names())]
+    studies: Vec<String>,
+    /// Few repetitions: minutes become seconds, intervals are wide, and criteria that need more are
+    /// not judged
+    #[arg(long)]
+    short: bool,
+    /// Write tables and figures to a page that opens without a network; one that is there is replaced
+    /// when the new one is whole
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+    /// Print the findings as JSON
+    #[arg(long)]
+    json: bool,
+    /// Directory in which each study has a directory with its files
+    #[arg(long, value_name = "DIRECTORY", default_value = "studies")]
+    from: PathBuf,
+}
+
+fn names() -> PossibleValuesParser {
+    PossibleValuesParser::new(STUDIES.iter().map(|study| study.name))
+}
+
+/// Rebuilds them.
+pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let wanted = |study: &&Study| {
+        arguments.studies.is_empty() || arguments.studies.iter().any(|name| name == study.name)
+    };
+    // What cannot be read or written is told before anything is simulated.
+    let material = |study| Ok((study, Study::material(study, &arguments.from, arguments.short)?));
+    let studies = STUDIES.iter().filter(wanted).map(material);
+    let studies = studies.collect::<Result<Vec<_>, kirikae_results::Error>>()?;
+    let report = arguments.report.as_deref().map(Report::create).transpose()?;
+    let mut all = Vec::new();
+    for (study, material) in &studies {
+        eprintln!("{}: {}", study.name, study.about);
+        all.push(study.compare(material)?);
+    }
+    report.map_or(Ok(()), |report| report.write(&kirikae_studies::page(&all)))?;
+    print(&all, || all.iter().map(kirikae_studies::render).collect(), arguments.json)?;
+    Ok(if all.iter().all(Findings::agrees) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The page, under another name until it is whole.
+struct Report<'a> {
+    path: &'a Path,
+    new: PathBuf,
+    file: File,
+}
+
+impl<'a> Report<'a> {
+    fn create(path: &'a Path) -> anyhow::Result<Report<'a>> {
+        let mut new = path.as_os_str().to_owned();
+        new.push(".new");
+        let new = PathBuf::from(new);
+        let file = File::create(&new).with_context(|| format!("creating {}", new.display()))?;
+        Ok(Report { path, new, file })
+    }
+
+    fn write(mut self, page: &str) -> anyhow::Result<()> {
+        let written =
+            self.file.write_all(page.as_bytes()).and_then(|()| fs::rename(&self.new, self.path));
+        written.with_context(|| format!("writing {}", self.path.display()))
+    }
+}

@@ -1,0 +1,83 @@
+//! `--table TABLE.csv` and `--friendliness FRIENDLINESS`
+
+use std::borrow::Cow;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use kirikae_provenance::table_is_stale;
+use kirikae_table::{Friendliness, KernelTable, LatencyTable};
+
+/// What the switcher chooses by, and what it may choose.
+#[derive(clap::Args)]
+pub struct Choice {
+    /// The latency table to choose by [default: the one that ships]
+    #[arg(long, value_name = "TABLE.csv", value_parser = read)]
+    table: Option<Given>,
+    /// Which of its candidates may be chosen, by how much they leave to competing cubic and reno
+    /// (docs/friendliness.md) [default: balanced; all of a table given]
+    #[arg(long, value_name = "FRIENDLINESS", value_parser = friendliness())]
+    friendliness: Option<Friendliness>,
+    /// What `--friendliness` was called
+    #[arg(long, value_name = "FRIENDLINESS", hide = true, value_parser = renamed)]
+    policy: Option<String>,
+}
+
+/// A table, and the file that it is from.
+#[derive(Clone)]
+struct Given {
+    file: PathBuf,
+    table: LatencyTable,
+}
+
+/// The error has file and line.
+fn read(file: &str) -> Result<Given, String> {
+    let text = fs::read_to_string(file).map_err(|error| error.to_string())?;
+    let table = LatencyTable::parse(&text).map_err(|error| format!("{file}: {error}"))?;
+    Ok(Given { file: file.into(), table })
+}
+
+fn friendliness() -> impl TypedValueParser<Value = Friendliness> {
+    PossibleValuesParser::new(Friendliness::ALL.map(Friendliness::name)).map(|name| {
+        let named = Friendliness::ALL.into_iter().find(|it| it.name() == name);
+        named.expect("one of the possible values")
+    })
+}
+
+/// Refuses the old name of an option.
+fn renamed(_: &str) -> Result<String, String> {
+    Err("--policy is called --friendliness now".into())
+}
+
+impl Choice {
+    /// Whether anything was said.
+    pub fn is_given(&self) -> bool {
+        self.table.is_some() || self.friendliness.is_some()
+    }
+
+    /// The table with the candidates that may be chosen. Warns where one that was given was measured
+    /// with other sources than those of this program.
+    pub fn table(&self) -> anyhow::Result<Cow<'_, LatencyTable>> {
+        let Some(Given { file, table }) = &self.table else {
+            let shipped = kirikae_table::shipped();
+            return Ok(Cow::Owned(self.friendliness.unwrap_or_default().apply(shipped)?));
+        };
+        let chosen = match self.friendliness {
+            None => Cow::Borrowed(table),
+            Some(friendliness) => {
+                Cow::Owned(friendliness.apply(table).with_context(|| file.display().to_string())?)
+            }
+        };
+        if let Some(problem) = table_is_stale(&table.origin) {
+            eprintln!("kirikae: warning: {}: {problem} (docs/tables.md)", file.display());
+        }
+        Ok(chosen)
+    }
+
+    /// The same in the kernel's form.
+    pub fn kernel_table(&self) -> anyhow::Result<Arc<KernelTable>> {
+        Ok(self.table()?.kernel_table().into())
+    }
+}

@@ -1,0 +1,176 @@
+//! What came out of a run: every burst in relation to what its path did.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+use kirikae_path::{Direction, Span, Time};
+use kirikae_sim::Written;
+use kirikae_vocabulary::{Report, Switch};
+use serde::{Deserialize, Serialize};
+
+use crate::bound::{Bound, Lost};
+use crate::contest::Contest;
+use crate::play::{Course, Play};
+use kirikae_scenario::{Contender, Scenario};
+
+/// A whole run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// One for each scenario, in the order they were given.
+    pub comparisons: Vec<Comparison>,
+    /// Whether a signal ended the run before its schedule did.
+    pub interrupted: bool,
+    /// Where the records are, if any were asked for.
+    pub records: Option<PathBuf>,
+}
+
+/// All contenders of one scenario.
+#[derive(Debug)]
+pub struct Comparison {
+    /// What was compared.
+    pub scenario: Scenario,
+    /// Write by write, one for each contender and seed, contender by contender in the scenario's
+    /// order; none where the scenario is not [`Scenario::timed`].
+    pub performances: Vec<Performance>,
+    /// Flow by flow, in the same order.
+    pub plays: Vec<Play>,
+}
+
+/// One contender of one scenario, once.
+#[derive(Debug)]
+pub struct Performance {
+    /// Who.
+    pub contender: Contender,
+    /// With which seed.
+    pub seed: u64,
+    /// Every burst that was written, warm-up included.
+    pub bursts: Vec<Burst>,
+    /// Counted bursts that should have arrived and did not; a run that was interrupted has none.
+    pub unfinished: u32,
+    /// When it ended at the latest, in the bursts' clock, nanoseconds.
+    pub end_ns: u64,
+    /// The switches of its connection, in order of time.
+    pub switches: Vec<Switch>,
+    /// What its path did.
+    pub report: Report,
+}
+
+/// One burst.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Burst {
+    /// Its number, from 0, warm-up included.
+    pub index: u32,
+    /// Whether it is left out of the statistics.
+    pub warmup: bool,
+    /// Start of its write, CLOCK_MONOTONIC in nanoseconds.
+    pub start_ns: u64,
+    /// TCP_CONGESTION just before the write.
+    pub algorithm_before: Cow<'static, str>,
+    /// TCP_CONGESTION when the write had returned.
+    pub algorithm_after: Cow<'static, str>,
+    /// Switches of the connection until the burst had arrived.
+    pub switches: usize,
+    /// Its arrival, if it did arrive.
+    #[serde(flatten)]
+    pub delivery: Option<Delivery>,
+}
+
+/// The arrival of a burst.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Delivery {
+    /// Start of the write to last byte in order, in seconds.
+    pub latency_s: f64,
+    /// First byte in order to last byte in order, in seconds.
+    pub first_to_last_s: f64,
+    /// The least latency that was possible, in seconds, see [`Bound::seconds`].
+    pub bound_s: f64,
+}
+
+impl Performance {
+    /// Of a scenario that is [`Scenario::timed`]; of a run that was interrupted nothing is missing.
+    pub fn new(contest: &Contest, course: &Course, interrupted: bool) -> Performance {
+        let &Contest { scenario, contender, seed } = contest;
+        let (path, workload) = scenario.timed().expect("nothing else is measured write by write");
+        let ([flow], [report]) = (&course.flows[..], &course.links[..]) else {
+            unreachable!("one flow over one link")
+        };
+        let bound = Bound::new(path, scenario.stack.mtu);
+        let lost = lost(report, flow.port);
+        let clock_ns = |at: Time| course.begin_ns + at.as_nanos();
+        let burst = |((write, algorithms), index): ((&Written, &[Cow<'static, str>; 2]), u32)| {
+            let until = write.last.map_or(u64::MAX, clock_ns);
+            let [before, after] = algorithms.clone();
+            Burst {
+                index,
+                warmup: index < workload.warmup(),
+                start_ns: clock_ns(write.start),
+                algorithm_before: before,
+                algorithm_after: after,
+                switches: flow.switches.iter().filter(|switch| switch.at_ns <= until).count(),
+                delivery: write.last.map(|_| delivery(write, until, &bound, &lost)),
+            }
+        };
+        let [client, _] = &flow.written;
+        let bursts: Vec<Burst> = client.iter().zip(&flow.algorithms).zip(0..).map(burst).collect();
+        let finished = bursts.iter().filter(|burst| !burst.warmup && burst.delivery.is_some());
+        let unfinished = if interrupted { 0 } else { workload.count() - finished.count() as u32 };
+        Performance {
+            contender,
+            seed,
+            bursts,
+            unfinished,
+            end_ns: clock_ns(course.end),
+            switches: flow.switches.clone(),
+            report: report.clone(),
+        }
+    }
+
+    /// The arrivals of all bursts that count, with their numbers.
+    pub fn counted(&self) -> impl Iterator<Item = (u32, Delivery)> {
+        let counted = self.bursts.iter().filter(|burst| !burst.warmup);
+        counted.filter_map(|burst| Some((burst.index, burst.delivery?)))
+    }
+
+    /// How long each burst took that counts and was written, in seconds, with their numbers: its
+    /// latency or, where it should have arrived and did not, how long it had waited at the end.
+    pub fn waits(&self) -> impl Iterator<Item = (u32, f64)> {
+        let counted = self.bursts.iter().filter(|burst| !burst.warmup);
+        counted.filter_map(|burst| {
+            let waited = || self.end_ns.saturating_sub(burst.start_ns) as f64 / 1e9;
+            let latency = burst.delivery.map(|delivery| delivery.latency_s);
+            Some((burst.index, latency.or_else(|| (self.unfinished > 0).then(waited))?))
+        })
+    }
+
+    /// Bursts that should have been written and were not.
+    pub fn unwritten(&self) -> u32 {
+        let missing = |burst: &&Burst| !burst.warmup && burst.delivery.is_none();
+        let waiting = self.bursts.iter().filter(missing).count() as u32;
+        self.unfinished.saturating_sub(waiting)
+    }
+}
+
+/// Of a write whose last byte arrived at `last_ns` on the clock of the drops.
+fn delivery(write: &Written, last_ns: u64, bound: &Bound, lost: &[Lost]) -> Delivery {
+    let seconds = |span: Option<Span>| span.map_or(0.0, Span::as_secs_f64);
+    Delivery {
+        latency_s: seconds(write.latency()),
+        first_to_last_s: seconds(write.first_to_last()),
+        bound_s: bound.seconds(write.range(), last_ns, lost),
+    }
+}
+
+/// What the channel lost of the stream that was sent from this port.
+fn lost(report: &Report, port: u16) -> Vec<Lost> {
+    report
+        .drops
+        .iter()
+        .filter(|drop| drop.direction == Direction::Forward && drop.cause.is_channel_loss())
+        .filter_map(|drop| {
+            let segment = drop.segment.filter(|segment| segment.source_port == port)?;
+            let start = u64::from(segment.stream_offset?);
+            let range = start..start + u64::from(segment.payload_bytes);
+            Some(Lost { range, at_ns: drop.monotonic_ns })
+        })
+        .collect()
+}

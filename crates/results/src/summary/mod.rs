@@ -1,0 +1,180 @@
+//! A run in a few numbers for each contender.
+
+mod flows;
+mod regret;
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::outcome::{Comparison, Outcome, Performance};
+use crate::statistics::{Estimate, mean, quantile, ratio_of_means};
+pub use flows::GroupSummary;
+use kirikae_scenario::Contender;
+use regret::Waits;
+pub use regret::{Extreme, GOOD, Overview};
+
+/// A run, as printed by `--json`.
+#[derive(Debug, Serialize)]
+pub struct Summary {
+    /// One for each scenario.
+    pub scenarios: Vec<ScenarioSummary>,
+    /// Over all scenarios: one for each contender; none where only one scenario has regrets.
+    pub overview: Vec<Overview>,
+    /// Whether a signal ended the run before its schedule did.
+    pub interrupted: bool,
+    /// Where the records are, if any were asked for.
+    pub records: Option<PathBuf>,
+}
+
+/// One scenario in numbers.
+#[derive(Debug, Serialize)]
+pub struct ScenarioSummary {
+    /// Its title.
+    pub title: String,
+    /// Its file.
+    pub file: PathBuf,
+    /// The fixed contender, one of the kernel's own or of ours, whose bursts took least in the mean;
+    /// those that did not arrive took until the end of the run.
+    pub best_fixed: Option<Contender>,
+    /// Write by write: one for each contender, in the scenario's order; none where the scenario is
+    /// not [`Scenario::timed`](kirikae_scenario::Scenario::timed).
+    pub contenders: Vec<ContenderSummary>,
+    /// Flow by flow: one for each contender and group of flows.
+    pub flows: Vec<GroupSummary>,
+}
+
+/// One contender in numbers, its repetitions pooled. Latencies are in seconds and of counted bursts
+/// that arrived. Estimates are of the bursts or, where there are several repetitions, of their means.
+#[derive(Debug, Serialize)]
+pub struct ContenderSummary {
+    /// Who.
+    pub contender: Contender,
+    /// Counted bursts that arrived.
+    pub n: usize,
+    /// Counted bursts that did not.
+    pub unfinished: u32,
+    /// Mean latency.
+    pub mean_s: Option<Estimate>,
+    /// Median latency.
+    pub p50_s: Option<f64>,
+    /// 95th percentile.
+    pub p95_s: Option<f64>,
+    /// 99th percentile.
+    pub p99_s: Option<f64>,
+    /// Share (0 to 1) of counted bursts whose response, latency and half a round trip, takes less
+    /// than 1 s; those that did not arrive do not.
+    pub under_1_s: Option<f64>,
+    /// Mean latency over that of stock cubic, paired by burst; none without stock cubic. Bursts that
+    /// did not arrive count with the time until the end of the run.
+    pub over_cubic: Option<Estimate>,
+    /// The regret: the same over the best fixed contender.
+    pub over_best_fixed: Option<Estimate>,
+    /// Mean latency over the mean lower bound, paired by burst.
+    pub over_bound: Option<Estimate>,
+    /// Packets that the channel lost, both directions.
+    pub channel_drops: u64,
+    /// Packets that found a queue full, both directions.
+    pub queue_drops: u64,
+    /// Switches of its connection.
+    pub switches: usize,
+    /// Whether the emulated path was the one described, see [`kirikae_vocabulary::Report::held`].
+    pub held: bool,
+}
+
+impl Summary {
+    /// The numbers of a run.
+    pub fn of(outcome: &Outcome) -> Summary {
+        let scenarios: Vec<_> = outcome.comparisons.iter().map(ScenarioSummary::of).collect();
+        Summary {
+            overview: regret::overviews(&scenarios),
+            scenarios,
+            interrupted: outcome.interrupted,
+            records: outcome.records.clone(),
+        }
+    }
+}
+
+impl ScenarioSummary {
+    /// The numbers of a scenario.
+    pub fn of(comparison: &Comparison) -> ScenarioSummary {
+        let scenario = &comparison.scenario;
+        let baseline = regret::waits(comparison, Contender::BASELINE);
+        let best_fixed = regret::best_fixed(comparison);
+        let best = best_fixed.map_or(Waits::new(), |best| regret::waits(comparison, best));
+        let round_trip_s = scenario.timed().map_or(0.0, |(path, _)| path.base_rtt().as_secs_f64());
+        let contenders = comparison.performances.chunk_by(|a, b| a.contender == b.contender);
+        ScenarioSummary {
+            title: scenario.title.clone(),
+            file: scenario.file.clone(),
+            best_fixed,
+            contenders: contenders
+                .map(|repetitions| contender(repetitions, &baseline, &best, round_trip_s / 2.0))
+                .collect(),
+            flows: flows::summaries(comparison),
+        }
+    }
+}
+
+/// `repetitions` are not none, and of one contender.
+fn contender(
+    repetitions: &[Performance],
+    baseline: &Waits,
+    best: &Waits,
+    half_round_trip_s: f64,
+) -> ContenderSummary {
+    let counted = || repetitions.iter().flat_map(Performance::counted);
+    let mut latencies: Vec<f64> = counted().map(|(_, delivery)| delivery.latency_s).collect();
+    latencies.sort_by(f64::total_cmp);
+    let unfinished = repetitions.iter().map(|repetition| repetition.unfinished).sum();
+    let due = latencies.len() + unfinished as usize;
+    let prompt = latencies.iter().filter(|latency| *latency + half_round_trip_s < 1.0).count();
+    let over = |others: &Waits| {
+        ratio_of_means(&samples(repetitions, |repetition| {
+            let other = |index| others.get(&(repetition.seed, index)).copied();
+            repetition.waits().filter_map(|(index, wait)| Some((wait, other(index)?))).collect()
+        }))
+    };
+    let bounds = samples(repetitions, |repetition| {
+        repetition.counted().map(|(_, delivery)| (delivery.latency_s, delivery.bound_s)).collect()
+    });
+    let means: Vec<f64> = bounds.iter().map(|(latency_s, _)| *latency_s).collect();
+    let drops = |channel: bool| {
+        let reports = repetitions.iter().map(|repetition| &repetition.report);
+        let causes = reports.flat_map(|it| it.forward.dropped.iter().chain(&it.backward.dropped));
+        causes.filter(|(cause, _)| cause.is_channel_loss() == channel).map(|(_, n)| n).sum()
+    };
+    ContenderSummary {
+        contender: repetitions[0].contender,
+        n: latencies.len(),
+        unfinished,
+        mean_s: mean(&means),
+        p50_s: quantile(&latencies, 0.50),
+        p95_s: quantile(&latencies, 0.95),
+        p99_s: quantile(&latencies, 0.99),
+        under_1_s: (due > 0).then(|| prompt as f64 / due as f64),
+        over_cubic: over(baseline),
+        over_best_fixed: over(best),
+        over_bound: ratio_of_means(&bounds),
+        channel_drops: drops(true),
+        queue_drops: drops(false),
+        switches: repetitions.iter().map(|repetition| repetition.switches.len()).sum(),
+        held: repetitions.iter().all(|repetition| repetition.report.held),
+    }
+}
+
+/// What `of` says of the bursts of a repetition; of several repetitions, the mean of each: bursts of
+/// one connection depend on each other, repetitions do not.
+fn samples(
+    repetitions: &[Performance],
+    of: impl Fn(&Performance) -> Vec<(f64, f64)>,
+) -> Vec<(f64, f64)> {
+    if let [only] = repetitions {
+        return of(only);
+    }
+    let means = |pairs: Vec<(f64, f64)>| {
+        let (first, second): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+        Some((mean(&first)?.value, mean(&second)?.value))
+    };
+    repetitions.iter().map(of).filter_map(means).collect()
+}

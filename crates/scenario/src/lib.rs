@@ -1,0 +1,26 @@
+//! Scenario files: links, what applications do on flows over them, and what is compared.
+//!
+//! The same file means the same to the simulator and to the emulated path. It is read and
+//! validated as a whole before anything is created.
+
+mod bursts;
+mod contender;
+mod controls;
+mod network;
+mod path;
+mod recorded_writes;
+mod scenario;
+pub mod schedule;
+mod scope;
+pub mod stack;
+mod sweep;
+mod workload;
+
+pub use bursts::{Bursts, Key, Spacing};
+pub use contender::Contender;
+pub use controls::{Controls, refuse_second_choice};
+pub use kirikae_settings::Refusal;
+pub use network::{FlowGroup, Link};
+pub use recorded_writes::RecordedWrites;
+pub use scenario::Scenario;
+pub use workload::{Activity, Workload};

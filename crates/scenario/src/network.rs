@@ -1,0 +1,287 @@
+//! `[path]`, or `[[link]]` and `[[flow]]`: which connections there are, and over what.
+//! docs/scenarios.md tells what each key means.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use kirikae_path::{
+    Direction, DirectionSpec, ElementSpec, PathSpec, Span, Time, UsedLink, propagation,
+    sustained_rate,
+};
+use kirikae_sim::{End, Mobile};
+use serde::Serialize;
+
+use super::contender::Contender;
+use super::path;
+use super::workload::{self, Activity};
+use kirikae_settings::Refusal;
+use kirikae_settings::section::{Field, Section};
+
+/// What packets meet on a piece of their way, in both directions.
+#[derive(Clone, Debug, Serialize)]
+pub struct Link {
+    /// Its name in routes and reports.
+    pub name: String,
+    /// Its elements.
+    pub path: PathSpec,
+}
+
+/// Connections that are alike.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlowGroup {
+    /// Its name in reports.
+    pub name: String,
+    /// How many.
+    pub count: u32,
+    /// The places of the links that they take, from the client to the server.
+    pub forward: Vec<usize>,
+    /// And from the server to the client.
+    pub backward: Vec<usize>,
+    /// When they begin.
+    pub start: Span,
+    /// How much later each may begin, each drawn by itself; none: all at once.
+    pub stagger: Option<Span>,
+    /// Whom they play; none: whoever is compared.
+    pub contender: Option<Contender>,
+    /// The end whose link changes and knows of it; none: neither does.
+    pub mobile: Option<Mobile>,
+    /// What is done on each.
+    pub activities: Vec<Activity>,
+}
+
+impl FlowGroup {
+    /// The elements of a direction, link by link.
+    fn way<'a>(
+        &'a self,
+        links: &'a [Link],
+        direction: Direction,
+    ) -> impl Iterator<Item = &'a DirectionSpec> {
+        let route = match direction {
+            Direction::Forward => &self.forward,
+            Direction::Backward => &self.backward,
+        };
+        route.iter().map(move |link| match direction {
+            Direction::Forward => &links[*link].path.forward,
+            Direction::Backward => &links[*link].path.backward,
+        })
+    }
+
+    /// The rate of its narrowest element in a direction in bit/s, as [`sustained_rate`].
+    pub fn bottleneck(&self, links: &[Link], direction: Direction) -> Option<u64> {
+        self.way(links, direction).filter_map(|elements| sustained_rate(elements)).min()
+    }
+
+    /// The least round-trip time, as [`PathSpec::base_rtt`].
+    pub fn base_rtt(&self, links: &[Link]) -> Span {
+        let both = [Direction::Forward, Direction::Backward];
+        let elements = both.into_iter().flat_map(|direction| self.way(links, direction));
+        elements.map(|elements| propagation(elements)).sum()
+    }
+}
+
+/// Flows that the bench plays in a network, for each of which it has a port.
+const MOST_REAL_FLOWS: u32 = 20_000;
+
+/// The link that `[path]` is, and its flow.
+const ALONE: (&str, &str) = ("path", "flow");
+
+/// Reads the links, and the flows over them.
+pub(super) fn read(root: &Section) -> Result<(Vec<Link>, Vec<FlowGroup>), Refusal> {
+    const LINKS: &str = "[[link]] with name, forward, backward";
+    const FLOWS: &str = "[[flow]] with name, route";
+    let activities = root.optional("workload").map(|field| workload::read(&field)).transpose()?;
+    if root.optional("link").is_none() && root.optional("flow").is_none() {
+        return alone(root, activities);
+    }
+    if let Some(path) = root.optional("path") {
+        return Err(path.refuse("one of [path] and [[link]]"));
+    }
+    let sections = root.required("link", LINKS)?.tables(LINKS)?;
+    let mut links: Vec<Link> = Vec::new();
+    for section in &sections {
+        section.allow(&["name", "forward", "backward"])?;
+        let name = name(section, links.iter().map(|link| link.name.as_str()))?;
+        links.push(Link { name, path: path::read(section)? });
+    }
+    let mut flows: Vec<FlowGroup> = Vec::new();
+    let groups = root.required("flow", FLOWS)?.tables(FLOWS)?;
+    for section in &groups {
+        let name = name(section, flows.iter().map(|flow| flow.name.as_str()))?;
+        flows.push(group(section, name, &links, activities.as_deref())?);
+    }
+    let used = |link| {
+        flows.iter().any(|flow| flow.forward.contains(&link) || flow.backward.contains(&link))
+    };
+    if let Some(unused) = (0..links.len()).find(|link| !used(*link)) {
+        let field = sections[unused].required("name", "")?;
+        return Err(field.refuse("a link that a flow's route takes"));
+    }
+    if let Some(field) = root.optional("workload")
+        && groups.iter().all(|section| section.optional("workload").is_some())
+    {
+        return Err(field.refuse("none where every flow has a workload of its own"));
+    }
+    if flows.iter().all(|flow| flow.contender.is_some()) {
+        let field = groups[0].required("contender", "")?;
+        return Err(field.refuse("\"contender\" for one of the flows, as what is compared"));
+    }
+    Ok((links, flows))
+}
+
+/// `[path]`: one link, and one flow over it.
+fn alone(
+    root: &Section,
+    activities: Option<Vec<Activity>>,
+) -> Result<(Vec<Link>, Vec<FlowGroup>), Refusal> {
+    let activities = match activities {
+        Some(activities) => activities,
+        None => workload::read(&root.required("workload", workload::ALLOWED)?)?,
+    };
+    let field = root.required("path", "[[path.forward]] and [[path.backward]]")?;
+    let section = field.section("[[path.forward]] and [[path.backward]]")?;
+    section.allow(&["forward", "backward"])?;
+    let link = Link { name: ALONE.0.into(), path: path::read(&section)? };
+    let links = vec![link];
+    let flow = FlowGroup {
+        name: ALONE.1.into(),
+        count: 1,
+        forward: vec![0],
+        backward: vec![0],
+        start: Span::ZERO,
+        stagger: None,
+        contender: None,
+        mobile: None,
+        activities,
+    };
+    takes_time(&field, &links, &flow)?;
+    Ok((links, vec![flow]))
+}
+
+fn group(
+    section: &Section,
+    name: String,
+    links: &[Link],
+    usual: Option<&[Activity]>,
+) -> Result<FlowGroup, Refusal> {
+    section.allow(&[
+        "name",
+        "count",
+        "route",
+        "backward",
+        "start",
+        "stagger",
+        "contender",
+        "mobile",
+        "workload",
+    ])?;
+    let names: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
+    let route = |field: &Field| -> Result<Vec<usize>, Refusal> {
+        let allowed = format!("a list of links: {}", names.join(", "));
+        field.list(&allowed)?.iter().map(|entry| entry.choice(&names)).collect()
+    };
+    let allowed = format!("the links on the way, such as [{:?}]", names[0]);
+    let field = section.required("route", &allowed)?;
+    let forward = route(&field)?;
+    let backward = match section.optional("backward") {
+        Some(field) => route(&field)?,
+        None => forward.iter().rev().copied().collect(),
+    };
+    let activities = match (section.optional("workload"), usual) {
+        (Some(field), _) => workload::read(&field)?,
+        (None, Some(usual)) => usual.to_vec(),
+        (None, None) => workload::read(&section.required("workload", workload::ALLOWED)?)?,
+    };
+    let count = section.optional("count").map_or(Ok(1), |field| field.whole(1..=10_000))?;
+    let start = section.optional_quantity::<Time>("start")?.unwrap_or(Time::ZERO);
+    let flow = FlowGroup {
+        name,
+        count: count as u32,
+        forward,
+        backward,
+        start: start - Time::ZERO,
+        stagger: section.optional_quantity("stagger")?,
+        contender: section.optional("contender").map_or(Ok(None), |field| played(&field))?,
+        mobile: None,
+        activities,
+    };
+    takes_time(&field, links, &flow)?;
+    let mobile =
+        section.optional("mobile").map(|field| mobile(&field, links, &flow)).transpose()?;
+    Ok(FlowGroup { mobile, ..flow })
+}
+
+/// The end whose link changes: as the elements on the flow's way do.
+fn mobile(field: &Field, links: &[Link], flow: &FlowGroup) -> Result<Mobile, Refusal> {
+    let end = [End::Client, End::Server][field.choice(&["client", "server"])?];
+    let both = [Direction::Forward, Direction::Backward];
+    let elements = both.into_iter().flat_map(|way| flow.way(links, way)).flatten();
+    let changes = elements.filter_map(|element| match element {
+        ElementSpec::LinkChange(spec) => Some(&spec.links[1..]),
+        _ => None,
+    });
+    let gap = |used: &UsedLink| (used.at, used.at + used.silence);
+    let gaps: BTreeSet<(Time, Time)> = changes.flatten().map(gap).collect();
+    let gaps: Vec<Range<Time>> = gaps.into_iter().map(|(from, to)| from..to).collect();
+    let apart = gaps.windows(2).all(|pair| pair[0].end < pair[1].start);
+    if gaps.is_empty() || !apart {
+        return Err(
+            field.refuse("none, or an end of a route with link-change, alike in both directions")
+        );
+    }
+    Ok(Mobile { end, gaps })
+}
+
+/// What of it the real kernel is not shown, if anything.
+pub(super) fn only_simulated(root: &Section, flows: &[FlowGroup]) -> Option<Refusal> {
+    let sections = root.optional("flow")?.tables("").ok()?;
+    let mut ports = MOST_REAL_FLOWS;
+    sections.iter().zip(flows).find_map(|(section, flow)| {
+        let simulated = flow.contender.filter(|contender| !contender.is_real());
+        let many = ports < flow.count;
+        ports = ports.saturating_sub(flow.count);
+        let refused = |key, is_so: bool, allowed: &str| {
+            Some(section.optional(key).filter(|_| is_so)?.refuse(allowed))
+        };
+        refused("mobile", true, "none on the real kernel; kirikae-lab sim has mobile ends")
+            .or_else(|| {
+                let allowed = "one that the real kernel has, too; kirikae-lab sim plays this one";
+                refused("contender", simulated.is_some(), allowed)
+            })
+            .or_else(|| {
+                let most = format!("at most {MOST_REAL_FLOWS} flows together on the real kernel");
+                refused("count", many, &most)
+            })
+    })
+}
+
+/// A contender by name, or "contender" for whoever is compared.
+fn played(field: &Field) -> Result<Option<Contender>, Refusal> {
+    let all = Contender::all();
+    let mut names: Vec<&str> = all.iter().map(|contender| contender.name()).collect();
+    names.push("contender");
+    Ok(all.get(field.choice(&names)?).copied())
+}
+
+/// A name that none of the others has.
+fn name<'a>(
+    section: &Section,
+    mut others: impl Iterator<Item = &'a str>,
+) -> Result<String, Refusal> {
+    const ALLOWED: &str = "a name that no other has";
+    let field = section.required("name", ALLOWED)?;
+    let name = field.text(ALLOWED)?;
+    if name.trim().is_empty() || name.contains('\n') || others.any(|other| other == name) {
+        return Err(field.refuse(ALLOWED));
+    }
+    Ok(name.into())
+}
+
+/// Refuses a round trip that takes no time: an unlimited flow would never get on.
+fn takes_time(field: &Field, links: &[Link], flow: &FlowGroup) -> Result<(), Refusal> {
+    let directions = [Direction::Forward, Direction::Backward];
+    let limited = directions.iter().any(|way| flow.bottleneck(links, *way).is_some());
+    if limited || flow.base_rtt(links) > Span::ZERO {
+        return Ok(());
+    }
+    Err(field.refuse("a delay or a rate on the way, so that a round trip takes time"))
+}

@@ -1,0 +1,280 @@
+//! A scenario file as a whole.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use kirikae_path::{PathSpec, Span, Time};
+use kirikae_policy::Scope;
+use kirikae_settings::Refusal;
+use kirikae_settings::quantity::{Long, Quantity};
+use kirikae_settings::section::{Binding, Field, Section, Source};
+use kirikae_tcp::{Handover, Profile};
+use serde::Serialize;
+
+use crate::contender::Contender;
+use crate::network::{FlowGroup, Link};
+use crate::workload::{Activity, Workload};
+use crate::{network, scope, stack, sweep};
+
+/// A scenario file, validated.
+#[derive(Clone, Debug, Serialize)]
+pub struct Scenario {
+    /// The file that it was read from.
+    pub file: PathBuf,
+    /// What it is about, in a line.
+    pub title: String,
+    /// Seed of every random stream: losses, spacing of the bursts, whatever applications draw.
+    pub seed: u64,
+    /// What packets meet on their way; `[path]` is one link.
+    pub links: Vec<Link>,
+    /// Connections over the links; without `[[flow]]`, one over the path.
+    pub flows: Vec<FlowGroup>,
+    /// How the hosts' TCP behaves in the simulator; of it the real kernel has the buffers.
+    pub stack: Profile,
+    /// What is compared, in the order of the table's rows.
+    pub contenders: Vec<Contender>,
+    /// What holds for the connections that are switched.
+    #[serde(serialize_with = "scope::write")]
+    pub scope: Scope,
+    /// What is wrong with choosing by another table than the scope's, where that says what may be
+    /// chosen.
+    #[serde(skip)]
+    pub choice: Option<Refusal>,
+    /// When a simulation ends at the latest; none where the workloads tell.
+    pub duration: Option<Span>,
+    /// In which part of the time what arrives is counted; none: in all of it.
+    pub measured: Option<Range<Time>>,
+    /// How often each contender is simulated, each time with the next seed.
+    pub repetitions: u32,
+    /// What the names of its sweep stand for, as written, and of tables each `name.key`; none without a
+    /// sweep.
+    pub swept: BTreeMap<String, String>,
+    /// What of it the real kernel is not shown, if anything.
+    #[serde(skip)]
+    only_simulated: Option<Refusal>,
+}
+
+impl Scenario {
+    /// Reads and validates a scenario file: one scenario, or one for each combination of its sweep.
+    ///
+    /// # Errors
+    /// The first thing wrong with it, with file, line, key and what is allowed.
+    pub fn load(file: &Path) -> Result<Vec<Scenario>, Refusal> {
+        Scenario::load_all([file])
+    }
+
+    /// Reads and validates the scenarios of several files, each of which has a title of its own.
+    ///
+    /// # Errors
+    /// As of one file.
+    pub fn load_all(
+        files: impl IntoIterator<Item = impl AsRef<Path>>,
+    ) -> Result<Vec<Scenario>, Refusal> {
+        const EXAMPLE: &str = "a scenario file, such as scenarios/shallow.toml";
+        Scenario::of(files.into_iter().map(|file| Source::read(file.as_ref(), EXAMPLE)))
+    }
+
+    /// The scenarios of a text; `file` names it, and is where files are looked for that it names.
+    ///
+    /// # Errors
+    /// As of a file.
+    pub fn parse(file: &Path, text: String) -> Result<Vec<Scenario>, Refusal> {
+        Scenario::of([Ok(Source { file: file.to_owned(), text })])
+    }
+
+    fn of(
+        sources: impl IntoIterator<Item = Result<Source, Refusal>>,
+    ) -> Result<Vec<Scenario>, Refusal> {
+        const OWN_TITLE: &str = "a title that no other scenario has; that of a sweep names what tells \
+                                 its scenarios apart, such as \"Loss $loss\"";
+        let mut scenarios = Vec::new();
+        let mut titles = BTreeSet::new();
+        for source in sources {
+            let source = source?;
+            let table = source.root()?;
+            for bindings in sweep::read(&Section::root(&source, &table, &[]))? {
+                let root = Section::root(&source, &table, &bindings);
+                let scenario = Scenario::read(&root, &source, &bindings)?;
+                if !titles.insert(scenario.title.clone()) {
+                    return Err(root.required("title", "")?.refuse(OWN_TITLE));
+                }
+                scenarios.push(scenario);
+            }
+        }
+        Ok(scenarios)
+    }
+
+    fn read(root: &Section, source: &Source, bindings: &[Binding]) -> Result<Scenario, Refusal> {
+        root.allow(&[
+            "title", "seed", "workload", "path", "link", "flow", "stack", "bench", "scope", "sim",
+            "sweep",
+        ])?;
+
+        const TITLE: &str = "a line of text that is not empty";
+        let title = root.required("title", TITLE)?;
+        let text = title.text(TITLE)?;
+        if text.trim().is_empty() || text.contains('\n') {
+            return Err(title.refuse(TITLE));
+        }
+        let seed = root.required("seed", "a whole number, such as 1")?.whole(0..=u64::MAX)?;
+        let (links, flows) = network::read(root)?;
+        let stack = stack::read(root)?;
+        if stack.handover != Handover::None && flows.iter().all(|flow| flow.mobile.is_none()) {
+            let allowed = "none where no flow has a mobile end";
+            return Err(root.refuse_at("stack.handover", "nobody's link changes", allowed));
+        }
+        let only_simulated =
+            stack::only_simulated(root, &stack).or_else(|| network::only_simulated(root, &flows));
+        let contenders = bench(root)?;
+        let (scope, choice) = scope::read(root)?;
+        let Sim { duration, measured, repetitions } = sim(root, &flows)?;
+        Ok(Scenario {
+            file: source.file.clone(),
+            title: sweep::title(text, bindings, source),
+            seed,
+            links,
+            flows,
+            stack,
+            contenders,
+            scope,
+            choice,
+            duration,
+            measured,
+            repetitions,
+            swept: bindings
+                .iter()
+                .flat_map(|it| it.texts(source))
+                .map(|(name, text)| (name, text.to_owned()))
+                .collect(),
+            only_simulated,
+        })
+    }
+
+    /// The path and what is written on it, where the scenario is one connection over one link that
+    /// does nothing but write by the clock: then it is compared write by write.
+    pub fn timed(&self) -> Option<(&PathSpec, &Workload)> {
+        let [FlowGroup { count: 1, forward, backward, activities, .. }] = &self.flows[..] else {
+            return None;
+        };
+        let ([link], [there], [back], [activity]) =
+            (&self.links[..], &forward[..], &backward[..], &activities[..])
+        else {
+            return None;
+        };
+        let same = there == back;
+        (same && activity.workload.is_timed()).then_some((&link.path, &activity.workload))
+    }
+
+    /// Checks that the real kernel can be shown it, whoever is compared.
+    ///
+    /// # Errors
+    /// What of the scenario only the simulator can do.
+    pub fn on_real_kernel(&self) -> Result<(), Refusal> {
+        self.only_simulated.clone().map_or(Ok(()), Err)
+    }
+
+    /// Who is compared, and whom groups of flows play whoever is.
+    pub fn everyone(&self) -> impl Iterator<Item = Contender> {
+        let own = self.flows.iter().filter_map(|group| group.contender);
+        self.contenders.iter().copied().chain(own)
+    }
+
+    /// The seed of each repetition.
+    pub fn seeds(&self) -> impl Iterator<Item = u64> + use<> {
+        let seed = self.seed;
+        (0..self.repetitions).map(move |repetition| seed.wrapping_add(repetition.into()))
+    }
+}
+
+/// `[sim]`: when a simulation ends, how often it is repeated, what is measured of it.
+struct Sim {
+    duration: Option<Span>,
+    measured: Option<Range<Time>>,
+    repetitions: u32,
+}
+
+fn sim(root: &Section, flows: &[FlowGroup]) -> Result<Sim, Refusal> {
+    let mut sim = Sim { duration: None, measured: None, repetitions: 1 };
+    if let Some(field) = root.optional("sim") {
+        const KEYS: [&str; 3] = ["duration", "measured", "repetitions"];
+        let section = field.section(&format!("[sim] with {}", KEYS.join(", ")))?;
+        section.allow(&KEYS)?;
+        sim.duration = section.optional_quantity("duration")?.map(|Long(duration)| duration);
+        if let Some(field) = section.optional("measured") {
+            sim.measured = Some(measured(&field, sim.duration)?);
+        }
+        if let Some(field) = section.optional("repetitions") {
+            sim.repetitions = field.whole(1..=10_000)? as u32;
+        }
+    }
+    let duration = sim.duration;
+    let mut activities = flows.iter().flat_map(|group| &group.activities);
+    if duration.is_none() && !activities.all(|activity| activity.workload.is_timed()) {
+        let allowed = format!(
+            "{}, at which what may go on for ever ends; only bursts and writes go without",
+            Long::ALLOWED
+        );
+        return Err(root.refuse_at("sim.duration", "missing required key", &allowed));
+    }
+    duration.map_or(Ok(()), |duration| begin_before(root, flows, duration))?;
+    Ok(sim)
+}
+
+/// In which part of a simulation what arrives is counted.
+fn measured(field: &Field, duration: Option<Span>) -> Result<Range<Time>, Refusal> {
+    let section =
+        field.section(r#"a table with from, to, such as { from = "10 s", to = "15 s" }"#)?;
+    section.allow(&["from", "to"])?;
+    let time = section.quantity("from")?..section.quantity("to")?;
+    if time.start >= time.end || duration.is_none_or(|duration| time.end > Time::ZERO + duration) {
+        return Err(field.refuse("a time that is over when the simulation is, at sim.duration"));
+    }
+    Ok(time)
+}
+
+/// Refuses flows and workloads that would begin when the simulation is over.
+fn begin_before(root: &Section, flows: &[FlowGroup], duration: Span) -> Result<(), Refusal> {
+    const ALLOWED: &str = "so early that it begins before sim.duration, when all ends";
+    let sections = root.optional("flow").map_or(Ok(Vec::new()), |field| field.tables(""))?;
+    for (place, group) in flows.iter().enumerate() {
+        let section = sections.get(place).unwrap_or(root);
+        if group.start >= duration {
+            return Err(section.required("start", "")?.refuse(ALLOWED));
+        }
+        let late = |activity: &Activity| group.start + activity.after >= duration;
+        if let Some(place) = group.activities.iter().position(late) {
+            let own =
+                section.optional("workload").map_or_else(|| root.required("workload", ""), Ok);
+            return Err(own?.tables("")?[place].required("after", "")?.refuse(ALLOWED));
+        }
+    }
+    Ok(())
+}
+
+fn bench(root: &Section) -> Result<Vec<Contender>, Refusal> {
+    let Some(field) = root.optional("bench") else { return Ok(Contender::usual()) };
+    let section = field.section("[bench] with contenders")?;
+    for moved in ["period", "timeouts"] {
+        if let Some(field) = section.optional(moved) {
+            return Err(field.refuse(format!("this key as scope.{moved}, in [scope]")));
+        }
+    }
+    section.allow(&["contenders"])?;
+    let chosen = section.optional("contenders");
+    chosen.map_or_else(|| Ok(Contender::usual()), |field| contenders(&field))
+}
+
+fn contenders(field: &Field) -> Result<Vec<Contender>, Refusal> {
+    let all = Contender::all();
+    let names: Vec<&str> = all.iter().map(|contender| contender.name()).collect();
+    let mut chosen = Vec::new();
+    for entry in field.list(&names.join(", "))? {
+        let contender = all[entry.choice(&names)?];
+        if chosen.contains(&contender) {
+            return Err(entry.refuse("each contender once"));
+        }
+        chosen.push(contender);
+    }
+    Ok(chosen)
+}

@@ -1,0 +1,193 @@
+//! `[stack]`: how the simulated hosts' TCP behaves.
+
+use std::ops::RangeInclusive;
+
+use kirikae_path::Span;
+use kirikae_tcp::{Growth, Handover, LossDetection, Profile, Reduction};
+
+use kirikae_settings::Refusal;
+use kirikae_settings::quantity::Size;
+use kirikae_settings::section::Section;
+
+const PROFILES: [&str; 4] = ["linux-6", "linux-2.6.33", "ns-3", "ns-2"];
+
+/// The receive buffers where nothing is said of them, which must not be the limit: bytes of data.
+const RECEIVE_BUFFER: u32 = 5 << 18;
+/// Likewise, at most.
+const RECEIVE_BUFFER_MAX: u32 = 15 << 18;
+
+/// Least receive buffer, bytes.
+const LEAST_BUFFER: u64 = 1500;
+/// IP packets: what every host takes (RFC 791), and jumbo frames.
+const MTUS: RangeInclusive<u64> = 576..=9216;
+
+/// A profile as a scenario has it where it says nothing else.
+fn with_buffers(profile: Profile) -> Profile {
+    Profile { receive_buffer: RECEIVE_BUFFER, receive_window_max: RECEIVE_BUFFER_MAX, ..profile }
+}
+
+/// What a scenario without `[stack]` has, as the kernel has it in the bench.
+fn usual() -> Profile {
+    with_buffers(Profile::linux_6())
+}
+
+/// Reads `stack`: a profile by name, and what is to be otherwise. Without it, `linux-6`.
+///
+/// # Errors
+/// A profile or feature that there is not, or a value out of its range: file, line, key and what is allowed.
+pub fn read(root: &Section) -> Result<Profile, Refusal> {
+    let Some(field) = root.optional("stack") else { return Ok(usual()) };
+    let section = field.section("[stack] with profile, and features that are to be otherwise")?;
+    let mut profile = match section.optional("profile") {
+        None => usual(),
+        Some(field) => {
+            let name = PROFILES[field.choice(&PROFILES)?];
+            with_buffers(Profile::named(name).expect("each name listed is a profile's"))
+        }
+    };
+    let mut keys = vec!["profile", "mtu"];
+    if let Some(field) = section.optional("mtu") {
+        let Size(bytes) = field.quantity()?;
+        if !MTUS.contains(&bytes) {
+            let allowed = format!("a size from {} B to {} B", MTUS.start(), MTUS.end());
+            return Err(field.refuse(allowed));
+        }
+        profile.mtu = bytes as u32;
+    }
+    let switches: [(&'static str, &mut bool); 15] = [
+        ("sack", &mut profile.sack),
+        ("timestamps", &mut profile.timestamps),
+        ("window-scaling", &mut profile.window_scaling),
+        ("ecn", &mut profile.ecn),
+        ("idle-restart", &mut profile.idle_restart),
+        ("tail-loss-probe", &mut profile.tail_loss_probe),
+        ("frto", &mut profile.frto),
+        ("undo", &mut profile.undo),
+        ("rack-shortcut", &mut profile.rack_shortcut),
+        ("hold-ssthresh", &mut profile.hold_ssthresh),
+        ("delayed-ack", &mut profile.delayed_ack),
+        ("count-segments", &mut profile.count_segments),
+        ("moderate-window", &mut profile.moderate_window),
+        ("ack-full-push", &mut profile.ack_full_push),
+        ("segmentation-offload", &mut profile.segmentation_offload),
+    ];
+    for (key, feature) in switches {
+        keys.push(key);
+        if let Some(field) = section.optional(key) {
+            *feature = field.boolean()?;
+        }
+    }
+    let times: [(&'static str, &mut Span); 6] = [
+        ("rto-min", &mut profile.rto_min),
+        ("rto-max", &mut profile.rto_max),
+        ("rto-initial", &mut profile.rto_initial),
+        ("delayed-ack-min", &mut profile.delayed_ack_min),
+        ("delayed-ack-max", &mut profile.delayed_ack_max),
+        ("freeze-ahead", &mut profile.freeze_ahead),
+    ];
+    for (key, time) in times {
+        keys.push(key);
+        if let Some(field) = section.optional(key) {
+            *time = field.quantity()?;
+        }
+    }
+    for (key, segments) in
+        [("initial-window", &mut profile.initial_window), ("reordering", &mut profile.reordering)]
+    {
+        keys.push(key);
+        if let Some(field) = section.optional(key) {
+            *segments = field.whole(1..=1000)? as u32;
+        }
+    }
+    for (key, bytes) in [
+        ("receive-buffer", &mut profile.receive_buffer),
+        ("receive-window-max", &mut profile.receive_window_max),
+    ] {
+        keys.push(key);
+        if let Some(field) = section.optional(key) {
+            let Size(size) = field.quantity()?;
+            if size < LEAST_BUFFER {
+                return Err(field.refuse(format!("at least {LEAST_BUFFER} B: a full packet")));
+            }
+            *bytes = size as u32;
+        }
+    }
+    keys.extend(["loss-detection", "reduction", "growth", "handover"]);
+    if let Some(field) = section.optional("loss-detection") {
+        let kinds = [
+            LossDetection::Rack,
+            LossDetection::Fack,
+            LossDetection::Duplicates,
+            LossDetection::DuplicatesOrTime,
+        ];
+        let names = ["rack", "fack", "duplicates", "duplicates-or-time"];
+        profile.loss_detection = kinds[field.choice(&names)?];
+    }
+    if let Some(field) = section.optional("reduction") {
+        let kinds = [Reduction::Proportional, Reduction::RateHalving, Reduction::AtOnce];
+        let names = ["proportional", "rate-halving", "at-once"];
+        profile.reduction = kinds[field.choice(&names)?];
+    }
+    if let Some(field) = section.optional("growth") {
+        profile.growth =
+            [Growth::Validated, Growth::InFlight][field.choice(&["validated", "in-flight"])?];
+    }
+    if let Some(field) = section.optional("handover") {
+        let kinds = [
+            Handover::None,
+            Handover::ImmediateExpiration,
+            Handover::BandwidthAware,
+            Handover::Freeze,
+        ];
+        let names = ["none", "immediate-expiration", "bandwidth-aware", "freeze"];
+        profile.handover = kinds[field.choice(&names)?];
+    }
+    section.allow(&keys)?;
+    agree(&section, &profile)?;
+    Ok(profile)
+}
+
+/// What of it the real kernel is not shown, if anything: its TCP is as it is, but for the buffers.
+pub(super) fn only_simulated(root: &Section, profile: &Profile) -> Option<Refusal> {
+    let kernel = Profile {
+        receive_buffer: profile.receive_buffer,
+        receive_window_max: profile.receive_window_max,
+        ..usual()
+    };
+    let field = root.optional("stack").filter(|_| *profile != kernel)?;
+    Some(field.refuse(
+        "none but receive-buffer and receive-window-max on the real kernel, whose TCP is as it is; \
+         kirikae-lab sim has the profiles",
+    ))
+}
+
+/// Refuses features that cannot be had together.
+fn agree(section: &Section, profile: &Profile) -> Result<(), Refusal> {
+    let ranges = [
+        (["rto-min", "rto-max"], profile.rto_min, profile.rto_max),
+        (["delayed-ack-min", "delayed-ack-max"], profile.delayed_ack_min, profile.delayed_ack_max),
+    ];
+    for ([least, most], shortest, longest) in ranges {
+        if shortest > longest {
+            let (field, other) = match section.optional(least) {
+                Some(field) => (field, format!("at most {most}, {longest}")),
+                None => (section.required(most, "")?, format!("at least {least}, {shortest}")),
+            };
+            return Err(field.refuse(other));
+        }
+    }
+    let rack = profile.loss_detection == LossDetection::Rack;
+    if let Some(field) = section.optional("rack-shortcut").filter(|_| !rack) {
+        return Err(field.refuse("none where loss-detection is not rack"));
+    }
+    if let Some(field) = section.optional("freeze-ahead")
+        && profile.handover != Handover::Freeze
+    {
+        return Err(field.refuse("none where handover is not freeze"));
+    }
+    if !profile.sack && (rack || profile.loss_detection == LossDetection::Fack) {
+        let sack = section.required("sack", "")?;
+        return Err(sack.refuse("true where loss-detection is rack or fack; the others go without"));
+    }
+    Ok(())
+}

@@ -1,0 +1,28 @@
+//! A find made simpler while it still loses.
+
+use super::draw::Draw;
+use super::{Player, Stage, distribution};
+use kirikae_results::Error;
+
+/// Connections for each step.
+const REPETITIONS: u32 = 12;
+const STAGE: Stage = Stage { labels: [5, 0], repetitions: REPETITIONS };
+
+/// What is left of the path when no single part of it can be left out or rounded any more. Every step
+/// meets the same seeds; what is left is to be played with others.
+pub(super) fn reduce(player: &Player, find: &Draw) -> Result<Draw, Error> {
+    let mut reduced = find.clone();
+    let mut again = true;
+    while again {
+        again = false;
+        for gene in distribution::genes(&reduced) {
+            let Some(simpler) = reduced.simpler(&gene) else { continue };
+            let Some(verdict) = player.play(&STAGE, &simpler)? else { return Ok(reduced) };
+            if verdict.loses(player.options.loss, 0.95) {
+                reduced = simpler;
+                again = true;
+            }
+        }
+    }
+    Ok(reduced)
+}

@@ -1,0 +1,121 @@
+//! Every contender of every scenario in virtual time, on all cores.
+
+mod course;
+mod files;
+mod interval;
+mod packet_capture;
+mod plot;
+mod series;
+mod simulation;
+mod trace;
+
+use std::path::{Path, PathBuf};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use kirikae_sim::{Observer, Simulation};
+
+use files::Plan;
+pub use interval::Interval;
+use kirikae_results::Error;
+use kirikae_results::contest::{Contest, comparisons};
+use kirikae_results::outcome::Outcome;
+use kirikae_results::records::{Clock, Records};
+use kirikae_scenario::Controls;
+use kirikae_scenario::Scenario;
+
+pub use files::Files;
+pub use simulation::simulation;
+pub use trace::Format;
+
+/// How a comparison is simulated.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Directory in which the run makes a directory of its own for its records; none: no records.
+    pub output: Option<PathBuf>,
+    /// What is written while it runs.
+    pub files: Files,
+    /// What the contenders are made of.
+    pub controls: Controls,
+}
+
+/// Simulates every contender of every scenario and writes the records and files asked for. Without
+/// records, dropped packets are counted and not listed.
+///
+/// # Errors
+/// Records or files that cannot be written; files that are there already.
+pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> {
+    let contests = Contest::all(scenarios);
+    let simulation = |index: usize| {
+        let Contest { scenario, contender, seed } = contests[index];
+        simulation::simulation(scenario, contender, seed, &options.controls)
+    };
+    // What cannot be written is told before anything is simulated.
+    let plan = Plan::new(&options.files, scenarios)?;
+    let create = |output: &Path| Records::create(output, scenarios, Clock::Virtual);
+    let records = options.output.as_deref().map(create).transpose()?;
+    let bar = progress(contests.len() as u64);
+    let interval = |index: usize, simulation: &Simulation| {
+        let time = contests[index].scenario.measured.clone();
+        time.map(|time| Interval::new(time, simulation.flows.len()))
+    };
+    let result = |index: usize, interval: Option<Interval>, outcome: kirikae_sim::Outcome| {
+        bar.inc(1);
+        let contest = contests[index];
+        let course = course::course(contest, outcome, interval.as_ref());
+        let (mut performance, play) = contest.kept(&course, false);
+        // Which packets were dropped only the records tell.
+        if let Some(performance) = performance.as_mut().filter(|_| records.is_none()) {
+            performance.report.drops = Vec::new();
+        }
+        Ok::<_, Error>((performance, play))
+    };
+    let results = if options.files.is_none() {
+        let open = |index, simulation: &Simulation| Ok(interval(index, simulation));
+        kirikae_sim::observe_all(contests.len(), simulation, open, result)?
+    } else {
+        let open = |index, simulation: &_| {
+            Ok((plan.open(index, simulation)?, interval(index, simulation)))
+        };
+        let done = |index, (watchers, interval), outcome| {
+            plan.close(index, watchers, &outcome)?;
+            result(index, interval, outcome)
+        };
+        kirikae_sim::observe_all(contests.len(), simulation, open, done)?
+    };
+    bar.finish_and_clear();
+
+    let outcome = Outcome {
+        comparisons: comparisons(scenarios, results.into_iter().map(Some)),
+        interrupted: false,
+        records: records.as_ref().map(|records| records.directory().to_owned()),
+    };
+    records.map_or(Ok(()), |records| records.write(&outcome, &options.controls.algorithms))?;
+    Ok(outcome)
+}
+
+/// Plays every contender of every scenario before an observer of its own, and gives what `result` makes of
+/// each and its outcome, in order: scenario by scenario, contender by contender, seed by seed.
+///
+/// # Errors
+/// A scenario that cannot be simulated.
+pub fn watch<O: Observer + Send, R: Send>(
+    scenarios: &[Scenario],
+    controls: &Controls,
+    observer: impl Fn() -> O + Sync,
+    result: impl Fn(O, kirikae_sim::Outcome) -> R + Sync,
+) -> Result<Vec<R>, Error> {
+    let contests = Contest::all(scenarios);
+    let simulation = |index: usize| {
+        let Contest { scenario, contender, seed } = contests[index];
+        simulation::simulation(scenario, contender, seed, controls)
+    };
+    let open = |_, _: &_| Ok::<_, Error>(observer());
+    let done = |_, observer, outcome| Ok(result(observer, outcome));
+    kirikae_sim::observe_all(contests.len(), simulation, open, done)
+}
+
+/// How many are done, and the time left; only on a terminal.
+fn progress(simulations: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("{wide_bar} {pos} of {len}, {eta} left");
+    ProgressBar::new(simulations).with_style(style.expect("a valid template"))
+}

@@ -1,0 +1,147 @@
+//! One contender of a scenario as a simulation.
+
+use std::sync::Arc;
+
+use kirikae_algorithms::{Algorithm, Bpftune, Rule, Switcher};
+use kirikae_path::{Direction, Span, Time, stream_seed};
+use kirikae_policy::Scope;
+use kirikae_scenario::{Contender, Controls, FlowGroup, Scenario, schedule};
+use kirikae_sim::{Activity, Flow, Hop, Host, Routes, Simulation, Workload, Write, staggered};
+use kirikae_table::rtcp;
+use kirikae_tcp::Control;
+
+/// Time for the handshake before the first burst is due.
+const RUN_UP: Span = Span::from_secs(2);
+/// How long after the last burst was due a run may still take.
+const PATIENCE: Span = Span::from_secs(60);
+/// Labels of the streams of start times and of burst spacing, under the simulation's seed; those
+/// below are the simulator's.
+const GROUPS: u64 = 6;
+const BURSTS: u64 = 7;
+/// The ports that the records and captures show; a simulated connection has none.
+pub const PORTS: (u16, u16) = (20_000, 5201);
+
+/// The scenario with one contender and one of its seeds.
+pub fn simulation(
+    scenario: &Scenario,
+    contender: Contender,
+    seed: u64,
+    controls: &Controls,
+) -> Simulation {
+    let mut flows: Vec<Flow> = Vec::new();
+    for (place, group) in (0..).zip(&scenario.flows) {
+        let stagger = group.stagger.unwrap_or_default();
+        let starts = staggered(group.count as usize, stagger, stream_seed(seed, &[GROUPS, place]));
+        let client = host(scenario, group.contender.unwrap_or(contender), controls);
+        let server = host(scenario, Contender::BASELINE, controls);
+        for start in starts {
+            flows.push(Flow {
+                start: start + group.start,
+                routes: routes(group),
+                client: client.clone(),
+                server: server.clone(),
+                activities: activities(scenario, group, flows.len() as u64, seed),
+                mobile: group.mobile.clone(),
+            });
+        }
+    }
+    let duration = scenario.duration.unwrap_or_else(|| last_write(&flows) + PATIENCE);
+    let links = scenario.links.iter().map(|link| link.path.clone()).collect();
+    Simulation { seed, links, flows, duration }
+}
+
+fn routes(group: &FlowGroup) -> Routes {
+    let hop = |direction| move |&link: &usize| Hop { link, direction };
+    Routes {
+        forward: group.forward.iter().map(hop(Direction::Forward)).collect(),
+        backward: group.backward.iter().map(hop(Direction::Backward)).collect(),
+    }
+}
+
+/// What is done on a flow; `flow` is its place among all.
+fn activities(scenario: &Scenario, group: &FlowGroup, flow: u64, seed: u64) -> Vec<Activity> {
+    let run_up = if scenario.timed().is_some() { RUN_UP } else { Span::ZERO };
+    let activity = |(place, activity): (u64, &kirikae_scenario::Activity)| Activity {
+        after: run_up + activity.after,
+        workload: match &activity.workload {
+            kirikae_scenario::Workload::Bursts(bursts) => {
+                // The first as on the real kernel.
+                let first = flow == 0 && place == 0;
+                let seed = if first { seed } else { stream_seed(seed, &[BURSTS, flow, place]) };
+                let due = schedule::due_times(bursts, seed)
+                    .into_iter()
+                    .map(|due| Span::try_from(due).expect("a schedule of less than 584 years"));
+                let sizes = schedule::sizes(bursts, seed);
+                let writes = due.zip(sizes).map(|(at, bytes)| Write { at, bytes }).collect();
+                if bursts.overlap { Workload::Writes(writes) } else { Workload::OneByOne(writes) }
+            }
+            kirikae_scenario::Workload::Writes(recorded) => {
+                Workload::Writes(recorded.writes.clone())
+            }
+            kirikae_scenario::Workload::Simulated(workload) => workload.clone(),
+        },
+    };
+    (0..).zip(&group.activities).map(activity).collect()
+}
+
+/// When the last write is due whose time is known beforehand.
+fn last_write(flows: &[Flow]) -> Span {
+    let activities = flows.iter().flat_map(|flow| {
+        flow.activities.iter().map(|activity| (flow.start - Time::ZERO + activity.after, activity))
+    });
+    let last = |(begin, activity): (Span, &Activity)| match &activity.workload {
+        Workload::Writes(writes) | Workload::OneByOne(writes) => {
+            begin + writes.last().map_or(Span::ZERO, |write| write.at)
+        }
+        _ => begin,
+    };
+    activities.map(last).max().unwrap_or_default()
+}
+
+fn host(scenario: &Scenario, contender: Contender, controls: &Controls) -> Host {
+    let mut profile = scenario.stack.clone();
+    if contender == Contender::CubicWithoutIdleRestart {
+        profile.idle_restart = false;
+    }
+    Host { profile: Arc::new(profile), control: control(scenario, contender, controls).into() }
+}
+
+fn control(scenario: &Scenario, contender: Contender, controls: &Controls) -> Control {
+    let algorithms = &controls.algorithms;
+    let name = contender.congestion_control();
+    let named = |name| algorithms.iter().copied().find(|algorithm| algorithm.name() == name);
+    let algorithm = named(name)
+        .or_else(|| Algorithm::stock(name))
+        .expect("a contender is one of ours or stock");
+    let rule = match contender {
+        Contender::Stock(_) | Contender::Fixed(_) | Contender::CubicWithoutIdleRestart => None,
+        Contender::Kirikae | Contender::KirikaeOnBbr => {
+            Some(Rule::Switcher(switcher(controls.scope(scenario), algorithms)))
+        }
+        Contender::RTcp => Some(Rule::Switcher(thesis(&scenario.scope, algorithms))),
+        Contender::Bpftune => {
+            let bbr = Algorithm::stock("bbr").expect("the kernel has one");
+            Some(Rule::Bpftune(Bpftune::new(bbr)))
+        }
+    };
+    Control { algorithm, switcher: rule }
+}
+
+const OURS: &str = "the table's algorithms are ours";
+
+fn switcher(scope: Scope, algorithms: &[Algorithm]) -> Switcher {
+    let table = Arc::clone(&scope.table);
+    let policy = kirikae_interface::policy::one(scope.kernel_scope(0));
+    Switcher::new(policy, vec![table], algorithms).expect(OURS)
+}
+
+/// R-TCP as published has the period of the scope, and nothing else that an operator may say.
+fn thesis(scope: &Scope, algorithms: &[Algorithm]) -> Switcher {
+    let table = rtcp::published().expect("the thesis' tables are good");
+    let policy = kirikae_interface::policy::one(kirikae_interface::scope {
+        flags: kirikae_interface::SCOPE_KERNEL_TIMEOUTS,
+        period_us: scope.period.fixed_us(),
+        ..Default::default()
+    });
+    Switcher::rtcp(policy, table, algorithms).expect(OURS)
+}

@@ -1,0 +1,119 @@
+//! Cubic and R-TCP over the time of a run: the one in which cubic was slowest.
+
+use kirikae_sim::Observer;
+
+use super::super::watch::{FlowWatch, PathWatch, WindowWatch};
+use super::super::{Axis, Figure, Form, Panel, Scale, Series};
+use super::{CUBIC, Course, RTCP, controls, one};
+use kirikae_results::Error;
+use kirikae_results::outcome::{Comparison, Performance};
+use kirikae_simlab::sim;
+
+/// Who is drawn, in the scenarios' order.
+const DRAWN: [&str; 2] = [CUBIC, RTCP];
+/// How much is drawn of what changes with each ACK, seconds.
+const DRAWN_S: f64 = 120.0;
+const ABOUT: &str = "The run in which cubic was slowest.";
+
+/// Which run is drawn.
+fn shown(comparison: &Comparison) -> usize {
+    Course::of(comparison, CUBIC).map_or(0, |cubic| cubic.slowest())
+}
+
+fn run<'a>(comparison: &'a Comparison, contender: &str) -> Option<&'a Performance> {
+    Course::of(comparison, contender)?.run(shown(comparison))
+}
+
+/// The run again, each contender before an observer.
+fn watch<O: Observer + Default + Send>(
+    comparison: &Comparison,
+) -> Result<Vec<(&'static str, O)>, Error> {
+    let mut scenario = comparison.scenario.clone();
+    scenario.contenders.retain(|it| DRAWN.contains(&it.name()));
+    scenario.seed = scenario.seeds().nth(shown(comparison)).unwrap_or(scenario.seed);
+    scenario.repetitions = 1;
+    let names: Vec<&'static str> = scenario.contenders.iter().map(|it| it.name()).collect();
+    let controls = controls(scenario.stack.name);
+    let watched = sim::watch(&[scenario], &controls, O::default, |watch, _| watch)?;
+    Ok(names.into_iter().zip(watched).collect())
+}
+
+/// The latency of each burst.
+pub(in super::super) fn latencies(title: &str, comparison: &Comparison) -> Figure {
+    let panel = |contender: &str| {
+        let bursts = run(comparison, contender)?.bursts.iter().filter_map(|burst| {
+            Some((burst.start_ns as f64 / 1e9, one(burst.delivery?.latency_s)))
+        });
+        Some(Panel {
+            title: contender.into(),
+            x: Axis::new("time, s", Scale::FromZero),
+            y: Axis::new("latency, s", Scale::FromZero),
+            series: vec![Series::ours("latency", Form::Line, bursts)],
+        })
+    };
+    let panels = DRAWN.into_iter().filter_map(panel).collect();
+    Figure { title: title.into(), about: ABOUT.into(), panels }
+}
+
+/// The algorithm that R-TCP has in use.
+pub(in super::super) fn algorithms(title: &str, comparison: &Comparison) -> Option<Figure> {
+    let run = run(comparison, RTCP)?;
+    let switches = run.switches.iter().map(|switch| (switch.at_ns as f64 / 1e9, &*switch.to));
+    Some(in_use(title, ABOUT, switches, run.end_ns as f64 / 1e9))
+}
+
+/// The algorithm in use, which is cubic at first, from switches at their times to the end, in seconds.
+pub(in super::super) fn in_use<'a>(
+    title: &str,
+    about: &str,
+    switches: impl Iterator<Item = (f64, &'a str)>,
+    end_s: f64,
+) -> Figure {
+    let mut names: Vec<&str> = vec![CUBIC];
+    let mut steps = vec![(0.0, 0)];
+    for (at, name) in switches {
+        let name = name.trim_start_matches("kk_");
+        let place = names.iter().position(|known| *known == name).unwrap_or_else(|| {
+            names.push(name);
+            names.len() - 1
+        });
+        steps.extend([(at, steps[steps.len() - 1].1), (at, place)]);
+    }
+    steps.push((end_s, steps[steps.len() - 1].1));
+    let point = |(at, place): (f64, usize)| (at, one(place as f64));
+    let names = names.into_iter().map(str::to_owned).collect();
+    Figure::single(
+        title,
+        about,
+        [Axis::new("time, s", Scale::FromZero), Axis::new("", Scale::Names(names))],
+        vec![Series::ours(RTCP, Form::Line, steps.into_iter().map(point))],
+    )
+}
+
+/// The share that the channel lost.
+pub(in super::super) fn losses(title: &str, comparison: &Comparison) -> Result<Figure, Error> {
+    let series = |(name, watch): (&str, PathWatch)| {
+        let points = watch.flows.iter().flat_map(FlowWatch::lost);
+        Series::ours(name, Form::Line, points.map(|(at, lost)| (at, one(100.0 * lost))))
+    };
+    Ok(Figure::single(
+        title,
+        format!("{ABOUT} Of the segments with data that were sent in ten seconds."),
+        [Axis::new("time, s", Scale::FromZero), Axis::new("lost, %", Scale::FromZero)],
+        watch(comparison)?.into_iter().map(series).collect(),
+    ))
+}
+
+/// The congestion window over the beginning.
+pub(in super::super) fn windows(title: &str, comparison: &Comparison) -> Result<Figure, Error> {
+    let series = |(name, watch): (&str, WindowWatch)| {
+        let points = watch.cwnd.into_iter().take_while(|(at, _)| *at < DRAWN_S);
+        Series::ours(name, Form::Line, points.map(|(at, cwnd)| (at, one(cwnd))))
+    };
+    Ok(Figure::single(
+        title,
+        format!("{ABOUT} Its first two minutes."),
+        [Axis::new("time, s", Scale::FromZero), Axis::new("cwnd, segments", Scale::Log)],
+        watch(comparison)?.into_iter().map(series).collect(),
+    ))
+}
