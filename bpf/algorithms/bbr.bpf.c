@@ -29,8 +29,8 @@
  * paced at 2.89 cwnd/srtt, and the window is not cut before the pipe is seen to be full. Where
  * the connection is in recovery, the window found is what it goes back to.
  */
-#include "bbr/quiet.h"
-#include "bbr/startup.h"
+#include "algorithms/bbr/quiet.h"
+#include "algorithms/bbr/startup.h"
 
 /* "BBRUpdateModelAndState()" but for the samples */
 static __always_inline void update_state(struct sock *sk, struct bbr *b,

@@ -23,9 +23,9 @@
  * Switched in mid-flight: a start, as the draft has it, but from the window and the RTTs found:
  * paced at 2.77 cwnd/srtt, and the window is not cut before the pipe is seen to be full.
  */
-#include "bbr3/loss_response.h"
-#include "bbr3/quiet.h"
-#include "bbr3/startup.h"
+#include "algorithms/bbr3/loss_response.h"
+#include "algorithms/bbr3/quiet.h"
+#include "algorithms/bbr3/startup.h"
 
 /* "OnInit()" */
 SELDOM void begin(struct sock *sk, struct bbr3_rest *r)

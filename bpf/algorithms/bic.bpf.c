@@ -27,10 +27,10 @@
 	P(low_window, 14, 2, 1000, "up to this window it is Reno, segments") \
 	P(fast_convergence, 1, 0, 1, "1: W_max goes down where the window did not get back to it") \
 	IDLE_KEEP_PARAMETER(P)
-#include "app_limited.h"
-#include "idle_keep.h"
-#include "parameters.h"
-#include "reno.h"
+#include "algorithms/common/app_limited.h"
+#include "algorithms/common/idle_keep.h"
+#include "algorithms/common/parameters.h"
+#include "algorithms/common/reno.h"
 
 struct bic {
 	struct idle_keep idle;

@@ -26,11 +26,11 @@
 	P(beta_1000, 500, 100, 900, "beta, what is given up of the window for a loss, in 1/1000") \
 	P(gamma, 30, 5, 1000, "gamma to begin with and at most, segments in the queue") \
 	IDLE_KEEP_PARAMETER(P)
-#include "app_limited.h"
-#include "idle_keep.h"
-#include "parameters.h"
-#include "reno.h"
-#include "round_trip.h"
+#include "algorithms/common/app_limited.h"
+#include "algorithms/common/idle_keep.h"
+#include "algorithms/common/parameters.h"
+#include "algorithms/common/reno.h"
+#include "algorithms/common/per_round_trip.h"
 
 struct compound {
 	struct idle_keep idle;

@@ -23,11 +23,11 @@
 	P(alpha, 20, 1, 10000, "alpha, segments to be kept in the queue") \
 	P(gamma_1000, 500, 10, 1000, "gamma, part of the way gone in a round trip, in 1/1000") \
 	IDLE_KEEP_PARAMETER(P)
-#include "app_limited.h"
-#include "idle_keep.h"
-#include "parameters.h"
-#include "reno.h"
-#include "round_trip.h"
+#include "algorithms/common/app_limited.h"
+#include "algorithms/common/idle_keep.h"
+#include "algorithms/common/parameters.h"
+#include "algorithms/common/reno.h"
+#include "algorithms/common/per_round_trip.h"
 
 struct fast {
 	struct idle_keep idle;

@@ -17,9 +17,9 @@
  * avoidance: a(w) and b(w) are those of the window found. In slow start: as a new connection.
  */
 #define PARAMETERS(P) IDLE_KEEP_PARAMETER(P)
-#include "app_limited.h"
-#include "idle_keep.h"
-#include "reno.h"
+#include "algorithms/common/app_limited.h"
+#include "algorithms/common/idle_keep.h"
+#include "algorithms/common/reno.h"
 
 struct highspeed {
 	struct idle_keep idle;

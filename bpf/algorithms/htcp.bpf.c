@@ -31,10 +31,10 @@
 	P(rtt_scaling, 1, 0, 1, \
 	  "1: a connection with a long round trip grows as fast as a short one") \
 	IDLE_KEEP_PARAMETER(P)
-#include "app_limited.h"
-#include "idle_keep.h"
-#include "parameters.h"
-#include "reno.h"
+#include "algorithms/common/app_limited.h"
+#include "algorithms/common/idle_keep.h"
+#include "algorithms/common/parameters.h"
+#include "algorithms/common/reno.h"
 
 struct htcp {
 	struct idle_keep idle;

@@ -24,11 +24,11 @@
 	P(beta, 4, 1, 1000, "beta, at least alpha: more segments in it let the window shrink") \
 	P(gamma, 1, 1, 1000, "gamma, more segments in the queue end slow start") \
 	IDLE_KEEP_PARAMETER(P)
-#include "app_limited.h"
-#include "idle_keep.h"
-#include "parameters.h"
-#include "reno.h"
-#include "round_trip.h"
+#include "algorithms/common/app_limited.h"
+#include "algorithms/common/idle_keep.h"
+#include "algorithms/common/parameters.h"
+#include "algorithms/common/reno.h"
+#include "algorithms/common/per_round_trip.h"
 
 struct vegas {
 	struct idle_keep idle;

@@ -23,9 +23,9 @@
  * as Reno would.
  */
 #define PARAMETERS(P) IDLE_KEEP_PARAMETER(P)
-#include "app_limited.h"
-#include "idle_keep.h"
-#include "reno.h"
+#include "algorithms/common/app_limited.h"
+#include "algorithms/common/idle_keep.h"
+#include "algorithms/common/reno.h"
 
 struct westwood {
 	struct idle_keep idle;

@@ -17,7 +17,7 @@
  *     the loss.
  *  5. Time after the latest transmission, when all was ACKed, is no part of the epoch; other time
  *     in which the application was the limit is.
- *  6. No idle keep. What it finds on a switch it does not mend (switching.h).
+ *  6. No idle keep. What it finds on a switch it does not mend (takeover.h).
  *
  * Deliberate difference from the module:
  *  1. A jiffy is a millisecond, as where HZ is 1000, and the cube root is exact.
@@ -31,10 +31,10 @@
 #define PARAMETERS(P) \
 	P(hystart, 3, 0, 3, "what HyStart looks at, 1: trains of ACKs, 2: delay, 3: both; 0: off") \
 	P(hystart_low_window, 16, 2, 1000, "HyStart begins at this window, segments")
-#include "cube_root.h"
-#include "parameters.h"
-#include "reno.h"
-#include "round_trip.h"
+#include "algorithms/common/cube_root.h"
+#include "algorithms/common/parameters.h"
+#include "algorithms/common/reno.h"
+#include "algorithms/common/per_round_trip.h"
 
 struct stock_cubic {
 	u32 w_max;	    /* W_max, segments; 0: none */

@@ -26,7 +26,6 @@ impl ParseCallbacks for PlainData {
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let bpf = root.join("../../bpf");
-    let include = bpf.join("include");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let own = ["native.c", "native.h", "native_host.h", "twins"].map(|file| root.join(file));
     for path in own.iter().chain([&bpf]) {
@@ -50,7 +49,7 @@ fn main() {
         .files(algorithms.iter().map(|name| bpf.join(format!("algorithms/{name}.bpf.c"))))
         .files(stock.iter().map(|name| bpf.join(format!("stock/{name}.c"))))
         .files(["bbr", "bbr3"].map(|name| root.join(format!("twins/{name}.c"))))
-        .include(&include)
+        .include(&bpf)
         .include(root)
         .warnings(true)
         .extra_warnings(true)
@@ -75,7 +74,7 @@ fn main() {
 
     bindgen::Builder::default()
         .header_contents("all.h", &declarations)
-        .clang_args([format!("-I{}", root.display()), format!("-I{}", include.display())])
+        .clang_args([format!("-I{}", root.display()), format!("-I{}", bpf.display())])
         .allowlist_item("kk_.*|tcp_ca_.*|TCP_.*|SK_PACING_.*|sk_pacing|tcp_sock|CA_EVENT_.*")
         .allowlist_item("ack_sample|rate_sample|connection|about|parameter|PARAMETERS_MAX")
         .allowlist_item(

@@ -2,7 +2,7 @@
 /* The switcher's plain C as functions that Rust can call. */
 #include "native.h"
 
-#include "../switcher/lifecycle.h"
+#include "switcher/core/lifecycle.h"
 
 void kk_loss_runs_retransmit(struct loss_runs *runs, u32 seq, u32 segments, u32 bytes)
 {

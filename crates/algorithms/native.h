@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What Rust sees of bpf/; the algorithms' registrations are appended by build.rs. */
-#include "connection.h"
-#include "large_state.h"
+#include "connection/connection.h"
+#include "algorithms/common/large_state.h"
 #include "native_host.h"
 #include "twins/twins.h"
 
@@ -48,5 +48,5 @@ u32 kk_happened(struct host *host, struct tcp_sock *tp, const struct policy *pol
  * the call before, and becomes what the native build makes of it. */
 bool kk_replay(const struct call_record *record, const struct policy *policy,
 	       const struct latency_table *const *tables, struct connection *c);
-/* Everything as before the switcher met it; see give_back.h. False: not now. */
+/* Everything as before the switcher met it; see restore.h. False: not now. */
 bool kk_give_back(struct host *host, struct tcp_sock *tp, bool in_recovery_too);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What bpf/switcher/host.h promises, natively: of a simulated socket, whose algorithm Rust changes;
+ * What bpf/switcher/core/host.h promises, natively: of a simulated socket, whose algorithm Rust changes;
  * or of a call that was recorded in the kernel, whose answers are given again.
  */
 #ifndef KIRIKAE_NATIVE_HOST_H
 #define KIRIKAE_NATIVE_HOST_H
 
-#include "../../bpf/switcher/burst_latencies.h"
-#include "../../bpf/switcher/call_record.h"
-#include "../../bpf/switcher/comparison.h"
-#include "../../bpf/switcher/decision.h"
-#include "../../bpf/switcher/rtcp/choice.h"
-#include "../../bpf/switcher/sock_ops.h"
-#include "../../bpf/switcher/switch_event.h"
+#include "interface/burst_latencies.h"
+#include "interface/call_record.h"
+#include "switcher/core/comparison.h"
+#include "switcher/core/decision.h"
+#include "thesis/choice.h"
+#include "kernel/sock_ops.h"
+#include "interface/switch_event.h"
 
 #define SOL_TCP 6
 

@@ -53,11 +53,12 @@ impl ParseCallbacks for Bytes {
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let bpf = root.join("../../bpf");
-    for path in [&bpf.join("include"), &bpf.join("switcher"), &root.join("interface.h")] {
+    for path in [&bpf, &root.join("interface.h")] {
         println!("cargo::rerun-if-changed={}", path.display());
     }
     let mut builder = bindgen::Builder::default()
         .header(root.join("interface.h").display().to_string())
+        .clang_arg(format!("-I{}", bpf.display()))
         // Comments are kept: they are these structs' documentation.
         .clang_arg("-fparse-all-comments")
         .allowlist_type("scope_flags|switch_reason|connection_flags")

@@ -1,4 +1,4 @@
-//! Switches as the kernel reports them: `struct switch_event` of `bpf/switcher/switch_event.h`.
+//! Switches as the kernel reports them: `struct switch_event` of `bpf/interface/switch_event.h`.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};

@@ -1,5 +1,5 @@
 //! The connections that the switcher remembers, as they are now: `struct listed` of
-//! `bpf/switcher/listed.h`.
+//! `bpf/interface/listed.h`.
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
@@ -87,7 +87,7 @@ impl Connection {
     }
 }
 
-/// A stream (`bpf/switcher/streams.h`).
+/// A stream (`bpf/switcher/core/streams.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stream {
     /// What its program writes, bit/s.

@@ -1,4 +1,4 @@
-//! The rule of the retransmission timer, `bpf/switcher/timeouts.h`, as a connection meets it.
+//! The rule of the retransmission timer, `bpf/switcher/core/timeouts.h`, as a connection meets it.
 
 use kirikae_algorithms::{Algorithm, Socket, Switcher, back_off_is_bounded};
 use kirikae_interface::{SCOPE_KERNEL_TIMEOUTS, policy, scope};

@@ -1,4 +1,4 @@
-//! The table as the kernel reads it: `struct latency_table` of `bpf/switcher/latency_table.h`.
+//! The table as the kernel reads it: `struct latency_table` of `bpf/interface/latency_table.h`.
 
 use kirikae_interface::{axis, expectation, latency_table, name_to_bytes};
 use zerocopy::FromZeros;
@@ -28,7 +28,7 @@ const REGRET_ONE: f64 = (1 << 16) as f64;
 /// What no channel loses may be lost all the same.
 const PROBABILITY_LEAST: f64 = 1e-6;
 
-/// The table as the switcher reads it: `struct latency_table` of `bpf/switcher/latency_table.h`.
+/// The table as the switcher reads it: `struct latency_table` of `bpf/interface/latency_table.h`.
 pub type KernelTable = latency_table;
 
 impl LatencyTable {

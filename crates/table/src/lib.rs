@@ -1,7 +1,7 @@
 //! Latency tables: which latency each algorithm had, measured beforehand, under which conditions.
 //!
 //! [`LatencyTable`] is a table as a file and [`KernelTable`] the form in which the switcher reads it
-//! (`bpf/switcher/latency_table.h`). [`rtcp`] has the thesis' tables. [`Friendliness`] says which of a table's
+//! (`bpf/interface/latency_table.h`). [`rtcp`] has the thesis' tables. [`Friendliness`] says which of a table's
 //! algorithms may be chosen, by [`friendliness`].
 
 pub mod friendliness;

@@ -5,7 +5,7 @@
 use kirikae_interface::name_to_bytes;
 use zerocopy::FromZeros;
 
-/// `struct rtcp_table` of `bpf/switcher/rtcp/table.h`.
+/// `struct rtcp_table` of `bpf/thesis/table.h`.
 pub type Table = kirikae_interface::rtcp_table;
 
 const PPB: f64 = 1e9;

@@ -84,7 +84,7 @@ impl<'a> Host<'a> {
         Host { host, shared, policy, socket, room, _socket: PhantomData }
     }
 
-    /// See `happened()` in `bpf/switcher/lifecycle.h`.
+    /// See `happened()` in `bpf/switcher/core/lifecycle.h`.
     pub fn happened(&mut self, call: &c::call) -> u32 {
         let policy = self.policy;
         // SAFETY: in with_pointers().
@@ -98,7 +98,7 @@ impl<'a> Host<'a> {
         callbacks
     }
 
-    /// See `give_back()` in `bpf/switcher/give_back.h`.
+    /// See `give_back()` in `bpf/switcher/core/restore.h`.
     pub fn give_back(&mut self, in_recovery_too: bool) -> bool {
         self.with_pointers(|host, tp| unsafe { c::kk_give_back(host, tp, in_recovery_too) })
     }

@@ -36,7 +36,7 @@ impl LossRuns {
 /// What a round trip showed of a connection.
 pub type RoundTripSeen = c::round_trip_seen;
 
-/// A connection's bursts cut into spans, and held against what those before took (`bpf/switcher/comparison.h`).
+/// A connection's bursts cut into spans, and held against what those before took (`bpf/switcher/core/comparison.h`).
 #[derive(Clone, Debug, Default)]
 pub struct BurstSpans(c::comparison);
 

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What is remembered of a connection across switches, beside the socket itself.
+ *
+ * In the kernel it lives in socket storage, which all objects share; natively the socket points
+ * to it. It goes away with the socket.
+ */
+#ifndef KIRIKAE_CONNECTION_H
+#define KIRIKAE_CONNECTION_H
+
+#include "kernel/kernel.h"
+
+/* Losses sorted into runs; see bpf/switcher/core/loss_runs.h. */
+struct loss_runs {
+	u32 end_seq;	/* first sequence number after the latest run */
+	u32 segments;	/* its length */
+	u32 spurious;	/* of these, the ones that were not lost after all */
+	s32 isolated;	/* segments lost in runs of at most 2, in this period ... */
+	s32 bursts;	/* ... and runs of at least 3; below 0 where earlier ones were not lost */
+	u32 dsack_dups; /* the socket's counters when last looked at */
+	u32 bytes_retrans;
+};
+
+/* What a measuring period brought; below 0 where losses of earlier ones turned out to be none. */
+struct period {
+	u32 sent;     /* segments */
+	s32 isolated; /* segments lost in runs of at most 2 */
+	s32 bursts;   /* runs of at least 3 */
+};
+
+/* Counted since the connection was established, and smoothed; see bpf/switcher/core/estimator.h. */
+struct estimator {
+	u64 period_start_us; /* 0: no period yet */
+	u32 period_start_segs;
+	u32 isolated_ppb;  /* isolated losses per 10^9 segments sent */
+	u32 burst_ppb;	   /* burst losses per 10^9 segments sent */
+	u64 averaged_sent; /* moving averages behind the rates, << AVERAGE_SCALE */
+	u64 averaged_isolated;
+	u64 averaged_bursts;
+	u64 all_sent; /* since it was established */
+	s64 all_isolated;
+	s64 all_bursts;
+};
+
+/* The most that a latency table has. */
+#define TABLE_CONDITIONS 32
+#define TABLE_ALGORITHMS 8
+
+/* How likely each of the table's conditions is; see bpf/switcher/core/belief.h. */
+struct belief {
+	s32 of[TABLE_CONDITIONS]; /* log2 of its weight over the largest, 1/256 */
+};
+
+/* What the application writes, and the path carries; see bursts.h. */
+struct bursts {
+	u64 start_us;	/* when the present one began; 0: none yet */
+	u64 start;	/* and where: see bytes_before() */
+	u32 bytes;	/* of the latest ones in the mean; 0: none is over yet */
+	u32 rate;	/* bytes per millisecond that the path was seen to carry; 0: not known */
+	u32 latency_us; /* mean since the latest switch */
+	u32 counted;	/* bursts behind it, up to LATENCY_MEMORY */
+	u32 begun;	/* bursts after the first */
+	u32 latest_us;	/* what the latest one took; 0: it began with another algorithm */
+	u32 latest_bytes;
+	u16 is_mixed;  /* the present one began with another algorithm */
+	u16 is_stream; /* ... or was taken for a stream, and its size says nothing of the next */
+};
+
+/* Writes without idle time between them; see streams.h. */
+struct stream {
+	u64 seen_us;	/* when something new was seen last */
+	u64 seen;	/* and how much had been written then: see bytes_before() */
+	u32 demand;	/* bytes per second; 0: not known */
+	u32 again;	/* how often there was something new, without idle time in between, up to
+			 * STREAM_MEMORY */
+	u32 burst;	/* bursts->begun then */
+	u16 rest;	/* until it is probed (streams.h); while it is, 0 */
+	u16 probes;	/* since there was room, up to STREAM_PROBES */
+	u32 rounds;	/* in which a stream had room */
+	u32 latency_us; /* mean since the latest switch */
+	u32 counted;	/* round trips behind it, up to LATENCY_MEMORY */
+	u32 settling;	/* round trips until what is measured is of the algorithm in use */
+	u32 looks;	/* round trips in which it was a stream of known demand */
+	u32 waiting;	/* bytes written and not ACKed when something new was seen last */
+	u32 owed;	/* bytes that it is behind with, for as long as its buffer has been full */
+	u32 least_us; /* the shortest round trip that was known when it was looked at; see streams.h
+		       */
+};
+
+/* A whole, of which shares are kept. */
+#define SHARE_ONE 65536
+
+/* Lowest RTT of the latest spans, microseconds; see rtt_update(). */
+struct lowest_rtt {
+	u64 start_us;	 /* of the present span */
+	u32 start_burst; /* bursts->begun then */
+	u32 present;	 /* ~0: no sample in it */
+	u32 before;	 /* in the span before */
+};
+
+/* What is measured of a connection. */
+struct measured {
+	u32 rtt_us; /* without waiting */
+	u32 rate;   /* of the bottleneck, bytes per millisecond; 0: not known */
+	u32 burst;  /* bytes; 0: not known */
+	u32 share; /* of the rate, that a stream asks for, multiples of 1/SHARE_ONE; 0: no stream */
+	u32 latency_us; /* of bursts, with the algorithm in use; 0: not known */
+};
+
+/* One value for each algorithm, by the columns of the table. */
+struct columns {
+	u32 of[TABLE_ALGORITHMS];
+};
+
+/* See bpf/switcher/core/choice.h. */
+struct prediction {
+	struct columns latency_us; /* expected of each algorithm; 0: it may not be given */
+	struct columns regret;	   /* expected latency over the best algorithm's, 1/65536 */
+	struct columns elsewhere;  /* the same where the path has become another */
+	struct columns handicap;   /* how much slower it counts than it is, 1/256 octave */
+};
+
+/* What is to be used, and why. */
+struct decision {
+	struct measured measured;
+	u32 to; /* column of the algorithm chosen */
+	struct prediction prediction;
+};
+
+/* What keeps the choice from going to and fro; see bpf/switcher/core/choice.h. */
+struct patience {
+	u32 agreeing;	/* choices in a row that would have switched */
+	u32 choices;	/* since the latest switch */
+	u32 recovering; /* round trips in a row in which the window was being reduced */
+};
+
+/* What came of an algorithm; see bpf/switcher/core/outcomes.h. */
+struct outcome {
+	s32 excess;    /* log2 of latency measured over predicted when it was left, 1/256 octave */
+	u32 until;     /* occasions() until which that is known */
+	u16 failures;  /* how often in a row it was left because it took longer */
+	u16 is_stream; /* whether that was of a stream's writes, and not of bursts */
+};
+
+struct outcomes {
+	struct outcome of[TABLE_ALGORITHMS]; /* by the columns of the table */
+	u32 is_trial; /* it was known what the one before takes when the one in use was taken */
+};
+
+/* What the retransmission timer was given; see bpf/switcher/core/timeouts.h. */
+struct timeouts {
+	u32 kernel_min_us; /* what it allowed for the variation of the RTT; 0: left alone */
+	u32 wanted_us;	   /* what was set in its place, 0: nothing yet, ... */
+	u32 min_us;	   /* ... and what the kernel made of it */
+	u32 kernel_max_ms; /* its longest timeout, while that is bounded; 0: it is not */
+	u32 dsack_dups;	   /* the socket's counter when last looked at */
+	u32 doublings;	   /* of the allowance, because segments were sent twice */
+	u32 quiet_rounds;  /* round trips since without a report of one */
+};
+
+/* What is known of the path's delivery, the window before an idle gap (idle_keep.h), and whether
+ * bursts overflow the path (overflow.h). Packed: CUBIC leaves no more room. */
+struct idle_keep {
+	u64 latest_ack_us : 48;
+	u64 lost : 16;	      /* low bits of tp->lost at the latest transmission after idle */
+	u64 rate : 24;	      /* bytes per millisecond: the fastest remembered; 0: none yet */
+	u64 latest_rate : 24; /* the fastest since `rate` was last renewed */
+	u64 first_loss : 16;  /* the segment of this burst that was lost first, from 1; 0: none */
+	u32 run_start_us;     /* when the present run of deliveries began; 0: not begun */
+	u32 run_start;	      /* tp->delivered at its beginning */
+	u16 run_segments;     /* delivered in it up to its latest ACK */
+	u16 loss_before;      /* first_loss of the latest burst that had one */
+	u16 pipe;	      /* the most segments delivered in a round trip that are remembered */
+	u16 latest_pipe;      /* the most since `pipe` was last renewed */
+	u32 start_kb;	      /* tp->bytes_sent >> 10 at the latest transmission after idle */
+	u32 start_segs;	      /* and tp->data_segs_out */
+	u32 rtt_us;	      /* the lowest of the latest burst with an RTT; 0: none yet */
+	u32 is_rtt_new : 1;   /* that is the present one */
+	u32 starts : 3;	      /* such transmissions since `rate` and `pipe` were renewed */
+	u32 careful : 4;      /* bursts to come that have to fit; 0: the next one may try */
+	u32 overflows : 3;    /* by which that grows */
+	u32 same_place : 2; /* bursts in a row that lost the same segment first as the one before */
+	u32 cwnd : 19;	    /* window before the kernel's cut, segments; 0: nothing to restore */
+};
+
+/* Where it is in the operator's policy; see bpf/interface/policy.h. */
+struct place {
+	u32 generation; /* of the policy by which it was placed */
+	u32 scope;	/* number; NO_SCOPE: none any more */
+	u32 lot;	/* whether it is held back: ... */
+	u32 share;	/* ... where the lot is below it */
+};
+
+/* How what is switched compares with what is not; see bpf/switcher/core/comparison.h. */
+struct comparison {
+	u32 drawn_by; /* generation of the policy by which the lot of the present span was drawn */
+	u32 bursts;   /* of it that are over */
+	s32 sum;      /* of those that count: how far above the usual, 1/4096 octave */
+	s32 usual;    /* log2 of what spans took in the mean, 1/4096 octave of microseconds; 0: not
+			 known */
+	s32 spread;   /* how far from that they are, 1/4096 octave */
+};
+
+/* The latest switch, or, where that is only observed, choice. */
+struct latest_switch {
+	u64 at_ns; /* CLOCK_MONOTONIC; 0: none yet */
+	u32 reason;
+};
+
+enum connection_flags {
+	CONNECTION_CHOICE_DUE = 1,   /* there are new rates, and no choice by them yet */
+	CONNECTION_LEFT_ALONE = 2,   /* its program has chosen an algorithm itself */
+	CONNECTION_NO_IDLE_KEEP = 4, /* the kernel's cut after idle time stays */
+	CONNECTION_SWITCHED = 8,     /* it was once; the kernel remembers it as set by a program */
+	CONNECTION_OVERRULED = 16, /* its program has chosen an algorithm, and that did not count */
+	CONNECTION_CLOSING = 32,   /* its program has nothing more to send */
+	CONNECTION_TELLS_SEGMENTS = 64, /* the kernel calls back for each segment because of us */
+	CONNECTION_DECIDED = 128,	/* there was a choice, if only to keep what it came with */
+};
+
+struct connection {
+	char original[TCP_CA_NAME_MAX]; /* the algorithm it had when first met */
+	char current[TCP_CA_NAME_MAX];	/* the one it was given last */
+	char chosen[TCP_CA_NAME_MAX];	/* the same, or what it would have been given */
+	u32 flags;
+	u32 switches;
+	u32 callbacks; /* BPF_SOCK_OPS_..._CB_FLAG of others, when ours were last not set */
+	struct place place;
+	struct latest_switch latest_switch;
+	u32 ssthresh_before_bbr; /* 0: not in bbr */
+	struct loss_runs runs;
+	struct estimator estimator;
+	struct belief belief;
+	struct bursts bursts;
+	struct stream stream;
+	u32 bursts_counted; /* as many had begun when the latest one was counted */
+	struct comparison comparison;
+	struct lowest_rtt rtt;
+	struct decision decision; /* the latest */
+	struct patience patience;
+	struct outcomes outcomes;
+	struct timeouts timeouts;
+	struct idle_keep idle; /* as the latest algorithm that has idle keep left it */
+};
+
+#ifdef __bpf__
+struct {
+	__uint(type, 24 /* BPF_MAP_TYPE_SK_STORAGE */);
+	__uint(map_flags, 1 /* BPF_F_NO_PREALLOC */);
+	__type(key, int);
+	__type(value, struct connection);
+} connections SEC(".maps");
+
+/* NULL where the switcher has not met this connection. */
+static __always_inline struct connection *connection_of(struct sock *sk)
+{
+	return bpf_sk_storage_get(&connections, sk, 0, 0);
+}
+#else
+static __always_inline struct connection *connection_of(struct sock *sk)
+{
+	return tcp_sk(sk)->connection;
+}
+#endif
+
+#endif

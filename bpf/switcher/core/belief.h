@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Which of the table's conditions a connection is likely to be under, from what was lost.
+ *
+ * After each period every condition's weight is multiplied with how likely it made what the period
+ * brought, with the algorithm that was in use: isolated and burst losses are counts of rare events
+ * (Poisson). So the same losses mean another condition under another algorithm, as in rtcp's step
+ * 3: an algorithm that overflows a queue makes losses of its own, and when they end with it, they
+ * were no channel's.
+ *
+ * Conditions change. A weight therefore never falls below WEIGHT_FLOOR under the largest, which is
+ * the fixed-share rule (Herbster and Warmuth, Machine Learning 32, 1998): as if, after each period,
+ * everything could have become otherwise with a small probability. Its loss against the best
+ * sequence of conditions is bounded, whatever happens.
+ *
+ * What overflows a queue is lost together, and less news than as many independent losses: all
+ * evidence counts half.
+ */
+#ifndef KIRIKAE_BELIEF_H
+#define KIRIKAE_BELIEF_H
+
+#include "switcher/core/estimator.h"
+#include "interface/latency_table.h"
+
+/* Never surer than 1 to 2^10. */
+#define WEIGHT_FLOOR (-(s32)(10 * OCTAVE))
+/* With each period 1/2^8 of what is known is forgotten: an algorithm that avoids losses brings no
+ * news, and now and then it has to be tried whether they are still there. */
+#define FORGETTING 8
+/* The weight of a condition that is none. */
+#define IMPOSSIBLE (-(1 << 28))
+/* log2(e), in steps of 1/256 */
+#define LOG2_E 369
+
+/* Before anything is known. */
+static __always_inline void belief_begin(struct belief *belief, const struct latency_table *t)
+{
+	for (u32 i = 0; i < TABLE_CONDITIONS; i++)
+		belief->of[i] = -t->doubt[i];
+}
+
+/* How likely a count is where so many are expected, as a logarithm and up to a constant. */
+static __always_inline s32 likelihood(s32 count, u32 segments, u32 probability)
+{
+	u64 expected = segments * exp2_fixed(probability);
+
+	return count * (s32)probability - (s32)(expected * LOG2_E >> PROBABILITY_BITS);
+}
+
+/* Returns 0: the verifier wants such functions to return a number. */
+VERIFIED_APART int belief_update(struct belief *belief, const struct latency_table *t,
+				 const struct corners *corners, u32 algorithm,
+				 const struct period *period)
+{
+	s32 largest = IMPOSSIBLE;
+
+	if (!belief || !t || !corners || !period)
+		return 0;
+	for (u32 i = 0; i < TABLE_CONDITIONS; i++) {
+		struct expectation expected;
+		u32 is_one;
+		s32 news;
+
+		expect(t, corners, i, algorithm, &expected);
+		news = likelihood(period->isolated, period->sent, expected.isolated) +
+		       likelihood(period->bursts, period->sent, expected.bursts);
+		news = (news >> 1) + ((-t->doubt[i] - belief->of[i]) >> FORGETTING);
+		is_one = if_below(i, t->conditions);
+		belief->of[i] = ((belief->of[i] + news) & is_one) | (IMPOSSIBLE & ~is_one);
+		largest = most(largest, belief->of[i]);
+	}
+	for (u32 i = 0; i < TABLE_CONDITIONS; i++)
+		belief->of[i] = most(belief->of[i] - largest, WEIGHT_FLOOR);
+	return 0;
+}
+
+#endif

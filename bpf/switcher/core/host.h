@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the switcher asks of the world that it runs in: the kernel's helpers for BPF (kernel_host.h),
+ * the simulated socket natively (crates/algorithms/native_host.h). Either gives these functions,
+ * and no order of its own: what is done when is lifecycle.h and what it includes.
+ *
+ * `sock` is whatever the helpers take for a socket, such as the context of a sock_ops program.
+ *
+ * bool host_get_algorithm(sock, tp, name)
+ *	The algorithm in use. False: the host does not tell.
+ * bool host_set_algorithm(sock, tp, name)
+ *	Another from now on. False: refused.
+ * u32 host_get_option(sock, tp, option)
+ *	A number that is an option of the level SOL_TCP. 0: the host does not tell.
+ * bool host_set_option(sock, tp, option, value)
+ *	False: refused.
+ * u32 host_retries(sock, tp)
+ *	After how many timeouts it gives a connection up (sysctl tcp_retries2).
+ * struct connection *host_recall(sock, tp)
+ *	What is remembered of the connection. NULL: nothing.
+ * struct connection *host_remember(sock, tp)
+ *	Zeros, to be remembered from now on. NULL: there is no memory.
+ * void host_forget(sock, tp)
+ * u32 host_draw_lot(sock, tp)
+ *	A random number.
+ * u64 host_now_ns(sock, tp)
+ *	CLOCK_MONOTONIC.
+ * void host_whereabouts(sock, tp, whereabouts)
+ *	What a policy may ask of the connection, written over zeros.
+ * const struct latency_table *host_table(sock, scope)
+ *	What is chosen by. NULL: nothing is learned, nor chosen.
+ * const char *host_choice(sock, tp, c, scope, table, corners)
+ *	choice_by_table() of decision.h; the laboratory has another choice beside it.
+ * struct switch_event *host_event(sock, tp)
+ *	Room for the report of a switch, with the connection's ends and namespace in it. NULL: there
+ *	is none, because nobody reads.
+ * void host_tell(sock, tp, event)
+ *	It is complete.
+ * struct burst_latencies *host_burst_latencies(sock, tp, key)
+ *	Where bursts are counted. NULL: nowhere.
+ * struct span_sums *host_span_sums(sock, tp, key)
+ *	Likewise spans of them.
+ */
+#ifndef KIRIKAE_HOST_H
+#define KIRIKAE_HOST_H
+
+#include "switcher/core/host_socket.h"
+
+#ifdef __bpf__
+#include "switcher/bind/kernel_host.h"
+#endif
+
+#endif

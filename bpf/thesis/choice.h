@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The choice as the thesis has it: the algorithm with the smallest latency at the nearest points
+ * of its tables. For the laboratory; what the kernel chooses by is
+ * switcher/core/choice.h.
+ *
+ * Source: rtcp, section 4.5, steps 1 to 6 (7, the switch, is decision.h).
+ */
+#ifndef KIRIKAE_RTCP_CHOICE_H
+#define KIRIKAE_RTCP_CHOICE_H
+
+#include "switcher/core/names.h"
+#include "thesis/table.h"
+
+/* Step 1: what was measured. */
+struct rtcp_measured {
+	u32 rtt_us;
+	u32 isolated_ppb;
+	u32 burst_ppb;
+	u32 algorithm; /* column of the one in use */
+};
+
+/*
+ * Returns the column chosen and leaves every candidate's L(i) (microseconds) in `predicted_us`.
+ * Between equals the earlier column wins.
+ */
+static __always_inline u32 rtcp_choose(const struct rtcp_table *t, const struct rtcp_measured *m,
+				       struct rtcp_columns *predicted_us)
+{
+	u32 rtt = nearest(&t->rtt_us, t->rtts, m->rtt_us) % RTCP_RTTS;
+	u32 in_use = m->algorithm % RTCP_ALGORITHMS;
+	/* Step 2: the isolated table of the nearest RTT, at the nearest rate */
+	u32 loss = nearest(&t->loss_ppb, t->losses, m->isolated_ppb) % RTCP_POINTS;
+	/* Step 3: free bandwidth from the burst rate under the algorithm in use */
+	u32 bandwidth =
+		nearest(&t->burst_ppb[rtt][in_use], t->bandwidths, m->burst_ppb) % RTCP_POINTS;
+	u32 best = 0;
+	u32 best_us = ~0U;
+
+	for (u32 i = 0; i < RTCP_ALGORITHMS && i < t->algorithms; i++) {
+		/* Steps 2, 4 and 5: L(i) = L_r(i) + L_b(i) */
+		u32 us = t->isolated_us[rtt][loss].of[i] + t->bandwidth_us[rtt][bandwidth].of[i];
+
+		predicted_us->of[i] = us;
+		/* Step 6 */
+		if (us < best_us) {
+			best = i;
+			best_us = us;
+		}
+	}
+	return best;
+}
+
+/* The column that describes an algorithm; the first one, cubic's, for those the table lacks. */
+static __always_inline u32 rtcp_column_of(const struct rtcp_table *table, const char *name)
+{
+	for (u32 i = 0; i < RTCP_ALGORITHMS && i < table->algorithms; i++)
+		if (same_name(table->name[i], name) || same_name(table->also[i], name))
+			return i;
+	return 0;
+}
+
+#endif
