@@ -8,7 +8,9 @@
 #ifndef KIRIKAE_CONNECTION_H
 #define KIRIKAE_CONNECTION_H
 
-#include "kernel/kernel.h"
+#include "interface/connection_flags.h"
+#include "interface/latency_table.h"
+#include "interface/measured.h"
 
 /* Losses sorted into runs; see bpf/switcher/core/loss_runs.h. */
 struct loss_runs {
@@ -41,10 +43,6 @@ struct estimator {
 	s64 all_isolated;
 	s64 all_bursts;
 };
-
-/* The most that a latency table has. */
-#define TABLE_CONDITIONS 32
-#define TABLE_ALGORITHMS 8
 
 /* How likely each of the table's conditions is; see bpf/switcher/core/belief.h. */
 struct belief {
@@ -87,29 +85,12 @@ struct stream {
 		       */
 };
 
-/* A whole, of which shares are kept. */
-#define SHARE_ONE 65536
-
 /* Lowest RTT of the latest spans, microseconds; see rtt_update(). */
 struct lowest_rtt {
 	u64 start_us;	 /* of the present span */
 	u32 start_burst; /* bursts->begun then */
 	u32 present;	 /* ~0: no sample in it */
 	u32 before;	 /* in the span before */
-};
-
-/* What is measured of a connection. */
-struct measured {
-	u32 rtt_us; /* without waiting */
-	u32 rate;   /* of the bottleneck, bytes per millisecond; 0: not known */
-	u32 burst;  /* bytes; 0: not known */
-	u32 share; /* of the rate, that a stream asks for, multiples of 1/SHARE_ONE; 0: no stream */
-	u32 latency_us; /* of bursts, with the algorithm in use; 0: not known */
-};
-
-/* One value for each algorithm, by the columns of the table. */
-struct columns {
-	u32 of[TABLE_ALGORITHMS];
 };
 
 /* See bpf/switcher/core/choice.h. */
@@ -205,17 +186,6 @@ struct comparison {
 struct latest_switch {
 	u64 at_ns; /* CLOCK_MONOTONIC; 0: none yet */
 	u32 reason;
-};
-
-enum connection_flags {
-	CONNECTION_CHOICE_DUE = 1,   /* there are new rates, and no choice by them yet */
-	CONNECTION_LEFT_ALONE = 2,   /* its program has chosen an algorithm itself */
-	CONNECTION_NO_IDLE_KEEP = 4, /* the kernel's cut after idle time stays */
-	CONNECTION_SWITCHED = 8,     /* it was once; the kernel remembers it as set by a program */
-	CONNECTION_OVERRULED = 16, /* its program has chosen an algorithm, and that did not count */
-	CONNECTION_CLOSING = 32,   /* its program has nothing more to send */
-	CONNECTION_TELLS_SEGMENTS = 64, /* the kernel calls back for each segment because of us */
-	CONNECTION_DECIDED = 128,	/* there was a choice, if only to keep what it came with */
 };
 
 struct connection {

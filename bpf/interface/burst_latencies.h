@@ -3,9 +3,7 @@
 #ifndef KIRIKAE_BURST_LATENCIES_H
 #define KIRIKAE_BURST_LATENCIES_H
 
-#include "arithmetic/branch_free.h"
-#include "arithmetic/fixed_log.h"
-#include "interface/policy.h"
+#include "kernel/kernel.h"
 
 /* Burst sizes told apart: below 8 KiB, 32 KiB, 128 KiB, 512 KiB, and from there on. */
 #define BURST_SIZES 5
@@ -27,28 +25,6 @@ struct burst_latencies {
 static __always_inline u32 burst_latencies_key(u32 scope, bool is_managed, u32 size)
 {
 	return (scope * TREATMENTS + !is_managed) * BURST_SIZES + size;
-}
-
-static __always_inline u32 burst_size(u32 bytes)
-{
-	s32 octaves = log2_fixed(bytes) / OCTAVE;
-	s32 above = most(octaves - (SMALLEST_BURST_LOG2 - BURST_SIZE_LOG2), 0);
-
-	return least((u32)above / BURST_SIZE_LOG2, BURST_SIZES - 1);
-}
-
-static __always_inline u32 latency_bucket(u32 us)
-{
-	s32 steps = log2_fixed(us) / (OCTAVE / LATENCY_BUCKETS_PER_OCTAVE);
-	s32 below = SHORTEST_LATENCY_LOG2 * LATENCY_BUCKETS_PER_OCTAVE - 1;
-
-	return least(most(steps - below, 0), LATENCY_BUCKETS - 1);
-}
-
-static __always_inline void burst_latencies_add(struct burst_latencies *latencies, u32 us)
-{
-	latencies->sum_us += us;
-	latencies->bursts[latency_bucket(us) % LATENCY_BUCKETS]++;
 }
 
 #endif

@@ -3,6 +3,8 @@
 #ifndef KIRIKAE_LISTED_H
 #define KIRIKAE_LISTED_H
 
+#include "interface/connection_flags.h"
+#include "interface/measured.h"
 #include "interface/policy.h"
 
 struct listed {

@@ -3,7 +3,6 @@
 #ifndef KIRIKAE_SCOPE_H
 #define KIRIKAE_SCOPE_H
 
-#include "kernel/kernel.h"
 #include "arithmetic/fixed_log.h"
 
 enum scope_flags {

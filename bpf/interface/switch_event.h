@@ -3,7 +3,7 @@
 #ifndef KIRIKAE_SWITCH_EVENT_H
 #define KIRIKAE_SWITCH_EVENT_H
 
-#include "interface/latency_table.h"
+#include "interface/measured.h"
 #include "interface/policy.h"
 
 enum switch_reason {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What Rust sees of bpf/; the algorithms' registrations are appended by build.rs. */
-#include "connection/connection.h"
 #include "algorithms/common/large_state.h"
+#include "connection/connection.h"
 #include "native_host.h"
 #include "twins/twins.h"
 

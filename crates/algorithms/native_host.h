@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What bpf/switcher/core/host.h promises, natively: of a simulated socket, whose algorithm Rust changes;
- * or of a call that was recorded in the kernel, whose answers are given again.
+ * What bpf/switcher/core/host.h promises, natively: of a simulated socket, whose algorithm Rust
+ * changes; or of a call that was recorded in the kernel, whose answers are given again.
  */
 #ifndef KIRIKAE_NATIVE_HOST_H
 #define KIRIKAE_NATIVE_HOST_H
 
 #include "interface/burst_latencies.h"
 #include "interface/call_record.h"
+#include "interface/span_sums.h"
+#include "interface/switch_event.h"
+#include "kernel/sock_ops.h"
 #include "switcher/core/comparison.h"
 #include "switcher/core/decision.h"
 #include "thesis/choice.h"
-#include "kernel/sock_ops.h"
-#include "interface/switch_event.h"
 
 #define SOL_TCP 6
 

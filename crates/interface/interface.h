@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the agent writes for the kernel's side, and reads of it. */
 #include "interface/burst_latencies.h"
-#include "switcher/core/comparison.h"
 #include "interface/latency_table.h"
 #include "interface/listed.h"
 #include "interface/policy.h"
-#include "thesis/table.h"
+#include "interface/span_sums.h"
 #include "interface/switch_event.h"
+#include "thesis/table.h"

@@ -8,9 +8,9 @@
 #ifndef KIRIKAE_IN_FORCE_H
 #define KIRIKAE_IN_FORCE_H
 
-#include "switcher/bind/kernel_structs.h"
 #include "interface/latency_table.h"
 #include "interface/policy.h"
+#include "switcher/bind/kernel_structs.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

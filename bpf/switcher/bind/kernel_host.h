@@ -3,10 +3,10 @@
 #ifndef KIRIKAE_HOST_BPF_H
 #define KIRIKAE_HOST_BPF_H
 
-#include "switcher/bind/kernel_host_socket.h"
 #include "switcher/bind/active_policy.h"
-#include "switcher/bind/reports.h"
+#include "switcher/bind/kernel_host_socket.h"
 #include "switcher/bind/match_key.h"
+#include "switcher/bind/reports.h"
 
 static __always_inline struct connection *host_recall(void *sock, struct tcp_sock *tp)
 {

@@ -3,8 +3,8 @@
 #ifndef KIRIKAE_WHEREABOUTS_BPF_H
 #define KIRIKAE_WHEREABOUTS_BPF_H
 
-#include "switcher/bind/kernel_structs.h"
 #include "interface/policy.h"
+#include "switcher/bind/kernel_structs.h"
 
 #define MAPPED_IPV4 __builtin_bswap32(0xffff)
 

@@ -9,7 +9,6 @@
 #ifndef KIRIKAE_RECORDING_BPF_H
 #define KIRIKAE_RECORDING_BPF_H
 
-#include "switcher/core/streams.h"
 #include "interface/call_record.h"
 #include "switcher/bind/kernel_structs.h"
 

@@ -7,7 +7,7 @@
 #define KIRIKAE_REPORTS_BPF_H
 
 #include "interface/burst_latencies.h"
-#include "switcher/core/comparison.h"
+#include "interface/span_sums.h"
 #include "interface/switch_event.h"
 #include "switcher/bind/match_key.h"
 

@@ -8,9 +8,10 @@
 
 #include "switcher/core/comparison.h"
 #include "switcher/core/decision.h"
-#include "switcher/core/restore.h"
 #include "switcher/core/hearing.h"
 #include "switcher/core/host.h"
+#include "switcher/core/policy_match.h"
+#include "switcher/core/restore.h"
 #include "switcher/core/timeout_options.h"
 
 /* Number of the scope that it is in, or NO_SCOPE. A function, for the sake of the stack. */

@@ -20,7 +20,7 @@
 #define KIRIKAE_BELIEF_H
 
 #include "switcher/core/estimator.h"
-#include "interface/latency_table.h"
+#include "switcher/core/interpolation.h"
 
 /* Never surer than 1 to 2^10. */
 #define WEIGHT_FLOOR (-(s32)(10 * OCTAVE))

@@ -24,9 +24,9 @@
 #ifndef KIRIKAE_CHOICE_H
 #define KIRIKAE_CHOICE_H
 
+#include "interface/scope.h"
 #include "switcher/core/belief.h"
 #include "switcher/core/outcomes.h"
-#include "interface/scope.h"
 #include "switcher/core/streams.h"
 
 /* Gain from which a switch does not wait. 1/256 */

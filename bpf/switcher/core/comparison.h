@@ -13,16 +13,12 @@
 #ifndef KIRIKAE_COMPARISON_H
 #define KIRIKAE_COMPARISON_H
 
-#include "interface/burst_latencies.h"
 #include "arithmetic/fixed_log.h"
-#include "interface/policy.h"
+#include "connection/connection.h"
+#include "interface/span_sums.h"
 
-/* Bursts of a span that do not count, in which the algorithm that was just set settles, and those
- * that do. */
+/* Bursts of a span that do not count, in which the algorithm that was just set settles. */
 #define SPAN_SETTLING 3
-#define SPAN_COUNTED 5
-/* Steps to an octave of latency. */
-#define SPAN_OCTAVE 4096
 #define SPAN_SCALE (SPAN_OCTAVE / OCTAVE)
 /* How far a burst is told from the usual at most: single timeouts would outweigh hundreds of
  * bursts. */
@@ -31,23 +27,9 @@
 #define USUAL_SHIFT 1
 #define SPREAD_SHIFT 2
 #define SPREAD_AT_FIRST (SPAN_OCTAVE / 4)
-/* Connections are told apart by how far their spans are from the usual: below 1/16 of an octave,
- * 1/8, 1/4, 1/2, and from there on. */
-#define SPAN_STRATA 5
+/* The spread below which a connection is of the first stratum; each of the next is twice as wide.
+ */
 #define SPAN_CALMEST (SPAN_OCTAVE / 16)
-
-/* Of all spans of a scope, in a stratum, with one treatment. */
-struct span_sums {
-	u64 spans;
-	u64 bursts;  /* that were counted */
-	s64 sum;     /* how far above the usual, 1/SPAN_OCTAVE octave */
-	u64 squares; /* of the same */
-};
-
-static __always_inline u32 span_sums_key(u32 scope, u32 stratum, bool is_managed)
-{
-	return (scope * SPAN_STRATA + stratum) * TREATMENTS + !is_managed;
-}
 
 /* The next span begins; its lot is drawn by the policy of this generation. */
 static __always_inline void span_begin(struct comparison *span, u32 generation)

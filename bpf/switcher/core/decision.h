@@ -8,8 +8,8 @@
 #ifndef KIRIKAE_DECISION_H
 #define KIRIKAE_DECISION_H
 
-#include "switcher/core/choice.h"
 #include "switcher/core/app_choice.h"
+#include "switcher/core/choice.h"
 #include "switcher/core/streams.h"
 
 /* Window with which the kernel's bbr empties the queue for 200 ms, segments. */

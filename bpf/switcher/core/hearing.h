@@ -9,8 +9,8 @@
 #ifndef KIRIKAE_HEARING_H
 #define KIRIKAE_HEARING_H
 
-#include "switcher/core/host_socket.h"
 #include "switcher/core/adoption_mark.h"
+#include "switcher/core/host_socket.h"
 
 #define ALWAYS_HEARD \
 	(BPF_SOCK_OPS_RTO_CB_FLAG | BPF_SOCK_OPS_RETRANS_CB_FLAG | BPF_SOCK_OPS_STATE_CB_FLAG | \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the switcher asks of the world that it runs in: the kernel's helpers for BPF (kernel_host.h),
- * the simulated socket natively (crates/algorithms/native_host.h). Either gives these functions,
- * and no order of its own: what is done when is lifecycle.h and what it includes.
+ * What the switcher asks of the world that it runs in: the kernel's helpers for BPF
+ *(kernel_host.h), the simulated socket natively (crates/algorithms/native_host.h). Either gives
+ *these functions, and no order of its own: what is done when is lifecycle.h and what it includes.
  *
  * `sock` is whatever the helpers take for a socket, such as the context of a sock_ops program.
  *

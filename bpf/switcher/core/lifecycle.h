@@ -11,9 +11,9 @@
 #define KIRIKAE_LIFECYCLE_H
 
 #include "interface/call_record.h"
+#include "switcher/core/admission.h"
 #include "switcher/core/decision.h"
 #include "switcher/core/host.h"
-#include "switcher/core/admission.h"
 #include "switcher/core/reporting.h"
 
 /* A program has set another algorithm than was given: the connection is left alone, unless the

@@ -3,11 +3,12 @@
 #ifndef KIRIKAE_REPORTING_H
 #define KIRIKAE_REPORTING_H
 
-#include "interface/burst_latencies.h"
+#include "interface/switch_event.h"
+#include "switcher/core/burst_histogram.h"
 #include "switcher/core/comparison.h"
 #include "switcher/core/decision.h"
 #include "switcher/core/host.h"
-#include "interface/switch_event.h"
+#include "switcher/core/policy_match.h"
 
 /* By the latest decision, which is for `to`. */
 static __always_inline void report(void *sock, struct tcp_sock *tp, struct connection *c,

@@ -3,8 +3,8 @@
 #ifndef KIRIKAE_GIVE_BACK_H
 #define KIRIKAE_GIVE_BACK_H
 
-#include "switcher/core/host_socket.h"
 #include "switcher/core/app_choice.h"
+#include "switcher/core/host_socket.h"
 #include "switcher/core/timeout_options.h"
 
 enum given_back {

@@ -7,8 +7,8 @@
 #ifndef KIRIKAE_TIMEOUT_OPTIONS_H
 #define KIRIKAE_TIMEOUT_OPTIONS_H
 
-#include "switcher/core/host_socket.h"
 #include "kernel/sock_ops.h"
+#include "switcher/core/host_socket.h"
 #include "switcher/core/timeouts.h"
 
 static __always_inline void set_rto_min(void *sock, struct tcp_sock *tp, struct timeouts *t,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* All connections that the switcher remembers, in whatever network namespace, for people to see. */
-#include "switcher/bind/kernel_structs.h"
 #include "interface/listed.h"
-#include "switcher/core/streams.h"
+#include "switcher/bind/kernel_structs.h"
 #include "switcher/bind/match_key.h"
+#include "switcher/core/policy_match.h"
+#include "switcher/core/streams.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";
 

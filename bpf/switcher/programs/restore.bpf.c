@@ -6,8 +6,8 @@
  * all connections that the switcher remembers, wherever they are. What they print is for the
  * agent: one line a connection.
  */
-#include "switcher/core/restore.h"
 #include "switcher/core/hearing.h"
+#include "switcher/core/restore.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";
 

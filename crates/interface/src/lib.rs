@@ -1,5 +1,5 @@
 //! What the kernel's side and the agent exchange: structs and numbers, made of the C of
-//! `bpf/switcher/`, with its names and its comments. There is no second place to change.
+//! `bpf/interface/`, with its names and its comments. There is no second place to change.
 
 #[allow(
     missing_docs,

@@ -103,7 +103,7 @@ pub const GROUPS: &[Group] = &[
     // How spans are compared.
     Group {
         name: "guard",
-        of: &["bpf/switcher/core/comparison.h", "crates/guard/src"],
+        of: &["bpf/interface/span_sums.h", "bpf/switcher/core/comparison.h", "crates/guard/src"],
         without: &[],
     },
     Group {

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which scope of the policy a connection is in, and what that means for it. */
+#ifndef KIRIKAE_POLICY_MATCH_H
+#define KIRIKAE_POLICY_MATCH_H
+
+#include "connection/connection.h"
+#include "interface/policy.h"
+
+static __always_inline bool is_in_cgroup(const struct whereabouts *w, u64 cgroup)
+{
+	bool is_in = !cgroup;
+
+	for (u32 i = 0; i < CGROUP_LEVELS; i++)
+		is_in |= w->cgroup[i] == cgroup;
+	return is_in;
+}
+
+static __always_inline bool rule_matches(const struct rule *rule, const struct whereabouts *w)
+{
+	u32 differs = 0;
+
+	for (u32 i = 0; i < 4; i++)
+		differs |= (w->ends.remote.word[i] ^ rule->remote.word[i]) & rule->mask.word[i];
+	return !differs && w->ends.local_port >= rule->first_port &&
+	       w->ends.local_port <= rule->last_port && is_in_cgroup(w, rule->cgroup);
+}
+
+/* Number of the scope, or NO_SCOPE. */
+VERIFIED_APART int scope_of(const struct policy *policy, const struct whereabouts *w)
+{
+	if (!policy || !w)
+		return NO_SCOPE;
+	for (u32 i = 0; i < POLICY_RULES && i < policy->rules; i++)
+		if (rule_matches(&policy->rule[i], w))
+			return min(policy->rule[i].scope, (u32)NO_SCOPE);
+	return NO_SCOPE;
+}
+
+/* NULL for a connection of no scope (any more), or with a place in a policy before: its number
+ * there means nothing here. */
+static __always_inline const struct scope *scope_in_force(const struct policy *policy,
+							  const struct place *place)
+{
+	/* For the verifier, which does not follow the comparison to where it is used. */
+	u32 bounded = read_now(place->scope % POLICY_SCOPES);
+
+	if (place->generation != policy->generation || place->scope >= POLICY_SCOPES)
+		return NULL;
+	return &policy->scope[bounded];
+}
+
+/* Whether the connection is only measured, for comparison. */
+static __always_inline bool is_held_back(const struct connection *c)
+{
+	return c->place.lot < c->place.share;
+}
+
+/* Whether anything of the connection is to be changed. */
+static __always_inline bool is_managed(const struct connection *c, const struct scope *scope)
+{
+	return scope && !(scope->flags & SCOPE_OBSERVED) && !is_held_back(c);
+}
+
+static __always_inline bool has_timeouts(const struct connection *c, const struct scope *scope)
+{
+	return is_managed(c, scope) && !(scope->flags & SCOPE_KERNEL_TIMEOUTS);
+}
+
+#endif
