@@ -4,16 +4,16 @@
  * of its tables. For the laboratory; what the kernel chooses by is
  * switcher/core/choice.h.
  *
- * Source: rtcp, section 4.5, steps 1 to 6 (7, the switch, is decision.h).
+ * Source: the thesis (Oguchi, 2016), section 4.5, steps 1 to 6 (7, the switch, is decision.h).
  */
-#ifndef KIRIKAE_RTCP_CHOICE_H
-#define KIRIKAE_RTCP_CHOICE_H
+#ifndef KIRIKAE_THESIS_CHOICE_H
+#define KIRIKAE_THESIS_CHOICE_H
 
 #include "switcher/core/names.h"
 #include "thesis/table.h"
 
 /* Step 1: what was measured. */
-struct rtcp_measured {
+struct thesis_measured {
 	u32 rtt_us;
 	u32 isolated_ppb;
 	u32 burst_ppb;
@@ -24,20 +24,21 @@ struct rtcp_measured {
  * Returns the column chosen and leaves every candidate's L(i) (microseconds) in `predicted_us`.
  * Between equals the earlier column wins.
  */
-static __always_inline u32 rtcp_choose(const struct rtcp_table *t, const struct rtcp_measured *m,
-				       struct rtcp_columns *predicted_us)
+static __always_inline u32 thesis_choose(const struct thesis_table *t,
+					 const struct thesis_measured *m,
+					 struct thesis_columns *predicted_us)
 {
-	u32 rtt = nearest(&t->rtt_us, t->rtts, m->rtt_us) % RTCP_RTTS;
-	u32 in_use = m->algorithm % RTCP_ALGORITHMS;
+	u32 rtt = nearest(&t->rtt_us, t->rtts, m->rtt_us) % THESIS_RTTS;
+	u32 in_use = m->algorithm % THESIS_ALGORITHMS;
 	/* Step 2: the isolated table of the nearest RTT, at the nearest rate */
-	u32 loss = nearest(&t->loss_ppb, t->losses, m->isolated_ppb) % RTCP_POINTS;
+	u32 loss = nearest(&t->loss_ppb, t->losses, m->isolated_ppb) % THESIS_POINTS;
 	/* Step 3: free bandwidth from the burst rate under the algorithm in use */
 	u32 bandwidth =
-		nearest(&t->burst_ppb[rtt][in_use], t->bandwidths, m->burst_ppb) % RTCP_POINTS;
+		nearest(&t->burst_ppb[rtt][in_use], t->bandwidths, m->burst_ppb) % THESIS_POINTS;
 	u32 best = 0;
 	u32 best_us = ~0U;
 
-	for (u32 i = 0; i < RTCP_ALGORITHMS && i < t->algorithms; i++) {
+	for (u32 i = 0; i < THESIS_ALGORITHMS && i < t->algorithms; i++) {
 		/* Steps 2, 4 and 5: L(i) = L_r(i) + L_b(i) */
 		u32 us = t->isolated_us[rtt][loss].of[i] + t->bandwidth_us[rtt][bandwidth].of[i];
 
@@ -52,9 +53,9 @@ static __always_inline u32 rtcp_choose(const struct rtcp_table *t, const struct 
 }
 
 /* The column that describes an algorithm; the first one, cubic's, for those the table lacks. */
-static __always_inline u32 rtcp_column_of(const struct rtcp_table *table, const char *name)
+static __always_inline u32 thesis_column_of(const struct thesis_table *table, const char *name)
 {
-	for (u32 i = 0; i < RTCP_ALGORITHMS && i < table->algorithms; i++)
+	for (u32 i = 0; i < THESIS_ALGORITHMS && i < table->algorithms; i++)
 		if (same_name(table->name[i], name) || same_name(table->also[i], name))
 			return i;
 	return 0;

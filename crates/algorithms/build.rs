@@ -81,7 +81,7 @@ fn main() {
             "LARGE_STATE_.*|TWINS_ALIKE|BOUNDED_RTO_MS|BPF_SOCK_OPS_.*|CALL_.*|call_record",
         )
         // What the agent exchanges with the kernel's side is in a crate of its own.
-        .blocklist_type("latency_table|expectation|axis|rtcp_table|rtcp_points|rtcp_columns")
+        .blocklist_type("latency_table|expectation|axis|thesis_table|thesis_points|thesis_columns")
         .blocklist_type("policy|rule|scope|hysteresis|address|whereabouts|ends|measured|columns")
         .blocklist_type("switch_event|burst_latencies|.*_flags|switch_reason")
         .blocklist_item("TCP_CA_NAME_MAX")

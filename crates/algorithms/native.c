@@ -55,15 +55,15 @@ u64 kk_exp2_fixed(u32 log)
 	return exp2_fixed(log);
 }
 
-u32 kk_rtcp_choose(const struct rtcp_table *table, const struct rtcp_measured *measured,
-		   struct rtcp_columns *predicted_us)
+u32 kk_thesis_choose(const struct thesis_table *table, const struct thesis_measured *measured,
+		     struct thesis_columns *predicted_us)
 {
-	return rtcp_choose(table, measured, predicted_us);
+	return thesis_choose(table, measured, predicted_us);
 }
 
-u32 kk_rtcp_column_of(const struct rtcp_table *table, const char *name)
+u32 kk_thesis_column_of(const struct thesis_table *table, const char *name)
 {
-	return rtcp_column_of(table, name);
+	return thesis_column_of(table, name);
 }
 
 void kk_predict(const struct latency_table *table, const struct measured *measured,

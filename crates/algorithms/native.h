@@ -29,9 +29,9 @@ bool kk_estimator_update(struct estimator *e, struct loss_runs *runs, u64 now_us
 bool kk_back_off_is_bounded(const struct tcp_sock *tp, u32 earlier, u32 retries);
 u32 kk_log2_fixed(u32 value);
 u64 kk_exp2_fixed(u32 log);
-u32 kk_rtcp_choose(const struct rtcp_table *table, const struct rtcp_measured *measured,
-		   struct rtcp_columns *predicted_us);
-u32 kk_rtcp_column_of(const struct rtcp_table *table, const char *name);
+u32 kk_thesis_choose(const struct thesis_table *table, const struct thesis_measured *measured,
+		     struct thesis_columns *predicted_us);
+u32 kk_thesis_column_of(const struct thesis_table *table, const char *name);
 void kk_predict(const struct latency_table *table, const struct measured *measured,
 		const struct belief *belief, struct prediction *prediction);
 void kk_belief_update(struct belief *belief, const struct latency_table *table,

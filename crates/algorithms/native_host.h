@@ -28,7 +28,7 @@ struct replay {
 struct host {
 	void *socket;				   /* Rust's; not used in a replay */
 	const struct latency_table *const *tables; /* by scope.table; NULL: none is known */
-	const struct rtcp_table *rtcp; /* chosen by instead; NULL: the thesis' are not asked */
+	const struct thesis_table *thesis; /* chosen by instead; NULL: the thesis' are not asked */
 	const struct whereabouts *whereabouts; /* of the connection */
 	struct connection *room; /* zeros, for a connection that is to be remembered */
 	struct burst_latencies *burst_latencies; /* by burst_latencies_key(); NULL: not counted */
@@ -39,7 +39,7 @@ struct host {
 	char in_use[TCP_CA_NAME_MAX] __attribute__((aligned(8)));
 	bool has_switched; /* `event` tells of a switch, by this call */
 	struct switch_event event;
-	struct rtcp_columns rtcp_predicted_us; /* with `rtcp`, in place of the event's */
+	struct thesis_columns thesis_predicted_us; /* with `thesis`, in place of the event's */
 };
 
 /* Rust's: release, private area zeroed, init. */
@@ -181,18 +181,18 @@ static inline const struct latency_table *host_table(void *sock, const struct sc
 static inline const char *choice_of_thesis(struct host *host, const struct tcp_sock *tp,
 					   struct connection *c)
 {
-	const struct rtcp_table *table = host->rtcp;
-	const struct rtcp_measured measured = {
+	const struct thesis_table *table = host->thesis;
+	const struct thesis_measured measured = {
 		.rtt_us = tp->srtt_us >> 3,
 		.isolated_ppb = c->estimator.isolated_ppb,
 		.burst_ppb = c->estimator.burst_ppb,
-		.algorithm = rtcp_column_of(table, c->current),
+		.algorithm = thesis_column_of(table, c->current),
 	};
 	struct decision *decision = &c->decision;
 	const char *to;
 
 	decision->measured = (struct measured){.rtt_us = measured.rtt_us};
-	decision->to = rtcp_choose(table, &measured, &host->rtcp_predicted_us);
+	decision->to = thesis_choose(table, &measured, &host->thesis_predicted_us);
 	to = table->name[decision->to];
 	return same_name(to, c->current) ? NULL : to;
 }
@@ -203,7 +203,7 @@ static inline const char *host_choice(void *sock, const struct tcp_sock *tp, str
 {
 	struct host *host = sock;
 
-	if (host->rtcp)
+	if (host->thesis)
 		return choice_of_thesis(host, tp, c);
 	return choice_by_table(sock, tp, c, scope, table, corners);
 }

@@ -15,9 +15,9 @@ const WRITTEN: &[&str] = &[
     "latency_table",
     "expectation",
     "axis",
-    "rtcp_table",
-    "rtcp_points",
-    "rtcp_columns",
+    "thesis_table",
+    "thesis_points",
+    "thesis_columns",
 ];
 
 /// What is read, from the kernel or from what was written.
@@ -32,7 +32,7 @@ const READ: &[&str] = &[
     "whereabouts",
 ];
 
-const CONSTANTS: &str = "POLICY_.*|NO_SCOPE|CGROUP_LEVELS|TABLE_.*|SHARE_ONE|RTCP_.*|TCP_CA_NAME_MAX|OCTAVE\
+const CONSTANTS: &str = "POLICY_.*|NO_SCOPE|CGROUP_LEVELS|TABLE_.*|SHARE_ONE|THESIS_.*|TCP_CA_NAME_MAX|OCTAVE\
                          |PROBABILITY_BITS|BURST_SIZES|LATENCY_.*|SMALLEST_BURST_LOG2\
                          |SHORTEST_LATENCY_LOG2|BURST_SIZE_LOG2|TREATMENTS|USUAL_.*|SCOPE_.*\
                          |REASON_.*|CONNECTION_.*|SPAN_.*";

@@ -4,9 +4,9 @@
  *
  * After each period every condition's weight is multiplied with how likely it made what the period
  * brought, with the algorithm that was in use: isolated and burst losses are counts of rare events
- * (Poisson). So the same losses mean another condition under another algorithm, as in rtcp's step
- * 3: an algorithm that overflows a queue makes losses of its own, and when they end with it, they
- * were no channel's.
+ * (Poisson). So the same losses mean another condition under another algorithm, as in the thesis'
+ * step 3: an algorithm that overflows a queue makes losses of its own, and when they end with it,
+ * they were no channel's.
  *
  * Conditions change. A weight therefore never falls below WEIGHT_FLOOR under the largest, which is
  * the fixed-share rule (Herbster and Warmuth, Machine Learning 32, 1998): as if, after each period,

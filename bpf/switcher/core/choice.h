@@ -2,7 +2,8 @@
 /*
  * The choice: the algorithm that is expected to take least longer than the best one would.
  *
- * Source: rtcp, section 4.5, whose choice is the smallest predicted latency. Differences:
+ * Source: the thesis (Oguchi, 2016), section 4.5, whose choice is the smallest predicted latency.
+ * Differences:
  * 1. What is predicted is interpolated between the table's points, and is the mean over the
  *    conditions that the connection may be under.
  * 2. Under each condition it is taken in proportion to the best algorithm's: of a condition that

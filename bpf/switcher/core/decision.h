@@ -3,7 +3,7 @@
  * A connection's way through the switcher: met, measured, and switched where the choice is another
  * algorithm than the one in use.
  *
- * Source: rtcp, chapter 4. When each step is taken is lifecycle.h.
+ * Source: the thesis (Oguchi, 2016), chapter 4. When each step is taken is lifecycle.h.
  */
 #ifndef KIRIKAE_DECISION_H
 #define KIRIKAE_DECISION_H

@@ -2,9 +2,10 @@
 /*
  * Loss rates over a measuring period, smoothed with a moving average.
  *
- * Source: rtcp, sections 4.4 and 4.6.3. Difference: losses and segments sent are averaged apart
- * and then divided. A period in which one probe was sent and lost would otherwise weigh as much
- * as one in which 46 segments arrived, and interactive traffic has many such periods.
+ * Source: the thesis (Oguchi, 2016), sections 4.4 and 4.6.3. Difference: losses and segments sent
+ * are averaged apart and then divided. A period in which one probe was sent and lost would
+ * otherwise weigh as much as one in which 46 segments arrived, and interactive traffic has many
+ * such periods.
  */
 #ifndef KIRIKAE_ESTIMATOR_H
 #define KIRIKAE_ESTIMATOR_H

@@ -3,9 +3,9 @@
  * A connection's life with the switcher: what is done, and in which order, when it is established
  * or found, at each round trip, retransmission and timeout, and when the policy has changed.
  *
- * Source: rtcp, chapter 4, and on from there. Plain C for both worlds: what only a kernel or only a
- * simulator can do is behind host.h. Nothing here keeps anything but in `struct connection`, so
- * that a call depends on nothing but what call_record.h lists.
+ * Source: the thesis (Oguchi, 2016), chapter 4, and on from there. Plain C for both worlds: what
+ * only a kernel or only a simulator can do is behind host.h. Nothing here keeps anything but in
+ * `struct connection`, so that a call depends on nothing but what call_record.h lists.
  */
 #ifndef KIRIKAE_LIFECYCLE_H
 #define KIRIKAE_LIFECYCLE_H

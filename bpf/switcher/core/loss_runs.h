@@ -2,9 +2,9 @@
 /*
  * Lost segments sorted into runs: isolated (at most 2 consecutive) and burst (3 or more).
  *
- * Source: rtcp, section 4.2. The kernel of 2010 told the two apart by how recovery was entered;
- * with RACK it is always entered the same way, so the lengths of the lost runs are counted, from
- * the segments that are sent again.
+ * Source: the thesis (Oguchi, 2016), section 4.2. The kernel of 2010 told the two apart by how
+ * recovery was entered; with RACK it is always entered the same way, so the lengths of the lost
+ * runs are counted, from the segments that are sent again.
  *
  * Isolated losses are counted by segment, because the isolated tables run over the loss rate of
  * segments. Burst losses are counted by run: the tables' largest rate is 1.79 % with 46 segments

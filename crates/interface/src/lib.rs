@@ -130,7 +130,7 @@ impl policy {
     }
 }
 
-impl rtcp_table {
+impl thesis_table {
     /// In-kernel names of the candidates, in the order of the columns.
     pub fn names(&self) -> Vec<String> {
         self.name[..self.algorithms as usize].iter().map(name_from_bytes).collect()

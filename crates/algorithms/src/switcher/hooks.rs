@@ -72,7 +72,7 @@ impl<'a> Host<'a> {
         let shared = &*switcher.shared;
         let host = c::host {
             tables: shared.tables.as_ptr(),
-            rtcp: shared.rtcp.as_deref().map_or(ptr::null(), ptr::from_ref),
+            thesis: shared.thesis.as_deref().map_or(ptr::null(), ptr::from_ref),
             whereabouts: &raw const switcher.whereabouts,
             room: room.as_deref_mut().map_or(ptr::null_mut(), ptr::from_mut),
             now_ns: socket.fields.tcp_mstamp * 1000,
@@ -125,8 +125,8 @@ impl<'a> Host<'a> {
         }
         let event = &self.host.event;
         let named = |name: &[u8; NAME_BYTES]| self.shared.algorithm(name);
-        let (names, predicted_us) = match &self.shared.rtcp {
-            Some(table) => (table.names(), &self.host.rtcp_predicted_us.of[..]),
+        let (names, predicted_us) = match &self.shared.thesis {
+            Some(table) => (table.names(), &self.host.thesis_predicted_us.of[..]),
             None => {
                 let table = self.policy.scope[event.scope as usize].table;
                 (self.shared.tables.tables[table as usize].names(), &event.predicted_us.of[..])

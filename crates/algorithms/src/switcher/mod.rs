@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use kirikae_interface::{
-    NAME_BYTES, latency_table, name_from_bytes, policy, rtcp_table, whereabouts,
+    NAME_BYTES, latency_table, name_from_bytes, policy, thesis_table, whereabouts,
 };
 use serde::Serialize;
 
@@ -17,9 +17,8 @@ use crate::{Algorithm, Socket};
 use hooks::{Host, SharedTables};
 
 pub use parts::{
-    Belief, BurstSpans, Estimator, LossRuns, Measured, Period, Predicted, RoundTripSeen,
-    RtcpMeasured, Span, Stream, back_off_is_bounded, exp2_fixed, log2_fixed, period_us,
-    rtcp_choose,
+    Belief, BurstSpans, Estimator, LossRuns, Measured, Period, Predicted, RoundTripSeen, Span,
+    Stream, ThesisMeasured, back_off_is_bounded, exp2_fixed, log2_fixed, period_us, thesis_choose,
 };
 pub use replay::{CALL_RECORD_BYTES, CALL_RECORD_VERSION, Replay, ReplayError, Tables};
 
@@ -39,7 +38,7 @@ pub struct Switcher {
 struct Shared {
     policy: Box<policy>,
     tables: SharedTables,
-    rtcp: Option<Box<rtcp_table>>,
+    thesis: Option<Box<thesis_table>>,
     candidates: Vec<Algorithm>,
 }
 
@@ -123,21 +122,21 @@ impl Switcher {
             require(ours.map(|(_, name)| name), candidates)?;
         }
         let (tables, candidates) = (SharedTables::new(tables), candidates.to_vec());
-        Ok(Switcher::of(Shared { policy, tables, rtcp: None, candidates }))
+        Ok(Switcher::of(Shared { policy, tables, thesis: None, candidates }))
     }
 
     /// R-TCP as published: chosen by the thesis' tables, the rest as above.
     ///
     /// # Errors
     /// As [`new`](Switcher::new).
-    pub fn rtcp(
+    pub fn thesis(
         policy: Box<policy>,
-        table: Box<rtcp_table>,
+        table: Box<thesis_table>,
         candidates: &[Algorithm],
     ) -> Result<Switcher, NoCandidate> {
         require(table.names().into_iter(), candidates)?;
-        let (tables, rtcp) = (SharedTables::default(), Some(table));
-        Ok(Switcher::of(Shared { policy, tables, rtcp, candidates: candidates.to_vec() }))
+        let (tables, thesis) = (SharedTables::default(), Some(table));
+        Ok(Switcher::of(Shared { policy, tables, thesis, candidates: candidates.to_vec() }))
     }
 
     /// One that never switches, and only measures.
@@ -145,7 +144,7 @@ impl Switcher {
         Switcher::of(Shared {
             policy,
             tables: SharedTables::default(),
-            rtcp: None,
+            thesis: None,
             candidates: Vec::new(),
         })
     }

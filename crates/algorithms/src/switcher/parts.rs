@@ -1,6 +1,6 @@
 //! The parts of the switcher, each for itself.
 
-use kirikae_interface::{latency_table, rtcp_table};
+use kirikae_interface::{latency_table, thesis_table};
 
 use crate::{Socket, c};
 
@@ -232,13 +232,13 @@ impl Belief {
 }
 
 /// What the thesis chooses by.
-pub type RtcpMeasured = c::rtcp_measured;
+pub type ThesisMeasured = c::thesis_measured;
 
 /// The choice of the thesis: the column, and the latency predicted for each of them, microseconds.
-pub fn rtcp_choose(table: &rtcp_table, measured: &RtcpMeasured) -> (usize, Vec<u32>) {
-    let mut predicted = c::rtcp_columns::default();
+pub fn thesis_choose(table: &thesis_table, measured: &ThesisMeasured) -> (usize, Vec<u32>) {
+    let mut predicted = c::thesis_columns::default();
     // SAFETY: plain data that the C code only uses during the call.
-    let column = unsafe { c::kk_rtcp_choose(table, measured, &mut predicted) };
+    let column = unsafe { c::kk_thesis_choose(table, measured, &mut predicted) };
     (column as usize, predicted.of.to_vec())
 }
 

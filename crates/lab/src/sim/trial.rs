@@ -13,7 +13,7 @@ use kirikae_sim::{
     Activity, DirectionOutcome, Flow, FlowOutcome, Hop, Host, Routes, Simulation, Workload, Write,
     Written, staggered,
 };
-use kirikae_table::rtcp;
+use kirikae_table::thesis;
 use kirikae_tcp::Control;
 
 use super::Interval;
@@ -148,13 +148,13 @@ fn switcher(scope: Scope, algorithms: &[Algorithm]) -> Switcher {
 
 /// R-TCP as published has the period of the scope, and nothing else that an operator may say.
 fn thesis(scope: &Scope, algorithms: &[Algorithm]) -> Switcher {
-    let table = rtcp::published().expect("the thesis' tables are good");
+    let table = thesis::published().expect("the thesis' tables are good");
     let policy = kirikae_interface::policy::one(kirikae_interface::scope {
         flags: kirikae_interface::SCOPE_KERNEL_TIMEOUTS,
         period_us: scope.period.fixed_us(),
         ..Default::default()
     });
-    Switcher::rtcp(policy, table, algorithms).expect(OURS)
+    Switcher::thesis(policy, table, algorithms).expect(OURS)
 }
 
 /// The course of a contest. Only of what is compared write by write dropped packets are told one by

@@ -1,12 +1,12 @@
 //! The tables of the thesis, as R-TCP was published.
 //!
-//! Source: rtcp (Oguchi 2016), Figs 4-9 to 4-17, in `tables/oguchi-2016/`.
+//! Source: the thesis (Oguchi, 2016), Figs 4-9 to 4-17, in `tables/oguchi-2016/`.
 
 use kirikae_interface::name_to_bytes;
 use zerocopy::FromZeros;
 
-/// `struct rtcp_table` of `bpf/thesis/table.h`.
-pub type Table = kirikae_interface::rtcp_table;
+/// `struct thesis_table` of `bpf/thesis/table.h`.
+pub type Table = kirikae_interface::thesis_table;
 
 const PPB: f64 = 1e9;
 const US: f64 = 1e6;
@@ -136,7 +136,7 @@ impl CsvFile {
         let error =
             |problem| Error::Column { rtt_ms: self.rtt_ms, column: name.to_owned(), problem };
         let index = self.header.iter().position(|h| h == name).ok_or(error("is missing"))?;
-        if self.rows.len() > kirikae_interface::RTCP_POINTS as usize {
+        if self.rows.len() > kirikae_interface::THESIS_POINTS as usize {
             return Err(error("has more rows than the kernel takes"));
         }
         self.rows
