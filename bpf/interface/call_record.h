@@ -78,9 +78,9 @@ struct call_record {
 	struct answer answer[ANSWERS_MAX];
 	char in_use[TCP_CA_NAME_MAX]; /* the algorithm; empty: not asked for */
 	struct socket_seen socket;
-	struct whereabouts whereabouts; /* zeros: not asked for */
-	struct bursts bursts;		/* as the algorithm left them before the call */
-	struct idle_keep idle;		/* as the latest one that was left handed it down */
+	struct match_key match_key; /* zeros: not asked for */
+	struct bursts bursts;	    /* as the algorithm left them before the call */
+	struct idle_keep idle;	    /* as the latest one that was left handed it down */
 	struct connection after;
 };
 

@@ -49,7 +49,7 @@ struct ends {
 };
 
 /* What a rule may ask of a connection. */
-struct whereabouts {
+struct match_key {
 	u64 cgroup[CGROUP_LEVELS]; /* ids, its own first; 0: there are no more */
 	struct ends ends;
 };

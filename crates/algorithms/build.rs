@@ -82,7 +82,7 @@ fn main() {
         )
         // What the agent exchanges with the kernel's side is in a crate of its own.
         .blocklist_type("latency_table|expectation|axis|thesis_table|thesis_points|thesis_columns")
-        .blocklist_type("policy|rule|scope|hysteresis|address|whereabouts|ends|measured|columns")
+        .blocklist_type("policy|rule|scope|hysteresis|address|match_key|ends|measured|columns")
         .blocklist_type("switch_event|burst_latencies|.*_flags|switch_reason")
         .blocklist_item("TCP_CA_NAME_MAX")
         .parse_callbacks(Box::new(PlainData))

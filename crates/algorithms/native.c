@@ -162,7 +162,7 @@ bool kk_replay(const struct call_record *record, const struct policy *policy,
 	struct replay replay = {.record = record};
 	struct host host = {
 		.tables = tables,
-		.whereabouts = &record->whereabouts,
+		.match_key = &record->match_key,
 		.room = c,
 		.replay = &replay,
 		.now_ns = record->now_ns,

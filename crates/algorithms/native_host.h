@@ -29,8 +29,8 @@ struct host {
 	void *socket;				   /* Rust's; not used in a replay */
 	const struct latency_table *const *tables; /* by scope.table; NULL: none is known */
 	const struct thesis_table *thesis; /* chosen by instead; NULL: the thesis' are not asked */
-	const struct whereabouts *whereabouts; /* of the connection */
-	struct connection *room; /* zeros, for a connection that is to be remembered */
+	const struct match_key *match_key; /* of the connection */
+	struct connection *room;	   /* zeros, for a connection that is to be remembered */
 	struct burst_latencies *burst_latencies; /* by burst_latencies_key(); NULL: not counted */
 	struct span_sums *span_sums;		 /* by span_sums_key(); NULL: not counted */
 	struct replay *replay;			 /* NULL: the socket lives */
@@ -162,12 +162,11 @@ static inline u64 host_now_ns(void *sock, struct tcp_sock *tp)
 	return host->now_ns;
 }
 
-static inline void host_whereabouts(void *sock, struct tcp_sock *tp,
-				    struct whereabouts *whereabouts)
+static inline void host_match_key(void *sock, struct tcp_sock *tp, struct match_key *match_key)
 {
 	const struct host *host = sock;
 
-	*whereabouts = *host->whereabouts;
+	*match_key = *host->match_key;
 }
 
 static inline const struct latency_table *host_table(void *sock, const struct scope *scope)
@@ -212,7 +211,7 @@ static inline struct switch_event *host_event(void *sock, struct tcp_sock *tp)
 {
 	struct host *host = sock;
 
-	host->event.ends = host->whereabouts->ends;
+	host->event.ends = host->match_key->ends;
 	host->event.namespace = 0;
 	return &host->event;
 }

@@ -29,7 +29,7 @@ const READ: &[&str] = &[
     "measured",
     "columns",
     "ends",
-    "whereabouts",
+    "match_key",
 ];
 
 const CONSTANTS: &str = "POLICY_.*|NO_SCOPE|CGROUP_LEVELS|TABLE_.*|SHARE_ONE|THESIS_.*|TCP_CA_NAME_MAX|OCTAVE\

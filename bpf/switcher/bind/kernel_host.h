@@ -33,12 +33,12 @@ static __always_inline u64 host_now_ns(void *sock, struct tcp_sock *tp)
 	return record_now(tp, bpf_ktime_get_ns());
 }
 
-static __always_inline void host_whereabouts(void *sock, struct tcp_sock *tp,
-					     struct whereabouts *whereabouts)
+static __always_inline void host_match_key(void *sock, struct tcp_sock *tp,
+					   struct match_key *match_key)
 {
-	ends_of(tp, &whereabouts->ends);
-	cgroups_of(tp, whereabouts);
-	record_whereabouts(tp, whereabouts);
+	ends_of(tp, &match_key->ends);
+	cgroups_of(tp, match_key);
+	record_match_key(tp, match_key);
 }
 
 static __always_inline const struct latency_table *host_table(void *sock, const struct scope *scope)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a policy may ask of a connection, taken from the kernel's socket. */
-#ifndef KIRIKAE_WHEREABOUTS_BPF_H
-#define KIRIKAE_WHEREABOUTS_BPF_H
+#ifndef KIRIKAE_MATCH_KEY_H
+#define KIRIKAE_MATCH_KEY_H
 
 #include "interface/policy.h"
 #include "switcher/bind/kernel_structs.h"
@@ -39,13 +39,13 @@ static __always_inline u32 namespace_of(const struct tcp_sock *tp)
 }
 
 /* The cgroup that the socket was made in, or its listener, and those above it. */
-static __always_inline void cgroups_of(const struct tcp_sock *tp, struct whereabouts *w)
+static __always_inline void cgroups_of(const struct tcp_sock *tp, struct match_key *key)
 {
 	const struct sock___cgroup *sk = (const void *)tp;
 	const struct cgroup *cgroup = sk->sk_cgrp_data.cgroup;
 
 	for (u32 i = 0; i < CGROUP_LEVELS && cgroup; i++) {
-		w->cgroup[i] = BPF_CORE_READ(cgroup, kn, id);
+		key->cgroup[i] = BPF_CORE_READ(cgroup, kn, id);
 		cgroup = (const struct cgroup *)BPF_CORE_READ(cgroup, self.parent);
 	}
 }

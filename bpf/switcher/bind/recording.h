@@ -51,12 +51,12 @@ static __always_inline void record_algorithm(struct tcp_sock *tp, const char *na
 		__builtin_memcpy(record->in_use, name, sizeof(record->in_use));
 }
 
-static __always_inline void record_whereabouts(struct tcp_sock *tp, const struct whereabouts *w)
+static __always_inline void record_match_key(struct tcp_sock *tp, const struct match_key *key)
 {
 	struct call_record *record = record_of(tp);
 
 	if (record)
-		record->whereabouts = *w;
+		record->match_key = *key;
 }
 
 static __always_inline u32 record_lot(struct tcp_sock *tp, u32 lot)
@@ -126,7 +126,7 @@ static __always_inline void record_begin(struct tcp_sock *tp, u32 generation,
 	record->was_remembered = !!c;
 	record->answers = 0;
 	__builtin_memset(record->in_use, 0, sizeof(record->in_use));
-	__builtin_memset(&record->whereabouts, 0, sizeof(record->whereabouts));
+	__builtin_memset(&record->match_key, 0, sizeof(record->match_key));
 	record_socket(&record->socket, tp);
 	if (c) {
 		record->bursts = c->bursts;

@@ -18,10 +18,10 @@
 static __attribute__((noinline)) u32 scope_of_socket(void *sock, struct tcp_sock *tp,
 						     const struct policy *policy)
 {
-	struct whereabouts w = {};
+	struct match_key key = {};
 
-	host_whereabouts(sock, tp, &w);
-	return scope_of(policy, &w);
+	host_match_key(sock, tp, &key);
+	return scope_of(policy, &key);
 }
 
 /* Stock algorithms do not tell of bursts; where one stays in use, the segments about to be sent

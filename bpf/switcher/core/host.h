@@ -25,7 +25,7 @@
  *	A random number.
  * u64 host_now_ns(sock, tp)
  *	CLOCK_MONOTONIC.
- * void host_whereabouts(sock, tp, whereabouts)
+ * void host_match_key(sock, tp, match_key)
  *	What a policy may ask of the connection, written over zeros.
  * const struct latency_table *host_table(sock, scope)
  *	What is chosen by. NULL: nothing is learned, nor chosen.

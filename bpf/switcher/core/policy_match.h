@@ -6,32 +6,32 @@
 #include "connection/connection.h"
 #include "interface/policy.h"
 
-static __always_inline bool is_in_cgroup(const struct whereabouts *w, u64 cgroup)
+static __always_inline bool is_in_cgroup(const struct match_key *key, u64 cgroup)
 {
 	bool is_in = !cgroup;
 
 	for (u32 i = 0; i < CGROUP_LEVELS; i++)
-		is_in |= w->cgroup[i] == cgroup;
+		is_in |= key->cgroup[i] == cgroup;
 	return is_in;
 }
 
-static __always_inline bool rule_matches(const struct rule *rule, const struct whereabouts *w)
+static __always_inline bool rule_matches(const struct rule *rule, const struct match_key *key)
 {
 	u32 differs = 0;
 
 	for (u32 i = 0; i < 4; i++)
-		differs |= (w->ends.remote.word[i] ^ rule->remote.word[i]) & rule->mask.word[i];
-	return !differs && w->ends.local_port >= rule->first_port &&
-	       w->ends.local_port <= rule->last_port && is_in_cgroup(w, rule->cgroup);
+		differs |= (key->ends.remote.word[i] ^ rule->remote.word[i]) & rule->mask.word[i];
+	return !differs && key->ends.local_port >= rule->first_port &&
+	       key->ends.local_port <= rule->last_port && is_in_cgroup(key, rule->cgroup);
 }
 
 /* Number of the scope, or NO_SCOPE. */
-VERIFIED_APART int scope_of(const struct policy *policy, const struct whereabouts *w)
+VERIFIED_APART int scope_of(const struct policy *policy, const struct match_key *key)
 {
-	if (!policy || !w)
+	if (!policy || !key)
 		return NO_SCOPE;
 	for (u32 i = 0; i < POLICY_RULES && i < policy->rules; i++)
-		if (rule_matches(&policy->rule[i], w))
+		if (rule_matches(&policy->rule[i], key))
 			return min(policy->rule[i].scope, (u32)NO_SCOPE);
 	return NO_SCOPE;
 }

@@ -73,7 +73,7 @@ impl<'a> Host<'a> {
         let host = c::host {
             tables: shared.tables.as_ptr(),
             thesis: shared.thesis.as_deref().map_or(ptr::null(), ptr::from_ref),
-            whereabouts: &raw const switcher.whereabouts,
+            match_key: &raw const switcher.match_key,
             room: room.as_deref_mut().map_or(ptr::null_mut(), ptr::from_mut),
             now_ns: socket.fields.tcp_mstamp * 1000,
             lot: lot(socket.fields.random ^ socket.fields.tcp_mstamp),

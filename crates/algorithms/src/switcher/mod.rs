@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use kirikae_interface::{
-    NAME_BYTES, latency_table, name_from_bytes, policy, thesis_table, whereabouts,
+    NAME_BYTES, latency_table, match_key, name_from_bytes, policy, thesis_table,
 };
 use serde::Serialize;
 
@@ -29,7 +29,7 @@ pub struct Switcher {
     shared: Arc<Shared>,
     /// By an operator who has put another in force since, in place of the shared one.
     policy: Option<Arc<policy>>,
-    whereabouts: whereabouts,
+    match_key: match_key,
     /// Whether segments that are about to be sent are to be told.
     wants_segments: bool,
 }
@@ -153,14 +153,14 @@ impl Switcher {
         Switcher {
             shared: Arc::new(shared),
             policy: None,
-            whereabouts: whereabouts::default(),
+            match_key: match_key::default(),
             wants_segments: false,
         }
     }
 
     /// The connection has these ends and cgroups, which rules may ask for.
-    pub fn set_whereabouts(&mut self, whereabouts: whereabouts) {
-        self.whereabouts = whereabouts;
+    pub fn set_match_key(&mut self, match_key: match_key) {
+        self.match_key = match_key;
     }
 
     /// Another policy is in force from now on, by the same tables; the connection follows when it
