@@ -122,9 +122,9 @@ u32 kk_happened(struct host *host, struct tcp_sock *tp, const struct policy *pol
 	return happened(host, tp, policy, call);
 }
 
-bool kk_give_back(struct host *host, struct tcp_sock *tp, bool in_recovery_too)
+bool kk_restore(struct host *host, struct tcp_sock *tp, bool in_recovery_too)
 {
-	return give_back(host, tp, tp->connection, in_recovery_too) != NOT_GIVEN_BACK;
+	return restore_connection(host, tp, tp->connection, in_recovery_too) != NOT_RESTORED;
 }
 
 /* The socket as it was seen, and nothing else of it. */

@@ -49,4 +49,4 @@ u32 kk_happened(struct host *host, struct tcp_sock *tp, const struct policy *pol
 bool kk_replay(const struct call_record *record, const struct policy *policy,
 	       const struct latency_table *const *tables, struct connection *c);
 /* Everything as before the switcher met it; see restore.h. False: not now. */
-bool kk_give_back(struct host *host, struct tcp_sock *tp, bool in_recovery_too);
+bool kk_restore(struct host *host, struct tcp_sock *tp, bool in_recovery_too);

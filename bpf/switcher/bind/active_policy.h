@@ -5,8 +5,8 @@
  * There is room for two of each: a new policy is written beside the one in force, and one number
  * makes it count, so that no connection ever sees half of one.
  */
-#ifndef KIRIKAE_IN_FORCE_H
-#define KIRIKAE_IN_FORCE_H
+#ifndef KIRIKAE_ACTIVE_POLICY_H
+#define KIRIKAE_ACTIVE_POLICY_H
 
 #include "interface/latency_table.h"
 #include "interface/policy.h"
@@ -17,7 +17,7 @@ struct {
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, u32);
-} generation_in_force SEC(".maps");
+} active_generation SEC(".maps");
 
 /* Each generation in the place of the one before the last. */
 struct {
@@ -42,10 +42,10 @@ struct {
 	__array(values, struct one_latency_table);
 } latency_tables SEC(".maps");
 
-static __always_inline const struct policy *policy_in_force(void)
+static __always_inline const struct policy *active_policy(void)
 {
 	u32 zero = 0;
-	const u32 *generation = bpf_map_lookup_elem(&generation_in_force, &zero);
+	const u32 *generation = bpf_map_lookup_elem(&active_generation, &zero);
 	u32 place;
 
 	if (!generation)

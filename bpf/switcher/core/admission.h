@@ -41,7 +41,7 @@ VERIFIED_APART u32 callbacks_with(u32 set, struct connection *c, const struct po
 
 	if (!c || !policy)
 		return set;
-	scope = scope_in_force(policy, &c->place);
+	scope = active_scope(policy, &c->place);
 	callbacks = callbacks_of_others(set, c) | ALWAYS_HEARD;
 	if (scope && wants_segments(c, scope)) {
 		if (!(callbacks & segments))
@@ -59,9 +59,9 @@ static __always_inline u32 callbacks_wanted(const struct tcp_sock *tp, struct co
 }
 
 /* What was given it is taken away. False: not now. */
-static __always_inline bool released(void *sock, struct tcp_sock *tp, struct connection *c)
+static __always_inline bool try_restore(void *sock, struct tcp_sock *tp, struct connection *c)
 {
-	if (give_back(sock, tp, c, false) == NOT_GIVEN_BACK)
+	if (restore_connection(sock, tp, c, false) == NOT_RESTORED)
 		return false;
 	__builtin_memcpy(c->current, c->original, sizeof(c->current));
 	__builtin_memcpy(c->chosen, c->original, sizeof(c->chosen));
@@ -100,7 +100,7 @@ static __always_inline void follow_program(struct connection *c, const struct sc
 }
 
 /* Whether what the connection was given is to be taken away. */
-static __always_inline bool is_to_be_released(const struct connection *c, const struct scope *scope,
+static __always_inline bool is_to_be_restored(const struct connection *c, const struct scope *scope,
 					      const struct place *place)
 {
 	if (!scope || scope->flags & SCOPE_OBSERVED || place->lot < place->share)
@@ -130,15 +130,15 @@ static __attribute__((noinline)) u32 follow(void *sock, struct tcp_sock *tp, str
 
 	place.scope = scope_of_socket(sock, tp, policy);
 	place.generation = policy->generation;
-	scope = scope_in_force(policy, &place);
+	scope = active_scope(policy, &place);
 	if (scope)
 		place.share = scope->holdback;
 	if (stays(c, &place, policy)) {
 		c->place.generation = place.generation;
 		return callbacks_wanted(tp, c, policy);
 	}
-	if (is_to_be_released(c, scope, &place)) {
-		if (!released(sock, tp, c))
+	if (is_to_be_restored(c, scope, &place)) {
+		if (!try_restore(sock, tp, c))
 			return callbacks_wanted(tp, c, policy);
 	} else if (!same_name(c->chosen, c->current)) {
 		/* It was only observed. */
@@ -169,7 +169,7 @@ static __always_inline bool is_wanted(void *sock, struct tcp_sock *tp, const str
 	const struct scope *scope;
 
 	place.scope = scope_of_socket(sock, tp, policy);
-	scope = scope_in_force(policy, &place);
+	scope = active_scope(policy, &place);
 	/* A program that has chosen its algorithm itself is left alone. */
 	return scope && (scope->flags & SCOPE_OVERRULES || !set_by_program(tcp_to_sock(tp)) ||
 			 is_marked(tp));
@@ -186,7 +186,7 @@ static __attribute__((noinline)) u32 next_span(void *sock, struct tcp_sock *tp,
 
 	c->place.lot = host_draw_lot(sock, tp);
 	c->place.share = scope->holdback;
-	if (is_held_back(c) && !was_held_back && !released(sock, tp, c))
+	if (is_held_back(c) && !was_held_back && !try_restore(sock, tp, c))
 		c->place = before;
 	else if (was_held_back && !is_held_back(c))
 		follow_timeouts(sock, tp, c, scope);

@@ -143,7 +143,7 @@ static __always_inline u32 compared(void *sock, struct tcp_sock *tp, struct conn
 static __always_inline u32 measured(void *sock, struct tcp_sock *tp, struct connection *c,
 				    const struct policy *policy, u32 sample_us)
 {
-	const struct scope *scope = scope_in_force(policy, &c->place);
+	const struct scope *scope = active_scope(policy, &c->place);
 	bool had_segments;
 	u32 callbacks;
 
@@ -162,7 +162,7 @@ static __always_inline u32 measured(void *sock, struct tcp_sock *tp, struct conn
 static __always_inline u32 called_back(void *sock, struct tcp_sock *tp, struct connection *c,
 				       const struct policy *policy, const struct call *call)
 {
-	const struct scope *scope = scope_in_force(policy, &c->place);
+	const struct scope *scope = active_scope(policy, &c->place);
 	u32 callbacks = 0;
 
 	if (call->op == BPF_SOCK_OPS_STATE_CB && !is_open(call->args[1]))

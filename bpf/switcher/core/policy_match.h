@@ -38,8 +38,8 @@ VERIFIED_APART int scope_of(const struct policy *policy, const struct match_key 
 
 /* NULL for a connection of no scope (any more), or with a place in a policy before: its number
  * there means nothing here. */
-static __always_inline const struct scope *scope_in_force(const struct policy *policy,
-							  const struct place *place)
+static __always_inline const struct scope *active_scope(const struct policy *policy,
+							const struct place *place)
 {
 	/* For the verifier, which does not follow the comparison to where it is used. */
 	u32 bounded = read_now(place->scope % POLICY_SCOPES);

@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A connection is put back on the algorithm and the timeouts that it had when it was met. */
-#ifndef KIRIKAE_GIVE_BACK_H
-#define KIRIKAE_GIVE_BACK_H
+#ifndef KIRIKAE_RESTORE_H
+#define KIRIKAE_RESTORE_H
 
 #include "switcher/core/app_choice.h"
 #include "switcher/core/host_socket.h"
 #include "switcher/core/timeout_options.h"
 
-enum given_back {
-	NOTHING_TO_GIVE_BACK, /* but for the timeouts, perhaps */
-	GIVEN_BACK,
-	NOT_GIVEN_BACK, /* it is in recovery, or the kernel refused */
+enum restored {
+	NOTHING_TO_RESTORE, /* but for the timeouts, perhaps */
+	RESTORED,
+	NOT_RESTORED, /* it is in recovery, or the kernel refused */
 };
 
 /* In Recovery and Loss a switch loses a pending undo. */
-static __always_inline enum given_back give_back(void *sock, struct tcp_sock *tp,
-						 struct connection *c, bool in_recovery_too)
+static __always_inline enum restored restore_connection(void *sock, struct tcp_sock *tp,
+							struct connection *c, bool in_recovery_too)
 {
 	char by_way_of[TCP_CA_NAME_MAX] = "kk_cubic";
-	enum given_back given_back = NOTHING_TO_GIVE_BACK;
+	enum restored restored = NOTHING_TO_RESTORE;
 	char in_use[TCP_CA_NAME_MAX] = {};
 
 	if (!host_get_algorithm(sock, tp, in_use))
-		return NOT_GIVEN_BACK;
+		return NOT_RESTORED;
 	/* Where another is in use, the program has taken it since, and keeps it. */
 	if (!is_left_alone(c, tp, in_use) && !same_name(c->current, c->original)) {
 		if (ca_state(tcp_to_sock(tp)) >= TCP_CA_Recovery && !in_recovery_too)
-			return NOT_GIVEN_BACK;
+			return NOT_RESTORED;
 		/* The init and release of ours undo what bbr leaves behind. */
 		if (is_bbr(c->current))
 			host_set_algorithm(sock, tp, by_way_of);
 		if (!host_set_algorithm(sock, tp, c->original))
-			return NOT_GIVEN_BACK;
-		given_back = GIVEN_BACK;
+			return NOT_RESTORED;
+		restored = RESTORED;
 	}
 	timeouts_restore(sock, tp, &c->timeouts);
-	return given_back;
+	return restored;
 }
 
 #endif

@@ -18,7 +18,7 @@ SEC("iter/tcp")
 int restore(struct bpf_iter__tcp *ctx)
 {
 	struct sock_common *skc = ctx->sk_common;
-	enum given_back given_back;
+	enum restored restored;
 	struct tcp_sock *tp;
 	struct connection *c;
 
@@ -34,10 +34,10 @@ int restore(struct bpf_iter__tcp *ctx)
 					tp->bpf_sock_ops_cb_flags & ~WAITING);
 		return 0;
 	}
-	given_back = give_back(tp, tp, c, in_recovery_too);
-	if (given_back == NOT_GIVEN_BACK)
+	restored = restore_connection(tp, tp, c, in_recovery_too);
+	if (restored == NOT_RESTORED)
 		return 0;
-	if (given_back == GIVEN_BACK)
+	if (restored == RESTORED)
 		BPF_SEQ_PRINTF(ctx->meta->seq, "%s to %s\n", c->current, c->original);
 	leave_callbacks(tp, tp, c);
 	bpf_sk_storage_delete(&connections, tp);

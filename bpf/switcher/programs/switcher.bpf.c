@@ -44,7 +44,7 @@ int switcher(struct bpf_sock_ops *ctx)
 
 	if (what.op >= 32 || !(OPERATIONS >> what.op & 1))
 		return 1;
-	policy = policy_in_force();
+	policy = active_policy();
 	if (!policy || has_stayed_local(ctx, policy))
 		return 1;
 	sk = ctx->sk;
@@ -73,7 +73,7 @@ int switcher(struct bpf_sock_ops *ctx)
 SEC("iter/tcp")
 int adopt(struct bpf_iter__tcp *ctx)
 {
-	const struct policy *policy = policy_in_force();
+	const struct policy *policy = active_policy();
 	const struct call found = {.op = CALL_FOUND};
 	struct sock_common *skc = ctx->sk_common;
 	struct tcp_sock *tp;

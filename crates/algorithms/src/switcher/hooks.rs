@@ -98,9 +98,9 @@ impl<'a> Host<'a> {
         callbacks
     }
 
-    /// See `give_back()` in `bpf/switcher/core/restore.h`.
-    pub fn give_back(&mut self, in_recovery_too: bool) -> bool {
-        self.with_pointers(|host, tp| unsafe { c::kk_give_back(host, tp, in_recovery_too) })
+    /// See `restore_connection()` in `bpf/switcher/core/restore.h`.
+    pub fn restore(&mut self, in_recovery_too: bool) -> bool {
+        self.with_pointers(|host, tp| unsafe { c::kk_restore(host, tp, in_recovery_too) })
     }
 
     /// SAFETY of what is called: the C gets a host, a socket, a policy and tables that live through

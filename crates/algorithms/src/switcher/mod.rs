@@ -220,9 +220,9 @@ impl Switcher {
 
     /// Gives back what the connection had when it was met, as an agent that stops does: in Recovery
     /// and Loss only where it must be. Whether that was done.
-    pub fn give_back(&mut self, socket: &mut Socket, in_recovery_too: bool) -> bool {
+    pub fn restore(&mut self, socket: &mut Socket, in_recovery_too: bool) -> bool {
         let host = Host::of(self, socket);
-        host.is_some_and(|mut host| host.give_back(in_recovery_too))
+        host.is_some_and(|mut host| host.restore(in_recovery_too))
     }
 
     fn call(&mut self, socket: &mut Socket, op: u32, args: [u32; 3]) -> Option<Switch> {
