@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What is to be done once per round trip: counted by sequence numbers, not by time. */
-#ifndef KIRIKAE_ROUND_TRIP_H
-#define KIRIKAE_ROUND_TRIP_H
+#ifndef KIRIKAE_PER_ROUND_TRIP_H
+#define KIRIKAE_PER_ROUND_TRIP_H
 
 #include "kernel/kernel.h"
 

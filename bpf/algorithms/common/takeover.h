@@ -8,8 +8,8 @@
  * turns off; and the count of ACKed segments not yet turned into growth, which cubic lets grow to
  * many times the window and a successor would spend at one ACK.
  */
-#ifndef KIRIKAE_SWITCHING_H
-#define KIRIKAE_SWITCHING_H
+#ifndef KIRIKAE_TAKEOVER_H
+#define KIRIKAE_TAKEOVER_H
 
 #include "connection/connection.h"
 

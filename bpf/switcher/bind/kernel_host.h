@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The rest of what host.h promises, by the kernel's helpers and maps. */
-#ifndef KIRIKAE_HOST_BPF_H
-#define KIRIKAE_HOST_BPF_H
+#ifndef KIRIKAE_KERNEL_HOST_H
+#define KIRIKAE_KERNEL_HOST_H
 
 #include "switcher/bind/active_policy.h"
 #include "switcher/bind/kernel_host_socket.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What host.h promises of a socket's algorithm and options, by the kernel's helpers. */
-#ifndef KIRIKAE_HOST_SOCKET_BPF_H
-#define KIRIKAE_HOST_SOCKET_BPF_H
+#ifndef KIRIKAE_KERNEL_HOST_SOCKET_H
+#define KIRIKAE_KERNEL_HOST_SOCKET_H
 
 #include "switcher/bind/kernel_structs.h"
 #include "switcher/bind/recording.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the switcher uses of the kernel beyond kernel.h: sock_ops, iterators, socket options. */
-#ifndef KIRIKAE_KERNEL_BPF_H
-#define KIRIKAE_KERNEL_BPF_H
+#ifndef KIRIKAE_KERNEL_STRUCTS_H
+#define KIRIKAE_KERNEL_STRUCTS_H
 
 #include "kernel/kernel.h"
 #include "kernel/sock_ops.h"

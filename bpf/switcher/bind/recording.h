@@ -6,8 +6,8 @@
  * Where nothing is to be recorded, which is a constant when the programs are loaded, nothing of
  * this is left in them.
  */
-#ifndef KIRIKAE_RECORDING_BPF_H
-#define KIRIKAE_RECORDING_BPF_H
+#ifndef KIRIKAE_RECORDING_H
+#define KIRIKAE_RECORDING_H
 
 #include "interface/call_record.h"
 #include "switcher/bind/kernel_structs.h"

@@ -3,8 +3,8 @@
  * Where the agent reads what it is told. Nothing here ever waits: what nobody reads in time is
  * counted and dropped.
  */
-#ifndef KIRIKAE_REPORTS_BPF_H
-#define KIRIKAE_REPORTS_BPF_H
+#ifndef KIRIKAE_REPORTS_H
+#define KIRIKAE_REPORTS_H
 
 #include "interface/burst_latencies.h"
 #include "interface/span_sums.h"

@@ -3,8 +3,8 @@
  * How a connection comes under the operator's policy: when it is established, when the agent finds
  * it open, and when a new policy is in force.
  */
-#ifndef KIRIKAE_MEETING_H
-#define KIRIKAE_MEETING_H
+#ifndef KIRIKAE_ADMISSION_H
+#define KIRIKAE_ADMISSION_H
 
 #include "switcher/core/comparison.h"
 #include "switcher/core/decision.h"
@@ -172,7 +172,7 @@ static __always_inline bool is_wanted(void *sock, struct tcp_sock *tp, const str
 	scope = active_scope(policy, &place);
 	/* A program that has chosen its algorithm itself is left alone. */
 	return scope && (scope->flags & SCOPE_OVERRULES || !set_by_program(tcp_to_sock(tp)) ||
-			 is_marked(tp));
+			 has_adoption_mark(tp));
 }
 
 /* The lot is drawn for the next span. Returns the callbacks wanted; a function for the sake of the
@@ -196,7 +196,7 @@ static __attribute__((noinline)) u32 next_span(void *sock, struct tcp_sock *tp,
 
 /* The connection is remembered from now on. Returns the callbacks wanted; 0: it is not to be
  * remembered, or there is no memory. */
-static __always_inline u32 meet(void *sock, struct tcp_sock *tp, const struct policy *policy)
+static __always_inline u32 admit(void *sock, struct tcp_sock *tp, const struct policy *policy)
 {
 	struct connection *c = host_recall(sock, tp);
 
@@ -212,10 +212,10 @@ static __always_inline u32 meet(void *sock, struct tcp_sock *tp, const struct po
 		}
 		c->place.lot = host_draw_lot(sock, tp);
 		c->callbacks = tp->bpf_sock_ops_cb_flags;
-		if (is_waiting(tp))
-			c->callbacks &= ~WAITING;
-		if (is_marked(tp)) {
-			c->callbacks &= ~MARK;
+		if (has_waiting_mark(tp))
+			c->callbacks &= ~WAITING_MARK;
+		if (has_adoption_mark(tp)) {
+			c->callbacks &= ~ADOPTION_MARK;
 			c->flags |= CONNECTION_SWITCHED;
 		} else if (set_by_program(tcp_to_sock(tp))) {
 			c->flags |= CONNECTION_OVERRULED;
@@ -243,7 +243,9 @@ static __always_inline bool is_local(const struct tcp_sock *tp, const struct pol
  * does not stay so. One that was put back keeps its mark. 0: as before. */
 static __always_inline u32 wait_for(const struct tcp_sock *tp)
 {
-	return is_waiting(tp) || is_marked(tp) ? 0 : tp->bpf_sock_ops_cb_flags | WAITING;
+	return has_waiting_mark(tp) || has_adoption_mark(tp)
+		       ? 0
+		       : tp->bpf_sock_ops_cb_flags | WAITING_MARK;
 }
 
 #endif

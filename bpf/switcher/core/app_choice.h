@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Whether a connection's program has chosen an algorithm itself. */
-#ifndef KIRIKAE_LEFT_ALONE_H
-#define KIRIKAE_LEFT_ALONE_H
+#ifndef KIRIKAE_APP_CHOICE_H
+#define KIRIKAE_APP_CHOICE_H
 
 #include "connection/connection.h"
 #include "switcher/core/names.h"
 
 /* Whether its program has set an algorithm itself since: it is left alone from now on. */
-static __always_inline bool is_left_alone(struct connection *c, const struct tcp_sock *tp,
-					  const char *in_use)
+static __always_inline bool has_app_chosen(struct connection *c, const struct tcp_sock *tp,
+					   const char *in_use)
 {
 	/* A switch of ours sets the kernel's flag, too. */
 	bool is_set = !(c->flags & CONNECTION_SWITCHED) && set_by_program(tcp_to_sock(tp));

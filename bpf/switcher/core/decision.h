@@ -237,8 +237,8 @@ static __always_inline const char *choice_by_table(void *sock, const struct tcp_
  * connection that was in bbr when met never had a ssthresh: its window takes the place where it
  * has lost something, and where it has not, slow start goes on.
  */
-static __always_inline void switching(struct connection *c, const struct tcp_sock *tp,
-				      const char *to)
+static __always_inline void about_to_switch(struct connection *c, const struct tcp_sock *tp,
+					    const char *to)
 {
 	if (is_bbr(to))
 		c->ssthresh_before_bbr = tp->snd_ssthresh;
@@ -247,7 +247,7 @@ static __always_inline void switching(struct connection *c, const struct tcp_soc
 }
 
 /* `to` is the choice, whether it is put in use or only observed. */
-static __always_inline void chosen(struct connection *c, const char *to)
+static __always_inline void note_chosen(struct connection *c, const char *to)
 {
 	__builtin_memcpy(c->chosen, to, sizeof(c->chosen));
 	c->patience.agreeing = 0;
@@ -256,7 +256,7 @@ static __always_inline void chosen(struct connection *c, const char *to)
 }
 
 /* The algorithm `to` is in use. */
-static __always_inline void switched(struct connection *c, const char *to)
+static __always_inline void note_switched(struct connection *c, const char *to)
 {
 	if (!is_bbr(to))
 		c->ssthresh_before_bbr = 0;
@@ -264,7 +264,7 @@ static __always_inline void switched(struct connection *c, const char *to)
 	c->flags |= CONNECTION_SWITCHED;
 	bursts_switched(&c->bursts);
 	stream_switched(&c->stream);
-	chosen(c, to);
+	note_chosen(c, to);
 }
 
 #endif

@@ -44,8 +44,8 @@ static __always_inline u32 callbacks_of_others(u32 set, const struct connection 
 {
 	u32 beyond = set & ~callbacks_of_ours(c);
 
-	if (are_callbacks(set, WAITING) || are_callbacks(set, MARK))
-		beyond &= ~(WAITING | MARK);
+	if (are_callbacks(set, WAITING_MARK) || are_callbacks(set, ADOPTION_MARK))
+		beyond &= ~(WAITING_MARK | ADOPTION_MARK);
 	return c->callbacks | beyond;
 }
 
@@ -58,7 +58,7 @@ static __always_inline void leave_callbacks(void *sock, struct tcp_sock *tp,
 	u32 callbacks = callbacks_of_others(tp->bpf_sock_ops_cb_flags, c);
 
 	if ((c->flags & flags) == CONNECTION_SWITCHED)
-		callbacks |= MARK;
+		callbacks |= ADOPTION_MARK;
 	host_set_option(sock, tp, TCP_BPF_SOCK_OPS_CB_FLAGS, callbacks);
 }
 

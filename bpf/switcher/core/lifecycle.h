@@ -22,7 +22,7 @@ static __always_inline bool is_taken_away(struct connection *c, const struct tcp
 					  const struct scope *scope, const char *in_use)
 {
 	if (!(scope->flags & SCOPE_OVERRULES))
-		return is_left_alone(c, tp, in_use);
+		return has_app_chosen(c, tp, in_use);
 	if (!same_name(in_use, c->current)) {
 		__builtin_memcpy(c->original, in_use, sizeof(c->original));
 		c->flags |= CONNECTION_OVERRULED;
@@ -47,15 +47,15 @@ static __always_inline void choose_and_switch(void *sock, struct tcp_sock *tp, s
 	if (!to)
 		return;
 	if (!is_observed) {
-		switching(c, tp, to);
+		about_to_switch(c, tp, to);
 		if (!host_set_algorithm(sock, tp, to))
 			return;
 	}
 	report(sock, tp, c, REASON_PREDICTED_LATENCY, scope, to);
 	if (is_observed)
-		chosen(c, to);
+		note_chosen(c, to);
 	else
-		switched(c, to);
+		note_switched(c, to);
 }
 
 /* Whether it is time for the lot of another span. Not in the midst of recovery, where nothing can
@@ -71,9 +71,9 @@ static __always_inline bool is_next_span_due(const struct connection *c, const s
  * An RTT sample, the first of a round trip. A function for the sake of the stack. Returns 0: the
  * verifier wants a number to be returned, and the compiler leaves out one that it knows.
  */
-static __attribute__((noinline)) int round_trip(void *sock, struct tcp_sock *tp,
-						struct connection *c, const struct scope *scope,
-						u32 sample_us)
+static __attribute__((noinline)) int on_rtt_sample(void *sock, struct tcp_sock *tp,
+						   struct connection *c, const struct scope *scope,
+						   u32 sample_us)
 {
 	const struct latency_table *table;
 	struct corners corners = {};
@@ -150,7 +150,7 @@ static __always_inline u32 measured(void *sock, struct tcp_sock *tp, struct conn
 	if (!scope)
 		return 0;
 	had_segments = wants_segments(c, scope);
-	round_trip(sock, tp, c, scope, sample_us);
+	on_rtt_sample(sock, tp, c, scope, sample_us);
 	callbacks = compared(sock, tp, c, policy, scope);
 	if (!callbacks && wants_segments(c, scope) != had_segments)
 		callbacks = callbacks_wanted(tp, c, policy);
@@ -182,7 +182,7 @@ static __always_inline u32 called_back(void *sock, struct tcp_sock *tp, struct c
 	return callbacks;
 }
 
-static __always_inline bool is_meeting(const struct call *call, const struct connection *c)
+static __always_inline bool is_admission(const struct call *call, const struct connection *c)
 {
 	return call->op == BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB ||
 	       call->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB ||
@@ -198,8 +198,8 @@ static __always_inline u32 happened(void *sock, struct tcp_sock *tp, const struc
 	/* The verifier is not told the number, else it goes on from here twice. */
 	u32 callbacks = read_now(0), then;
 
-	if (is_meeting(call, c))
-		return !c && is_local(tp, policy) ? wait_for(tp) : meet(sock, tp, policy);
+	if (is_admission(call, c))
+		return !c && is_local(tp, policy) ? wait_for(tp) : admit(sock, tp, policy);
 	if (!c)
 		return 0;
 	if (!is_heard(tp, c))

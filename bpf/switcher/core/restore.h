@@ -24,7 +24,7 @@ static __always_inline enum restored restore_connection(void *sock, struct tcp_s
 	if (!host_get_algorithm(sock, tp, in_use))
 		return NOT_RESTORED;
 	/* Where another is in use, the program has taken it since, and keeps it. */
-	if (!is_left_alone(c, tp, in_use) && !same_name(c->current, c->original)) {
+	if (!has_app_chosen(c, tp, in_use) && !same_name(c->current, c->original)) {
 		if (ca_state(tcp_to_sock(tp)) >= TCP_CA_Recovery && !in_recovery_too)
 			return NOT_RESTORED;
 		/* The init and release of ours undo what bbr leaves behind. */

@@ -29,9 +29,9 @@ int restore(struct bpf_iter__tcp *ctx)
 		return 0;
 	c = bpf_sk_storage_get(&connections, tp, 0, 0);
 	if (!c) {
-		if (is_waiting(tp))
+		if (has_waiting_mark(tp))
 			host_set_option(tp, tp, TCP_BPF_SOCK_OPS_CB_FLAGS,
-					tp->bpf_sock_ops_cb_flags & ~WAITING);
+					tp->bpf_sock_ops_cb_flags & ~WAITING_MARK);
 		return 0;
 	}
 	restored = restore_connection(tp, tp, c, in_recovery_too);

@@ -29,7 +29,7 @@ static __always_inline bool has_stayed_local(const struct bpf_sock_ops *ctx,
 					     const struct policy *policy)
 {
 	return ctx->op == BPF_SOCK_OPS_RTT_CB &&
-	       are_callbacks(ctx->bpf_sock_ops_cb_flags, WAITING) &&
+	       are_callbacks(ctx->bpf_sock_ops_cb_flags, WAITING_MARK) &&
 	       is_local_rtt(ctx->srtt_us, policy);
 }
 
