@@ -36,7 +36,7 @@ struct estimator {
 	u32 period_start_segs;
 	u32 isolated_ppb;  /* isolated losses per 10^9 segments sent */
 	u32 burst_ppb;	   /* burst losses per 10^9 segments sent */
-	u64 averaged_sent; /* moving averages behind the rates, << AVERAGE_SCALE */
+	u64 averaged_sent; /* moving averages behind the rates, << AVERAGE_POINT_SHIFT */
 	u64 averaged_isolated;
 	u64 averaged_bursts;
 	u64 all_sent; /* since it was established */
@@ -46,7 +46,7 @@ struct estimator {
 
 /* How likely each of the table's conditions is; see bpf/switcher/core/belief.h. */
 struct belief {
-	s32 of[TABLE_CONDITIONS]; /* log2 of its weight over the largest, 1/256 */
+	s32 weight_log[TABLE_CONDITIONS]; /* log2 of its weight over the largest, 1/256 */
 };
 
 /* What the application writes, and the path carries; see bursts.h. */
@@ -124,7 +124,7 @@ struct outcome {
 };
 
 struct outcomes {
-	struct outcome of[TABLE_ALGORITHMS]; /* by the columns of the table */
+	struct outcome by_column[TABLE_ALGORITHMS]; /* by the columns of the table */
 	u32 is_trial; /* it was known what the one before takes when the one in use was taken */
 };
 

@@ -23,7 +23,7 @@
 #define TABLE_PLACES (TABLE_CELLS * TABLE_CONDITIONS * TABLE_ALGORITHMS)
 
 /* Probabilities are multiples of 2^-30. */
-#define PROBABILITY_BITS 30
+#define PROBABILITY_SHIFT 30
 
 /* What an algorithm was measured to do: logarithms (fixed_log.h). */
 struct expectation {
@@ -60,7 +60,7 @@ struct latency_table {
 	/* Mean regret of each algorithm over all places with that load, 1/65536 */
 	u32 elsewhere[TABLE_LOADS][TABLE_ALGORITHMS];
 	/* [rtt][rate][load][condition][algorithm] */
-	struct expectation of[TABLE_PLACES];
+	struct expectation by_place[TABLE_PLACES];
 };
 
 #endif

@@ -19,7 +19,7 @@ struct measured {
 
 /* One value for each algorithm, by the columns of the table. */
 struct columns {
-	u32 of[TABLE_ALGORITHMS];
+	u32 by_column[TABLE_ALGORITHMS];
 };
 
 #endif

@@ -40,9 +40,10 @@ static __always_inline u32 thesis_choose(const struct thesis_table *t,
 
 	for (u32 i = 0; i < THESIS_ALGORITHMS && i < t->algorithms; i++) {
 		/* Steps 2, 4 and 5: L(i) = L_r(i) + L_b(i) */
-		u32 us = t->isolated_us[rtt][loss].of[i] + t->bandwidth_us[rtt][bandwidth].of[i];
+		u32 us = t->isolated_us[rtt][loss].by_column[i] +
+			 t->bandwidth_us[rtt][bandwidth].by_column[i];
 
-		predicted_us->of[i] = us;
+		predicted_us->by_column[i] = us;
 		/* Step 6 */
 		if (us < best_us) {
 			best = i;

@@ -21,7 +21,7 @@ struct thesis_points {
 
 /* One value for each algorithm. */
 struct thesis_columns {
-	u32 of[THESIS_ALGORITHMS];
+	u32 by_column[THESIS_ALGORITHMS];
 };
 
 struct thesis_table {

@@ -53,7 +53,7 @@ static __always_inline void policer_interval_end(struct policer *p, const struct
 						 u32 bw)
 {
 	u32 difference = bw > p->bw ? bw - p->bw : p->bw - bw;
-	u64 bytes = ((u64)difference * tp->mss_cache * (USEC_PER_SEC / 100 * 99)) >> BW_SCALE;
+	u64 bytes = ((u64)difference * tp->mss_cache * (USEC_PER_SEC / 100 * 99)) >> BW_SHIFT;
 
 	if (p->bw && (difference <= p->bw / 8 || bytes <= POLICER_DIFFERENCE_BYTES)) {
 		p->bw = ((u64)bw + p->bw) / 2;

@@ -15,9 +15,9 @@
 #include "connection/bursts.h"
 #include "algorithms/common/takeover.h"
 
-/* Bandwidths are segments per microsecond << BW_SCALE, from 60 segments in 1000 s on. */
-#define BW_SCALE 24
-#define BW_ONE (1ULL << BW_SCALE)
+/* Bandwidths are segments per microsecond << BW_SHIFT, from 60 segments in 1000 s on. */
+#define BW_SHIFT 24
+#define BW_ONE (1ULL << BW_SHIFT)
 /* Gains are in 1/256. */
 #define GAIN_ONE 256
 /* No minimum RTT is known. */
@@ -215,7 +215,7 @@ static __always_inline u64 pacing_rate(const struct sock *sk, u64 bw, u32 gain)
 
 	/* 8 TB/s and more would not fit. */
 	rate = min(rate, ~0ULL / USEC_PER_SEC);
-	rate = max(rate * (USEC_PER_SEC / 100 * 99) >> BW_SCALE, 1ULL);
+	rate = max(rate * (USEC_PER_SEC / 100 * 99) >> BW_SHIFT, 1ULL);
 	return min(rate, highest);
 }
 
@@ -246,13 +246,13 @@ static __always_inline u32 bdp_multiple(u32 bw, u32 rtt_us, u32 gain)
 {
 	if (rtt_us == RTT_UNKNOWN)
 		return TCP_INIT_CWND; /* "no valid RTT samples yet" */
-	return ((u64)bw * rtt_us * gain / GAIN_ONE + BW_ONE - 1) >> BW_SCALE;
+	return ((u64)bw * rtt_us * gain / GAIN_ONE + BW_ONE - 1) >> BW_SHIFT;
 }
 
 /* Segments that a bandwidth delivers in some time. */
 static __always_inline u32 delivers(u32 bw, u64 us)
 {
-	return (u64)bw * us >> BW_SCALE;
+	return (u64)bw * us >> BW_SHIFT;
 }
 
 /* An interval in which ACKs arrive no slower than the bandwidth. */

@@ -26,7 +26,7 @@
 #define WEIGHT_FLOOR (-(s32)(10 * OCTAVE))
 /* With each period 1/2^8 of what is known is forgotten: an algorithm that avoids losses brings no
  * news, and now and then it has to be tried whether they are still there. */
-#define FORGETTING 8
+#define FORGETTING_SHIFT 8
 /* The weight of a condition that is none. */
 #define IMPOSSIBLE (-(1 << 28))
 /* log2(e), in steps of 1/256 */
@@ -36,7 +36,7 @@
 static __always_inline void belief_begin(struct belief *belief, const struct latency_table *t)
 {
 	for (u32 i = 0; i < TABLE_CONDITIONS; i++)
-		belief->of[i] = -t->doubt[i];
+		belief->weight_log[i] = -t->doubt[i];
 }
 
 /* How likely a count is where so many are expected, as a logarithm and up to a constant. */
@@ -44,7 +44,7 @@ static __always_inline s32 likelihood(s32 count, u32 segments, u32 probability)
 {
 	u64 expected = segments * exp2_fixed(probability);
 
-	return count * (s32)probability - (s32)(expected * LOG2_E >> PROBABILITY_BITS);
+	return count * (s32)probability - (s32)(expected * LOG2_E >> PROBABILITY_SHIFT);
 }
 
 /* Returns 0: the verifier wants such functions to return a number. */
@@ -64,13 +64,14 @@ VERIFIED_APART int belief_update(struct belief *belief, const struct latency_tab
 		expect(t, corners, i, algorithm, &expected);
 		news = likelihood(period->isolated, period->sent, expected.isolated) +
 		       likelihood(period->bursts, period->sent, expected.bursts);
-		news = (news >> 1) + ((-t->doubt[i] - belief->of[i]) >> FORGETTING);
+		news = (news >> 1) + ((-t->doubt[i] - belief->weight_log[i]) >> FORGETTING_SHIFT);
 		is_one = if_below(i, t->conditions);
-		belief->of[i] = ((belief->of[i] + news) & is_one) | (IMPOSSIBLE & ~is_one);
-		largest = most(largest, belief->of[i]);
+		belief->weight_log[i] =
+			((belief->weight_log[i] + news) & is_one) | (IMPOSSIBLE & ~is_one);
+		largest = most(largest, belief->weight_log[i]);
 	}
 	for (u32 i = 0; i < TABLE_CONDITIONS; i++)
-		belief->of[i] = most(belief->of[i] - largest, WEIGHT_FLOOR);
+		belief->weight_log[i] = most(belief->weight_log[i] - largest, WEIGHT_FLOOR);
 	return 0;
 }
 

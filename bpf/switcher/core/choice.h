@@ -47,15 +47,16 @@
 /* What counts as more: by 1/32. 1/256 */
 #define MARGIN (OCTAVE + OCTAVE / 32)
 /* The share of other paths. */
-#define ELSEWHERE 4
+#define ELSEWHERE_SHIFT 4
 /* Weights are up to 2^16. */
 #define WEIGHT_LOG (16 * OCTAVE)
-#define SHARE_BITS 16
+#define SHARE_SHIFT 16
 
 static __always_inline u64 condition_weight(const struct latency_table *t,
 					    const struct belief *belief, u32 condition)
 {
-	return exp2_fixed(WEIGHT_LOG + belief->of[condition]) & if_below(condition, t->conditions);
+	return exp2_fixed(WEIGHT_LOG + belief->weight_log[condition]) &
+	       if_below(condition, t->conditions);
 }
 
 /* The regret where the path may have become any other; bursts stay what they are. */
@@ -67,7 +68,7 @@ static __always_inline u32 regret_elsewhere(const struct latency_table *t,
 	for (u32 i = 0; i < 8; i++)
 		regret += (u64)corners->share[i] *
 			  t->elsewhere[corners->cell[i] % TABLE_LOADS][algorithm];
-	return regret >> (3 * STEP_BITS);
+	return regret >> (3 * STEP_SHIFT);
 }
 
 /* How much slower what is barred in bulk counts, as far as this is bulk. 1/256 octave */
@@ -79,7 +80,7 @@ static __always_inline u32 bulk_penalty(const struct latency_table *t,
 	for (u32 i = 0; i < 8; i++)
 		bulk += corners->share[i] &
 			if_below(corners->cell[i] % TABLE_LOADS ^ (t->bursts - 1), 1);
-	return bulk * SLOWEST >> (3 * STEP_BITS);
+	return bulk * SLOWEST >> (3 * STEP_SHIFT);
 }
 
 /*
@@ -102,7 +103,7 @@ VERIFIED_APART int handicap(const struct latency_table *t, const struct corners 
 		u32 is_barred = -(t->barred_in_bulk >> k & 1);
 		u32 is_none = ~if_below(k, t->algorithms) | (if_below(k ^ t->stock, 1) & is_other);
 
-		p->handicap.of[k] =
+		p->handicap.by_column[k] =
 			(most(penalty & is_barred, least) & is_other) | (NO_COLUMN & is_none);
 	}
 	return 0;
@@ -111,7 +112,7 @@ VERIFIED_APART int handicap(const struct latency_table *t, const struct corners 
 /* All bits set where a column may be given, none otherwise. */
 static __always_inline u32 is_usable(const struct prediction *p, u32 column)
 {
-	return if_below(p->handicap.of[column % TABLE_ALGORITHMS], NO_COLUMN);
+	return if_below(p->handicap.by_column[column % TABLE_ALGORITHMS], NO_COLUMN);
 }
 
 /* After handicap(). Returns 0, as belief_update(). */
@@ -127,7 +128,7 @@ VERIFIED_APART int predict(const struct latency_table *t, const struct corners *
 	__builtin_memset(&p->latency_us, 0, sizeof(p->latency_us));
 	__builtin_memset(&p->regret, 0, sizeof(p->regret));
 	for (u32 i = 0; i < TABLE_CONDITIONS; i++) {
-		u64 share = (condition_weight(t, belief, i) << SHARE_BITS) / weights;
+		u64 share = (condition_weight(t, belief, i) << SHARE_SHIFT) / weights;
 		s32 log[TABLE_ALGORITHMS];
 		s32 best = NO_COLUMN;
 
@@ -135,22 +136,22 @@ VERIFIED_APART int predict(const struct latency_table *t, const struct corners *
 			struct expectation expected;
 
 			expect(t, corners, i, k, &expected);
-			log[k] = least(expected.latency + p->handicap.of[k], NO_COLUMN);
+			log[k] = least(expected.latency + p->handicap.by_column[k], NO_COLUMN);
 			best = least(best, log[k]);
 		}
 		for (u32 k = 0; k < TABLE_ALGORITHMS; k++) {
 			u32 slower = 16 * OCTAVE + least(log[k] - best, SLOWEST);
 
-			p->latency_us.of[k] += share * exp2_fixed(log[k]) >> SHARE_BITS;
-			p->regret.of[k] += share * exp2_fixed(slower) >> SHARE_BITS;
+			p->latency_us.by_column[k] += share * exp2_fixed(log[k]) >> SHARE_SHIFT;
+			p->regret.by_column[k] += share * exp2_fixed(slower) >> SHARE_SHIFT;
 		}
 	}
 	for (u32 k = 0; k < TABLE_ALGORITHMS; k++) {
-		p->elsewhere.of[k] = regret_elsewhere(t, corners, k)
-				     << (p->handicap.of[k] / OCTAVE & 7);
-		p->latency_us.of[k] &= is_usable(p, k);
-		p->regret.of[k] -= p->regret.of[k] >> ELSEWHERE;
-		p->regret.of[k] += p->elsewhere.of[k] >> ELSEWHERE;
+		p->elsewhere.by_column[k] = regret_elsewhere(t, corners, k)
+					    << (p->handicap.by_column[k] / OCTAVE & 7);
+		p->latency_us.by_column[k] &= is_usable(p, k);
+		p->regret.by_column[k] -= p->regret.by_column[k] >> ELSEWHERE_SHIFT;
+		p->regret.by_column[k] += p->elsewhere.by_column[k] >> ELSEWHERE_SHIFT;
 	}
 	return 0;
 }
@@ -160,7 +161,7 @@ static __always_inline u32 regret_with(const struct prediction *p, u32 column, s
 {
 	u64 times = exp2_fixed(16 * OCTAVE + excess);
 
-	return p->regret.of[column % TABLE_ALGORITHMS] * times >> 16;
+	return p->regret.by_column[column % TABLE_ALGORITHMS] * times >> 16;
 }
 
 /* The column of which least is to be expected, of all but one; and what that is. Where nothing is
@@ -229,19 +230,19 @@ VERIFIED_APART u32 choose(const struct latency_table *t, const struct hysteresis
 		c->outcomes.is_trial = false;
 	if (has_share && c->outcomes.is_trial)
 		return in_use;
-	excess = latency_us ? excess_of(latency_us, p->latency_us.of[in_use])
+	excess = latency_us ? excess_of(latency_us, p->latency_us.by_column[in_use])
 			    : remembered_excess(c, in_use, has_share, 0);
 	common = excess > COMMON_EXCESS ? 0 : most(excess, 0);
 	best = least_regret_but(t, c, in_use, common, &least) % TABLE_ALGORITHMS;
 	stays = regret_with(p, in_use, excess);
 	gain = (u64)stays * OCTAVE / max(least, 1U);
-	predicted_gain = p->regret.of[in_use] * OCTAVE / max(p->regret.of[best], 1U);
+	predicted_gain = p->regret.by_column[in_use] * OCTAVE / max(p->regret.by_column[best], 1U);
 	if (has_share && is_left_as_bulk(&c->stream, gain))
 		return in_use;
 	by_table = !latency_us && !(has_share && is_to_be_measured(&c->stream));
 	is_better = gain >= OCTAVE + hysteresis->margin && (latency_us || by_table);
 	is_safer = gain > MARGIN && latency_us &&
-		   exceeds(p->elsewhere.of[in_use], p->elsewhere.of[best]);
+		   exceeds(p->elsewhere.by_column[in_use], p->elsewhere.by_column[best]);
 	is_far = min(gain, predicted_gain) >= FAR_BETTER && !(has_share && latency_us);
 	if (!is_better && !is_safer && !is_far) {
 		patience->agreeing = 0;

@@ -15,10 +15,11 @@
 #define PERIOD_MIN_US (50 * USEC_PER_MSEC)
 #define PPB 1000000000ULL
 /* Averages keep this many binary digits after the point, so that a rate can fall to 1e-5 ... */
-#define AVERAGE_SCALE 16
-/* ... and take up 1/2^AVERAGE_SHIFT of each new period. The thesis names no weight; with this
- * one the average reaches over about 16 periods with traffic, some 700 segments of 64 KB bursts. */
-#define AVERAGE_SHIFT 4
+#define AVERAGE_POINT_SHIFT 16
+/* ... and take up 1/2^AVERAGE_WEIGHT_SHIFT of each new period. The thesis names no weight; with
+ * this one the average reaches over about 16 periods with traffic, some 700 segments of 64 KB
+ * bursts. */
+#define AVERAGE_WEIGHT_SHIFT 4
 
 /* A period is taken for no more than this: a peer that reports more than any window holds must not
  * make what is reckoned with it overflow. */
@@ -33,9 +34,9 @@ static __always_inline u32 estimator_period_us(u32 fixed_us, u32 srtt_us)
 /* Counts below 0 take back what earlier ones brought in; the average never falls below 0. */
 static __always_inline u64 moving_average(u64 average, s64 count)
 {
-	s64 next = average - (average >> AVERAGE_SHIFT);
+	s64 next = average - (average >> AVERAGE_WEIGHT_SHIFT);
 
-	next += count * (1 << (AVERAGE_SCALE - AVERAGE_SHIFT));
+	next += count * (1 << (AVERAGE_POINT_SHIFT - AVERAGE_WEIGHT_SHIFT));
 	return next > 0 ? next : 0;
 }
 

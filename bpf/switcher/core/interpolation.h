@@ -7,7 +7,7 @@
 #include "interface/latency_table.h"
 #include "interface/measured.h"
 
-/* The cells around what was measured, and the share of each in 1 / 2^(3 * STEP_BITS). */
+/* The cells around what was measured, and the share of each in 1 / 2^(3 * STEP_SHIFT). */
 struct corners {
 	u32 cell[8];
 	u32 share[8];
@@ -19,8 +19,8 @@ struct corners {
 /* Beyond every table's largest burst. */
 #define BULK ~0U
 /* Steps between two points of an axis. */
-#define STEP_BITS 6
-#define STEPS (1U << STEP_BITS)
+#define STEP_SHIFT 6
+#define STEPS (1U << STEP_SHIFT)
 
 /* Where a value lies on an axis, in steps; beyond its ends, there. */
 static __always_inline u32 axis_position(const struct axis *axis, u32 value)
@@ -72,16 +72,16 @@ static __always_inline void expect(const struct latency_table *t, const struct c
 	u32 latency = 0, isolated = 0, bursts = 0;
 	for (u32 i = 0; i < 8; i++) {
 		u32 place = corners->cell[i] * TABLE_CONDITIONS + condition;
-		const struct expectation *of =
-			&t->of[(place * TABLE_ALGORITHMS + algorithm) % TABLE_PLACES];
+		const struct expectation *at =
+			&t->by_place[(place * TABLE_ALGORITHMS + algorithm) % TABLE_PLACES];
 
-		latency += corners->share[i] * of->latency;
-		isolated += corners->share[i] * of->isolated;
-		bursts += corners->share[i] * of->bursts;
+		latency += corners->share[i] * at->latency;
+		isolated += corners->share[i] * at->isolated;
+		bursts += corners->share[i] * at->bursts;
 	}
-	expectation->latency = latency >> (3 * STEP_BITS);
-	expectation->isolated = isolated >> (3 * STEP_BITS);
-	expectation->bursts = bursts >> (3 * STEP_BITS);
+	expectation->latency = latency >> (3 * STEP_SHIFT);
+	expectation->isolated = isolated >> (3 * STEP_SHIFT);
+	expectation->bursts = bursts >> (3 * STEP_SHIFT);
 }
 
 #endif

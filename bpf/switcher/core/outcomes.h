@@ -40,7 +40,7 @@ static __always_inline s32 excess_of(u32 latency_us, u32 predicted_us)
 static __always_inline s32 remembered_excess(const struct connection *c, u32 column, bool is_stream,
 					     s32 otherwise)
 {
-	const struct outcome *outcome = &c->outcomes.of[column % TABLE_ALGORITHMS];
+	const struct outcome *outcome = &c->outcomes.by_column[column % TABLE_ALGORITHMS];
 	u32 is_known = if_below(0, outcome->until - occasions(c)) &
 		       if_below(outcome->is_stream ^ is_stream, 1);
 
@@ -51,7 +51,7 @@ static __always_inline s32 remembered_excess(const struct connection *c, u32 col
 static __always_inline void outcome_remember(struct connection *c, u32 column, bool is_stream,
 					     s32 excess)
 {
-	struct outcome *outcome = &c->outcomes.of[column % TABLE_ALGORITHMS];
+	struct outcome *outcome = &c->outcomes.by_column[column % TABLE_ALGORITHMS];
 
 	if (excess <= 0)
 		outcome->failures = 0;

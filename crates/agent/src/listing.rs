@@ -188,7 +188,7 @@ fn connection(listed: &listed, policies: &Generations) -> Connection {
     let (chosen, original) = (name_from_bytes(&listed.chosen), name_from_bytes(&listed.original));
     let predicted = |algorithm: &str| {
         let column = scope?.table.column_of(algorithm)?;
-        known(listed.predicted_us.of[column])
+        known(listed.predicted_us.by_column[column])
     };
     Connection {
         local: socket_address(listed.ends.local, listed.ends.local_port),

@@ -504,7 +504,7 @@ fn choices_after(
     (connection.bursts.counted, connection.bursts.latency_us) = (16, latency_us);
     (0..6).find_map(|_| {
         let connection = socket.connection.as_mut().unwrap();
-        (connection.belief.of[0], connection.belief.of[1]) = (-207, 0);
+        (connection.belief.weight_log[0], connection.belief.weight_log[1]) = (-207, 0);
         round_trip(switcher, socket, 1).map(|switch| switch.to.name())
     })
 }
@@ -552,6 +552,6 @@ fn what_bursts_took_says_nothing_of_a_stream() {
     assert_eq!(choices_after(&mut switcher, &mut socket, 500_000), Some("kk_bbr"));
     assert_eq!(choices_after(&mut switcher, &mut socket, 2_000_000), Some("kk_hybla"));
     let outcomes = &mut socket.connection.as_mut().unwrap().outcomes;
-    outcomes.of.iter_mut().for_each(|outcome| outcome.is_stream = 1);
+    outcomes.by_column.iter_mut().for_each(|outcome| outcome.is_stream = 1);
     assert_eq!(choices_after(&mut switcher, &mut socket, 500_000), Some("kk_bbr"));
 }

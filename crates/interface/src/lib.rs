@@ -83,7 +83,7 @@ impl latency_table {
             assert!(at < axis as usize, "place {place:?}");
             index * axis as usize + at
         });
-        &mut self.of[index]
+        &mut self.by_place[index]
     }
 }
 

@@ -20,7 +20,7 @@ pub const ALGORITHMS: usize = kirikae_interface::TABLE_ALGORITHMS as usize;
 /// Steps to a doubling, in all that is kept as a logarithm.
 const OCTAVE: f64 = kirikae_interface::OCTAVE as f64;
 /// Probabilities are kept as multiples of this.
-const PROBABILITY_ONE: f64 = (1 << kirikae_interface::PROBABILITY_BITS) as f64;
+const PROBABILITY_ONE: f64 = (1 << kirikae_interface::PROBABILITY_SHIFT) as f64;
 /// A stream's share of the rate is kept as multiples of this.
 const SHARE_ONE: f64 = kirikae_interface::SHARE_ONE as f64;
 /// Regrets are multiples of 2^-16.

@@ -99,7 +99,7 @@ pub fn published() -> Result<Box<Table>, Error> {
             let seconds = format!("{candidate}_s");
             let percent = format!("{candidate}_percent");
             for (point, latency) in isolated.column(&seconds)?.into_iter().enumerate() {
-                table.isolated_us[rtt][point].of[i] = scaled(latency, US);
+                table.isolated_us[rtt][point].by_column[i] = scaled(latency, US);
             }
             for (point, rate) in burst_rate.column(&percent)?.into_iter().enumerate() {
                 table.burst_ppb[rtt][i].at[point] = scaled(rate, PPB / 100.0);
@@ -107,7 +107,7 @@ pub fn published() -> Result<Box<Table>, Error> {
             // Printed with both columns ascending, but the smallest burst loss rate belongs to
             // the largest bandwidth (section 6.3.4): the pairing is read in reverse.
             for (point, latency) in burst_latency.column(&seconds)?.into_iter().rev().enumerate() {
-                table.bandwidth_us[rtt][point].of[i] = scaled(latency, US);
+                table.bandwidth_us[rtt][point].by_column[i] = scaled(latency, US);
             }
         }
     }
@@ -158,15 +158,15 @@ mod tests {
         assert_eq!(table.rtt_us.at[..3], [100_000, 200_000, 300_000]);
         assert_eq!((table.losses, table.bandwidths), (15, 15));
         assert_eq!(table.loss_ppb.at[12], 10_000_000);
-        assert_eq!(table.isolated_us[1][12].of[1], 803_430, "hybla, RTT 200 ms, 1 %");
-        assert_eq!(table.isolated_us[1][12].of[3], 866_206, "westwood, RTT 200 ms, 1 %");
+        assert_eq!(table.isolated_us[1][12].by_column[1], 803_430, "hybla, RTT 200 ms, 1 %");
+        assert_eq!(table.isolated_us[1][12].by_column[3], 866_206, "westwood, RTT 200 ms, 1 %");
     }
 
     #[test]
     fn smallest_burst_loss_rate_belongs_to_largest_bandwidth() {
         let table = published().unwrap();
         assert_eq!(table.burst_ppb[1][1].at[0], 5_500, "hybla's smallest rate, 0.00055 %");
-        assert_eq!(table.bandwidth_us[1][0].of[1], 157_454, "hybla at 10 Mb/s");
+        assert_eq!(table.bandwidth_us[1][0].by_column[1], 157_454, "hybla at 10 Mb/s");
         for rtt in 0..3 {
             for algorithm in 0..9 {
                 let rates = &table.burst_ppb[rtt][algorithm].at[..15];

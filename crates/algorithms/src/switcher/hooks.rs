@@ -126,10 +126,13 @@ impl<'a> Host<'a> {
         let event = &self.host.event;
         let named = |name: &[u8; NAME_BYTES]| self.shared.algorithm(name);
         let (names, predicted_us) = match &self.shared.thesis {
-            Some(table) => (table.names(), &self.host.thesis_predicted_us.of[..]),
+            Some(table) => (table.names(), &self.host.thesis_predicted_us.by_column[..]),
             None => {
                 let table = self.policy.scope[event.scope as usize].table;
-                (self.shared.tables.tables[table as usize].names(), &event.predicted_us.of[..])
+                (
+                    self.shared.tables.tables[table as usize].names(),
+                    &event.predicted_us.by_column[..],
+                )
             }
         };
         let usable = names.iter().zip(predicted_us).filter(|(_, us)| **us > 0);
