@@ -115,6 +115,11 @@ u32 kk_burst_bytes(const struct connection *c, const struct tcp_sock *tp)
 	return burst_bytes(&c->bursts, tp);
 }
 
+u32 kk_scope_of(const struct policy *policy, const struct match_key *key)
+{
+	return scope_of(policy, key);
+}
+
 u32 kk_happened(struct host *host, struct tcp_sock *tp, const struct policy *policy,
 		const struct call *call)
 {

@@ -40,6 +40,9 @@ void kk_belief_update(struct belief *belief, const struct latency_table *table,
 /* Bytes of the burst that is reckoned with. */
 u32 kk_burst_bytes(const struct connection *c, const struct tcp_sock *tp);
 
+/* Which scope of a policy a connection is in; NO_SCOPE: in none. */
+u32 kk_scope_of(const struct policy *policy, const struct match_key *key);
+
 /* The switcher: something has happened to a connection. Returns what the host is asked to call back
  * for (BPF_SOCK_OPS_..._CB_FLAG). */
 u32 kk_happened(struct host *host, struct tcp_sock *tp, const struct policy *policy,

@@ -19,6 +19,6 @@ pub use switcher::{
     Belief, BurstSpans, CALL_RECORD_BYTES, CALL_RECORD_VERSION, Estimator, LossRuns, Losses,
     Measured, NoCandidate, Period, Predicted, Replay, ReplayError, RoundTripSeen, Span, Stream,
     Switch, Switcher, Tables, ThesisMeasured, back_off_is_bounded, exp2_fixed, log2_fixed,
-    period_us, thesis_choose,
+    period_us, scope_of, thesis_choose,
 };
 pub use twin::Compared;

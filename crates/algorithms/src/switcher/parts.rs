@@ -1,8 +1,15 @@
 //! The parts of the switcher, each for itself.
 
-use kirikae_interface::{latency_table, thesis_table};
+use kirikae_interface::{NO_SCOPE, latency_table, match_key, policy, thesis_table};
 
 use crate::{Socket, c};
+
+/// Which scope of a policy a connection is in (`bpf/switcher/core/policy_match.h`). None: no rule matches it.
+pub fn scope_of(policy: &policy, key: &match_key) -> Option<u32> {
+    // SAFETY: plain data that the C code only reads during the call.
+    let scope = unsafe { c::kk_scope_of(policy, key) };
+    (scope != NO_SCOPE).then_some(scope)
+}
 
 /// Lost segments sorted into runs.
 #[derive(Clone, Debug, Default)]
