@@ -49,7 +49,7 @@ SELDOM void begin(struct sock *sk, struct bbr3_rest *r)
 	r->has_seen_rtt = pace_at_first(sk, STARTUP_GAIN);
 }
 
-/* NULL where there is no memory for it. */
+/* Returns NULL where there is no memory for it. */
 static __always_inline struct bbr3_rest *rest_of(struct sock *sk)
 {
 	struct bbr3_rest *r = large_state(sk);
@@ -59,7 +59,7 @@ static __always_inline struct bbr3_rest *rest_of(struct sock *sk)
 	return r;
 }
 
-/* Without a state: nothing grows, and in recovery packets are conserved. */
+/* Without a state nothing grows, and in recovery packets are conserved. */
 SELDOM void conserve(struct sock *sk, const struct rate_sample *rs)
 {
 	struct tcp_sock *tp = tcp_sk(sk);

@@ -43,10 +43,10 @@ struct compound {
 ASSERT_FITS_PRIVATE_AREA(struct compound);
 
 #define GAMMA_LOWEST 5
-/* Largest window whose cube fits 64 bits. */
+/* The cube of a larger window would not fit 64 bits. */
 #define POWER_MAX ((1U << 21) - 1)
 
-/* Largest x with x^2 <= a: one bit at a time. */
+/* Returns the largest x with x^2 <= a. It finds one bit at a time. */
 VERIFIED_APART u64 square_root(u64 a)
 {
 	u64 x = 0;
@@ -98,7 +98,7 @@ static __always_inline void dwnd_grow(struct compound *c, struct sock *sk)
 	tp->snd_cwnd += grow;
 }
 
-/* Once per round trip. */
+/* This is done once per round trip. */
 static __always_inline void dwnd_adjust(struct compound *c, struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);

@@ -36,7 +36,7 @@ struct fast {
 };
 ASSERT_FITS_PRIVATE_AREA(struct fast);
 
-/* Largest window by which the average is told to be slow: times an RTT of 100 s it fits 64 bits. */
+/* No larger window makes the average slower: times an RTT of 100 s it fits 64 bits. */
 #define AVERAGED_MAX (1U << 20)
 
 /* "(1 - eta) RTT average + eta RTT", "eta = min {3/w, 1/4}" */
@@ -83,7 +83,7 @@ CALLBACK(void, fast_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 		cwnd = window(f, sk);
 	if (cwnd < tp->snd_cwnd) {
 		tp->snd_cwnd = cwnd;
-		/* Or slow start would take it back. */
+		/* Otherwise slow start would raise the window again. */
 		tp->snd_ssthresh = min(tp->snd_ssthresh, cwnd);
 	} else if (tcp_is_cwnd_limited(sk)) {
 		if (tcp_in_slow_start(tp))

@@ -55,7 +55,7 @@ static const struct row rows[] = {
 	{94717, 93},
 };
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
-/* Largest power of two in the number of rows. */
+/* This is the largest power of two in the number of rows. */
 #define HALF_ROWS 64
 _Static_assert(HALF_ROWS <= ROWS && ROWS < 2 * HALF_ROWS, "the search covers the table");
 

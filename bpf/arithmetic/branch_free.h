@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Choices without branches, for what is done in loops: the verifier follows both ways of every
- * branch in every turn. For differences below 2^31.
+ * Loops make choices without branches, since the verifier follows both ways of every branch in
+ * every turn. All of these are for differences below 2^31.
  */
 #ifndef KIRIKAE_BRANCH_FREE_H
 #define KIRIKAE_BRANCH_FREE_H
 
 #include "kernel/kernel.h"
 
-/* All bits set where a < b, none otherwise. */
+/* Returns all bits set where a < b, and none otherwise. */
 static __always_inline u32 if_below(s32 a, s32 b)
 {
-	/* Else the compiler sees what is meant, and makes a branch of either. */
+	/* Otherwise the compiler sees what is meant, and makes a branch of it. */
 	s32 difference = read_now(a - b);
 
 	return read_now(difference >> 31);

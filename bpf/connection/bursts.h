@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Bursts: what the application writes at once, seen from below. One begins with a transmission
+ * A burst is what the application writes at once, seen from below. It begins with a transmission
  * when nothing is in flight and nothing was waiting to be sent, and goes on until the next such
  * one. Bulk is a burst that does not end.
  *
@@ -15,23 +15,24 @@
  * few are sent as fast as the path carries. */
 #define SIZE_SHIFT 2
 #define RATE_SHIFT 6
-/* A burst that is larger, KiB, is a transfer that goes on: an interactive program writes less at
+/* A burst of more KiB than this is a transfer that goes on: an interactive program writes less at
  * once. */
 #define GOES_ON_FROM_KB 64
-/* The mean latency is that of so many bursts at most, about, and known from so many on. */
+/* The mean latency is that of about so many bursts at most, and is known from so many on. */
 #define LATENCY_MEMORY 16
 #define LATENCY_KNOWN 14
 
 /*
- * Bytes of the stream before a sequence number that is not ACKed yet. Sequence numbers wrap, and
- * bulk of more than 4 GiB would look like a short burst; bytes_acked has 64 bits.
+ * Returns how many bytes were written before a sequence number that is not ACKed yet. Sequence
+ * numbers wrap, and bulk of more than 4 GiB would look like a short burst; bytes_acked has 64
+ * bits.
  */
 static __always_inline u64 bytes_before(const struct tcp_sock *tp, u32 seq)
 {
 	return tp->bytes_acked + (u32)(seq - tp->snd_una);
 }
 
-/* The same number, or the largest that 32 bits hold: bulk may go on for long. */
+/* Returns the same number, or the largest that 32 bits hold: bulk may go on for long. */
 static __always_inline u32 at_most_32_bits(u64 number)
 {
 	return min(number, (u64)~0U);
@@ -58,9 +59,9 @@ static __always_inline void burst_over(struct bursts *b, u32 bytes, u32 us, u32 
 }
 
 /*
- * The rate to reckon with after a burst that took `us` beside the round trip that any takes: so
- * much at least. bbr never spreads one over less than a round trip, and when it took no longer,
- * that is no news of the path.
+ * Returns the rate to reckon with after a burst that took `us` beside the round trip that any
+ * burst takes: the path carries so much at least. bbr never spreads a burst over less than a round
+ * trip, and when it took no longer, that is no news of the path.
  */
 static __always_inline u32 rate_of_burst(const struct bursts *b, u64 bytes, u64 us, u32 rtt_us)
 {
@@ -70,15 +71,15 @@ static __always_inline u32 rate_of_burst(const struct bursts *b, u64 bytes, u64 
 	return us ? max(seen, kept) : b->rate;
 }
 
-/* A transmission with nothing in flight. `rate` in bytes per millisecond; 0: the algorithm knows of
- * none. */
+/* Something is sent with nothing in flight. `rate` is in bytes per millisecond; 0: the algorithm
+ * knows of none. */
 static __always_inline void next_burst(struct bursts *b, const struct tcp_sock *tp, u32 rate)
 {
 	/* Where everything in flight is lost, the timeout's retransmission has this event, too; and
 	 * so has what was waiting for the window, where one ACK was of all that was in flight. */
 	if (tp->packets_out || !tp->app_limited)
 		return;
-	/* The algorithm has told of it, and so does the segment. */
+	/* The algorithm has told of this burst already, and now the segment does, too. */
 	if (b->begun && bytes_before(tp, tp->snd_nxt) == b->start)
 		return;
 	if (b->start_us) {
@@ -94,7 +95,7 @@ static __always_inline void next_burst(struct bursts *b, const struct tcp_sock *
 	b->begun++;
 }
 
-/* For an algorithm that knows of no rate. */
+/* An algorithm that knows of no rate tells of a burst. */
 static __always_inline void burst_begins(struct sock *sk)
 {
 	struct connection *c = connection_of(sk);
@@ -103,7 +104,8 @@ static __always_inline void burst_begins(struct sock *sk)
 		next_burst(&c->bursts, tcp_sk(sk), 0);
 }
 
-/* Bytes of the burst to reckon with: the present one may be larger than those before. */
+/* Returns the bytes of the burst to reckon with: the present one may be larger than those before.
+ */
 static __always_inline u32 burst_bytes(const struct bursts *b, const struct tcp_sock *tp)
 {
 	u64 present = bytes_before(tp, tp->write_seq) - b->start;
@@ -119,7 +121,8 @@ static __always_inline void bursts_switched(struct bursts *b)
 	b->is_mixed = true;
 }
 
-/* The mean latency of bursts with the algorithm in use, microseconds; 0: of too few. */
+/* Returns the mean latency of bursts with the algorithm in use, microseconds; 0: there were too
+ * few. */
 static __always_inline u32 burst_latency_us(const struct bursts *b)
 {
 	return b->counted < LATENCY_KNOWN ? 0 : b->latency_us;

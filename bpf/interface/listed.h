@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What there is to see of a connection, as told to the agent. */
+/* This is what the agent is told of a connection, for people to see. */
 #ifndef KIRIKAE_LISTED_H
 #define KIRIKAE_LISTED_H
 
@@ -27,7 +27,7 @@ struct listed {
 	u32 mss; /* bytes */
 	u32 isolated_ppb;
 	u32 burst_ppb;
-	u32 burst_latency_us; /* of the latest burst; 0: none, or not of one algorithm alone */
+	u32 burst_latency_us; /* the latest burst's; 0: none, or not of one algorithm alone */
 	u32 burst_bytes;
 	u32 stream_demand;     /* bytes per second; 0: it is no stream */
 	u32 stream_latency_us; /* mean of its writes; 0: not known */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The operator's policy: which connections are switched, and how.
+ * The operator's policy says which connections are switched, and how.
  *
- * Rules are asked in order, and the first that a connection matches puts it in its scope; one that
- * matches none is left to the kernel.
+ * Rules are asked in order, and the first that a connection matches puts it in its scope; a
+ * connection that matches none is left to the kernel.
  */
 #ifndef KIRIKAE_POLICY_H
 #define KIRIKAE_POLICY_H
@@ -12,9 +12,9 @@
 
 #define POLICY_RULES 256
 #define POLICY_SCOPES 16
-/* Levels of the cgroup hierarchy that are looked at, from a connection's own upwards. */
+/* So many levels of the cgroup hierarchy are looked at, from a connection's own upwards. */
 #define CGROUP_LEVELS 16
-/* Of a connection that matches no rule. */
+/* The scope of a connection that matches no rule. */
 #define NO_SCOPE POLICY_SCOPES
 
 /* An IPv4 address is written ::ffff:a.b.c.d. */
@@ -25,7 +25,7 @@ struct address {
 struct rule {
 	u64 cgroup; /* its id; 0: any */
 	struct address remote;
-	struct address mask; /* of the bits of `remote` that count */
+	struct address mask; /* the bits of `remote` that count are set */
 	u16 first_port;	     /* local ports, host byte order */
 	u16 last_port;
 	u32 scope;
@@ -33,7 +33,7 @@ struct rule {
 
 struct policy {
 	u32 generation;	  /* counts up with each policy */
-	u32 scopes_since; /* the one from which on its scopes have meant the same */
+	u32 scopes_since; /* the generation since which its scopes have meant the same */
 	u32 rules;	  /* in use */
 	u32 least_rtt_us; /* the least of its scopes */
 	struct scope scope[POLICY_SCOPES];
@@ -48,7 +48,7 @@ struct ends {
 	u16 remote_port;
 };
 
-/* What a rule may ask of a connection. */
+/* This is all that a rule may ask of a connection. */
 struct match_key {
 	u64 cgroup[CGROUP_LEVELS]; /* ids, its own first; 0: there are no more */
 	struct ends ends;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What holds for the connections of one scope of the operator's policy. */
+/* A scope says what holds for the connections that one section of the operator's policy names. */
 #ifndef KIRIKAE_SCOPE_H
 #define KIRIKAE_SCOPE_H
 
@@ -7,9 +7,9 @@
 
 enum scope_flags {
 	SCOPE_OBSERVED = 1,	   /* choices are made and reported, and nothing is changed */
-	SCOPE_OVERRULES = 2,	   /* so are algorithms that programs have set themselves */
+	SCOPE_OVERRULES = 2,	   /* what programs have set themselves does not count */
 	SCOPE_KERNEL_TIMEOUTS = 4, /* the retransmission timer stays as the kernel has it */
-	SCOPE_NO_IDLE_KEEP = 8,	   /* so does the cut of the window after idle time */
+	SCOPE_NO_IDLE_KEEP = 8,	   /* the kernel cuts the window after idle time */
 	SCOPE_THROUGHPUT = 16,	   /* the choice is that of bulk, whatever the bursts are */
 };
 
@@ -23,18 +23,18 @@ struct hysteresis {
 struct scope {
 	u32 flags;
 	u32 period_us;	  /* measuring and switching; 0: one smoothed round trip */
-	u32 holdback;	  /* share of spans (comparison.h) that are only measured, 1/2^32 */
-	u32 held_since;	  /* generation of the policy since which it is so much */
+	u32 holdback;	  /* the share of spans (comparison.h) that are only measured, in 1/2^32 */
+	u32 held_since;	  /* the generation of the policy since which the share is the same */
 	u32 table;	  /* which of the latency tables */
 	u32 least_rtt_us; /* connections below it keep what they have */
 	struct hysteresis hysteresis;
 };
 
-/* Where an operator says nothing. */
+/* These hold where an operator says nothing. */
 #define USUAL_MARGIN (OCTAVE / 32)
 #define USUAL_AGREEING 2
 #define USUAL_DWELL 4
-/* A tenth of where the latency table begins. */
+/* The latency table begins at ten times this. */
 #define USUAL_LEAST_RTT_US 1000
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One switch, as told to the agent: what was done, to which connection, and why. */
+/* The agent is told of each switch: what was done, to which connection, and why. */
 #ifndef KIRIKAE_SWITCH_EVENT_H
 #define KIRIKAE_SWITCH_EVENT_H
 
@@ -21,7 +21,7 @@ struct switch_event {
 	char from[TCP_CA_NAME_MAX];
 	char to[TCP_CA_NAME_MAX];
 	struct measured measured;
-	u32 isolated_ppb; /* smoothed: of 10^9 segments sent */
+	u32 isolated_ppb; /* smoothed; losses per 10^9 segments sent */
 	u32 burst_ppb;
 	struct columns predicted_us;
 };

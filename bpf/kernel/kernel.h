@@ -163,7 +163,7 @@ struct ack_sample {
 	u32 in_flight;	/* bytes delivered since the latest of them was sent */
 } KERNEL_STRUCT;
 
-/* What one ACK told of the rate of delivery. */
+/* A rate sample is what one ACK told of the rate of delivery. */
 struct rate_sample {
 	u32 prior_delivered; /* tp->delivered when the newest segment ACKed was sent */
 	s32 delivered;	     /* segments delivered since; negative: no sample */
@@ -186,7 +186,7 @@ struct parameter {
 	const char *what;
 };
 
-/* What `kirikae algorithms` tells of one. */
+/* `kirikae algorithms` tells this of an algorithm. */
 struct about {
 	const char *source;
 	const char *good_at;
@@ -221,11 +221,11 @@ struct tcp_congestion_ops {
 };
 
 #ifdef __bpf__
-/* Came with Linux 6.10. */
+/* This type came with Linux 6.10. */
 enum sk_rst_reason { SK_RST_REASON_OF_ANY_KIND };
 
-/* Came with Linux 6.4, as did the permission to write app_limited, of which no type tells. What is
- * in it does not matter, but a struct without members is found in no kernel. */
+/* This type came with Linux 6.4, as did the permission to write app_limited, which no type tells
+ * of. What is in it does not matter, but a struct without members is found in no kernel. */
 struct bpf_struct_ops_link {
 	void *map;
 };
@@ -338,15 +338,16 @@ static __always_inline void *inet_csk_ca(const struct sock *sk)
 	_Static_assert(sizeof(type) <= PRIVATE_AREA_BYTES, "the kernel gives no more")
 
 /*
- * A function that few ACKs need. Between two ACKs the caches have seen other things, so that what
- * an ACK costs is mostly the code that has to be fetched: what seldom runs lies elsewhere.
+ * SELDOM marks a function that few ACKs need. Between two ACKs the caches have seen other things,
+ * so that what an ACK costs is mostly the code that has to be fetched: what seldom runs lies
+ * elsewhere.
  */
 #define SELDOM static __attribute__((noinline, cold, section(".text")))
 
 #define min(a, b) ((a) < (b) ? (a) : (b))
 #define max(a, b) ((a) > (b) ? (a) : (b))
 
-/* Lowest RTT of the kernel's window (microseconds); ~0 without a sample. */
+/* Returns the lowest RTT of the kernel's window (microseconds); ~0 without a sample. */
 static __always_inline u32 tcp_min_rtt(const struct tcp_sock *tp)
 {
 	return tp->rtt_min.s[0].v;
@@ -367,8 +368,8 @@ static __always_inline bool tcp_is_cwnd_limited(const struct sock *sk)
 	return tcp_in_slow_start(tp) && tp->snd_cwnd < 2 * tp->max_packets_out;
 }
 
-/* Whether the program would write more, and waits for room in the send buffer: it was told that
- * there is none, and has not been woken. */
+/* Returns whether the program would write more, and waits for room in the send buffer: it was told
+ * that there is none, and has not been woken. */
 static __always_inline bool is_writer_waiting(const struct sock *sk)
 {
 #ifdef __bpf__
@@ -379,8 +380,8 @@ static __always_inline bool is_writer_waiting(const struct sock *sk)
 }
 
 /*
- * A value that is read here and now. Of two fields to choose from the compiler would make one read
- * at a chosen place, and the verifier wants fixed places.
+ * Reads a value here and now. Where there are two fields to choose from, the compiler would make
+ * one read at a chosen place, and the verifier wants fixed places.
  */
 static __always_inline u32 read_now(u32 value)
 {
@@ -389,9 +390,9 @@ static __always_inline u32 read_now(u32 value)
 }
 
 /*
- * All ones where a < b, else 0; both below 2^63. For a choice that goes either way as often: the
- * processor has forgotten a branch by the next ACK, and one that it guesses wrong costs as much as
- * 20 instructions.
+ * Returns all ones where a < b, else 0; both are below 2^63. It is for choices that go either way
+ * as often: the processor has forgotten a branch by the next ACK, and one that it guesses wrong
+ * costs as much as 20 instructions.
  */
 static __always_inline u64 ones_if_less(u64 a, u64 b)
 {
@@ -401,13 +402,13 @@ static __always_inline u64 ones_if_less(u64 a, u64 b)
 	return (s64)difference >> 63;
 }
 
-/* `a` for all ones, `b` for 0 */
+/* Returns `a` for all ones, `b` for 0. */
 static __always_inline u32 either(u32 ones, u32 a, u32 b)
 {
 	return b ^ ((a ^ b) & ones);
 }
 
-/* Samples are application-limited until `delivered`. Not to be had before Linux 6.4. */
+/* Samples are application-limited until `delivered`. No program can set that before Linux 6.4. */
 static __always_inline void set_app_limited(struct tcp_sock *tp, u32 delivered)
 {
 #ifdef __bpf__
@@ -417,13 +418,14 @@ static __always_inline void set_app_limited(struct tcp_sock *tp, u32 delivered)
 	tp->app_limited = delivered;
 }
 
-/* Segments that are on their way: neither ACKed nor held for lost. */
+/* Returns the segments that are on their way: neither ACKed nor held for lost. */
 static __always_inline u32 tcp_packets_in_flight(const struct tcp_sock *tp)
 {
 	return tp->packets_out - tp->sacked_out - tp->lost_out + tp->retrans_out;
 }
 
-/* Natively a sequence that begins with the socket's own seed (splitmix64). */
+/* Returns a random number; natively from a sequence that begins with the socket's own seed
+ * (splitmix64). */
 static __always_inline u32 random_u32(struct sock *sk)
 {
 #ifdef __bpf__

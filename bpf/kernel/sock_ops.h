@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Numbers of the kernel's sock_ops callbacks, of the options that are set and of a socket's states
- * (linux/bpf.h, linux/tcp.h, net/tcp_states.h). */
+/* The kernel's sock_ops callbacks, the options that are set and a socket's states have these
+ * numbers (linux/bpf.h, linux/tcp.h, net/tcp_states.h). */
 #ifndef KIRIKAE_SOCK_OPS_H
 #define KIRIKAE_SOCK_OPS_H
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The choice as the thesis has it: the algorithm with the smallest latency at the nearest points
- * of its tables. For the laboratory; what the kernel chooses by is
- * switcher/core/choice.h.
+ * The thesis chooses the algorithm with the smallest latency at the nearest points of its tables.
+ * The laboratory plays it; the kernel chooses by switcher/core/choice.h.
  *
  * Source: the thesis (Oguchi, 2016), section 4.5, steps 1 to 6 (7, the switch, is decision.h).
  */
@@ -53,7 +52,8 @@ static __always_inline u32 thesis_choose(const struct thesis_table *t,
 	return best;
 }
 
-/* The column that describes an algorithm; the first one, cubic's, for those the table lacks. */
+/* Returns the column that describes an algorithm; the first one, cubic's, for those the table
+ * lacks. */
 static __always_inline u32 thesis_column_of(const struct thesis_table *table, const char *name)
 {
 	for (u32 i = 0; i < THESIS_ALGORITHMS && i < table->algorithms; i++)

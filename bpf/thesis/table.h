@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The thesis' latency tables: what latency each algorithm had, measured beforehand, at a given
- * round trip and loss rate (isolated losses) or free bandwidth (burst losses).
+ * The thesis' latency tables say what latency each algorithm was measured to have at a given round
+ * trip and loss rate (isolated losses) or free bandwidth (burst losses).
  *
  * Source: the thesis (Oguchi, 2016), section 4.3, Figs 4-9 to 4-17.
  */
@@ -29,24 +29,26 @@ struct thesis_table {
 	u32 rtts;	/* round-trip times in use, 1 to THESIS_RTTS */
 	u32 losses;	/* isolated loss rates in use, 1 to THESIS_POINTS */
 	u32 bandwidths; /* bandwidths in use, 1 to THESIS_POINTS */
-	/* In-kernel name of each column; a connection that is found using it is described by it. */
+	/* Each column has the in-kernel name of its algorithm; it describes a connection that is
+	 * found using that algorithm. */
 	char name[THESIS_ALGORITHMS][TCP_CA_NAME_MAX];
-	/* The kernel's own algorithm that the column also describes; empty: none. */
+	/* The column also describes this algorithm of the kernel's own; empty: none. */
 	char also[THESIS_ALGORITHMS][TCP_CA_NAME_MAX];
 	struct thesis_points rtt_us;   /* the first THESIS_RTTS places */
 	struct thesis_points loss_ppb; /* losses per 10^9 segments */
-	/* Latency by isolated loss rate. */
+	/* These are latencies by isolated loss rate. */
 	struct thesis_columns isolated_us[THESIS_RTTS][THESIS_POINTS];
-	/* Burst losses per 10^9 segments that an algorithm sees, from the largest bandwidth to the
-	 * smallest, so that the rates ascend. */
+	/* An algorithm sees so many burst losses per 10^9 segments, from the largest bandwidth to
+	 * the smallest, so that the rates ascend. */
 	struct thesis_points burst_ppb[THESIS_RTTS][THESIS_ALGORITHMS];
-	/* Latency by bandwidth, in the same order. */
+	/* These are latencies by bandwidth, in the same order. */
 	struct thesis_columns bandwidth_us[THESIS_RTTS][THESIS_POINTS];
 };
 
 /*
- * The place of the point nearest to a value, among the first `count`; the lower of two equally
- * near ones. "Values between or beyond the table's points use the nearest point" (section 4.5).
+ * Returns the place of the point nearest to a value, among the first `count`; the lower of two
+ * equally near ones. "Values between or beyond the table's points use the nearest point" (section
+ * 4.5).
  */
 static __always_inline u32 nearest(const struct thesis_points *points, u32 count, u32 value)
 {

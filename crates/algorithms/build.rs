@@ -63,7 +63,7 @@ fn main() {
         declarations += &declaration(name);
         let source = bpf.join(format!("algorithms/{name}.bpf.c"));
         let source = fs::read_to_string(source).expect("a text");
-        // Said by a map to the kernel, and by nothing natively; every such file gives it back.
+        // Said by a map to the kernel, and by nothing natively; every such file drops it at its release.
         let large_state = source.contains("large_state_drop(");
         writeln!(list, "registration!(\"kk_{name}\", kk_{name}, kk_{name}_about, {large_state}),")
             .unwrap();

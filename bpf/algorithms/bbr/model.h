@@ -26,8 +26,8 @@ struct bbr {
 	};
 	union {
 		u32 full_bw; /* before the pipe is full */
-		/* From then on: segments in flight with which Drain or phase 1 ends; 0 in others.
-		 */
+		/* From then on, it is the segments in flight with which Drain or phase 1 ends; 0 in
+		 * others. */
 		u32 drained_at;
 	};
 	u32 prior_cwnd;	    /* segments */
@@ -86,7 +86,7 @@ static __always_inline u32 cwnd_gain(const struct bbr *b)
 	return b->mode == PROBE_RTT ? GAIN_ONE : HIGH_GAIN;
 }
 
-/* 1 segment below 1.2 Mbit/s, else 2 */
+/* A train has at least 1 segment below 1.2 Mbit/s, and else 2. */
 static __always_inline u32 quantum(const struct sock *sk)
 {
 	return send_quantum(sk, sk->sk_pacing_rate < 1200000 / 8 ? 1 : 2);
@@ -105,7 +105,7 @@ static __always_inline u32 inflight(const struct sock *sk, const struct bbr *b, 
 	return with_quanta(sk, b, bdp_multiple(b->btl_bw.first, b->rtprop_us, gain));
 }
 
-/* What of `in_flight` segments will still be when the next segment goes. */
+/* Returns how many of `in_flight` segments will still be in flight when the next segment goes. */
 static __always_inline u32 left_at_departure(const struct sock *sk, const struct bbr *b,
 					     u32 in_flight)
 {
@@ -117,7 +117,7 @@ static __always_inline u32 left_at_departure(const struct sock *sk, const struct
 	return in_flight > delivered ? in_flight - delivered : 0;
 }
 
-/* The same with the segments that go then, where there are to be more. */
+/* Returns the same with the segments that go then, where more are to be in flight. */
 static __always_inline u32 in_flight_at_departure(const struct sock *sk, const struct bbr *b,
 						  u32 in_flight)
 {

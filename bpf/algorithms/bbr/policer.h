@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Whether a policer takes segments off a path: a token bucket that lets bursts through and then
+ * A policer may take segments off a path: a token bucket that lets bursts through and then
  * holds to a rate. While one does, its rate is the bandwidth that BBR version 1 goes by.
  *
  * Two intervals in a row that began and ended with losses, when the bucket was empty, had much loss
@@ -12,14 +12,14 @@
 
 #include "algorithms/common/path_model.h"
 
-/* Round trips that an interval has at least and at most. */
+/* An interval has so many round trips at least and at most. */
 #define POLICER_ROUNDS_MIN 4
 #define POLICER_ROUNDS_MAX 16
-/* Loss in an interval at least, in 1/256. */
+/* An interval has at least so much loss, in 1/256. */
 #define POLICER_LOSS_256 50
-/* The two throughputs differ by no more than 1/8 or this, bytes per second. */
+/* The two throughputs differ by no more than 1/8 or so many bytes per second. */
 #define POLICER_DIFFERENCE_BYTES 500
-/* Round trips for which it is believed. */
+/* A policer is believed in for so many round trips. */
 #define POLICER_USED_ROUNDS 48
 
 struct policer {
@@ -76,7 +76,7 @@ static __always_inline void policer_measure(struct policer *p, const struct tcp_
 	policer_interval_end(p, tp, delivered * BW_ONE / ((u64)ms * USEC_PER_MSEC));
 }
 
-/* While none is in use, for each ACK and each timeout. */
+/* Looks for a policer with each ACK and each timeout, while none is in use. */
 static __always_inline void policer_look_for(struct policer *p, const struct tcp_sock *tp,
 					     bool losses, bool is_app_limited, bool round_start)
 {
@@ -94,7 +94,8 @@ static __always_inline void policer_look_for(struct policer *p, const struct tcp
 		policer_measure(p, tp);
 }
 
-/* A round trip in use: returns whether it was the last one, and the policer is forgotten. */
+/* A round trip with the policer in use is over. Returns whether it was the last one; then the
+ * policer is forgotten. */
 static __always_inline bool policer_used_up(struct policer *p, const struct tcp_sock *tp)
 {
 	if (++p->rounds < POLICER_USED_ROUNDS)

@@ -23,7 +23,7 @@ SELDOM void enter_probe_bw(struct sock *sk, struct bbr *b)
 	advance_phase(b, tcp_sk(sk));
 }
 
-/* How long this phase has lasted, microseconds */
+/* Returns how long this phase has lasted, microseconds. */
 static __always_inline u32 phase_us(const struct bbr *b, const struct tcp_sock *tp)
 {
 	return (u32)tp->delivered_mstamp - b->cycle_stamp_us;

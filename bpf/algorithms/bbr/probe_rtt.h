@@ -10,7 +10,7 @@
 /* "ProbeRTTDuration (200 ms)" */
 #define PROBE_RTT_MS 200U
 
-/* When RTprop is too old, milliseconds */
+/* Returns when RTprop is too old, milliseconds. */
 static __always_inline u32 rtprop_due_ms(const struct bbr *b)
 {
 	return b->rtprop_stamp_ms + RTPROP_MS + 1;

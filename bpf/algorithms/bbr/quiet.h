@@ -19,13 +19,14 @@
 #include "algorithms/bbr/probe_rtt.h"
 #include "algorithms/bbr/samples.h"
 
-/* Time in 64 microseconds, which takes no division */
+/* Returns the time in units of 64 microseconds, which takes no division. */
 static __always_inline u32 time_64us(const struct tcp_sock *tp)
 {
 	return tp->tcp_mstamp >> 6;
 }
 
-/* The same so many microseconds from now, or up to 63 microseconds earlier */
+/* Returns the time so many microseconds from now in the same unit, or up to 63 microseconds
+ * earlier. */
 static __always_inline u32 time_64us_after(const struct tcp_sock *tp, u64 us)
 {
 	return (tp->tcp_mstamp + us) >> 6;
@@ -38,13 +39,13 @@ static __always_inline void stay_alert(struct sock *sk)
 	bbr_of(sk)->settled = false;
 }
 
-/* Whether this is over as soon as little is in flight */
+/* Returns whether this phase is over as soon as little is in flight. */
 static __always_inline bool is_draining(const struct bbr *b)
 {
 	return b->mode == DRAIN || (b->mode == PROBE_BW && b->phase == 1);
 }
 
-/* Microseconds from now for which time alone tells that all stays as it is. */
+/* Returns for how many microseconds from now time alone tells that all stays as it is. */
 static __always_inline u32 quiet_us(const struct bbr *b, const struct tcp_sock *tp)
 {
 	u32 rtprop_us = (rtprop_due_ms(b) - time_ms(tp) - 1) * USEC_PER_MSEC;
@@ -57,7 +58,7 @@ static __always_inline u32 quiet_us(const struct bbr *b, const struct tcp_sock *
 	return lasted_us > b->rtprop_us ? 0 : min(rtprop_us, b->rtprop_us - lasted_us);
 }
 
-/* How long ACKs may be quiet by time; not while the window is conserved. */
+/* Notes how long ACKs may be quiet by time; they may not while the window is conserved. */
 static __always_inline void note_time(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -67,7 +68,7 @@ static __always_inline void note_time(struct sock *sk)
 		b->quiet_until_64us = time_64us_after(tp, quiet_us(b, tp));
 }
 
-/* After everything has been looked at: which ACKs are quiet. */
+/* Settles which ACKs are quiet, after everything has been looked at. */
 static __always_inline void settle(struct sock *sk, const struct rate_sample *rs)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -85,7 +86,7 @@ static __always_inline void settle(struct sock *sk, const struct rate_sample *rs
 	note_time(sk);
 }
 
-/* Whether only time and the rate can make more of the ACK than of the one before. */
+/* Returns whether only time and the rate can make more of the ACK than of the one before. */
 static __always_inline bool is_uneventful(const struct bbr *b, const struct rate_sample *rs)
 {
 	u32 app_limited = rs->is_app_limited;
@@ -96,8 +97,8 @@ static __always_inline bool is_uneventful(const struct bbr *b, const struct rate
 }
 
 /*
- * The samples of a quiet ACK. Returns false, with nothing done, where it is none: the bandwidth
- * rises, or more than ever came in excess of it.
+ * Takes the samples of a quiet ACK. Returns false, with nothing done, where it is none: the
+ * bandwidth rises, or more than ever came in excess of it.
  */
 static __always_inline bool update_samples_quietly(struct sock *sk, const struct rate_sample *rs)
 {
@@ -112,10 +113,10 @@ static __always_inline bool update_samples_quietly(struct sock *sk, const struct
 	return true;
 }
 
-/* From here on, 2 s, a time in nanoseconds may overflow where a bandwidth multiplies it. */
+/* A time in nanoseconds of 2 s and more may overflow where a bandwidth multiplies it. */
 #define AHEAD_NS (1ULL << 31)
 
-/* All ones where for sure left_at_departure() is above drained_at; without its division. */
+/* Returns all ones where left_at_departure() is surely above drained_at; it takes no division. */
 static __always_inline u64 is_surely_filled(const struct tcp_sock *tp, const struct bbr *b,
 					    u32 in_flight)
 {
@@ -145,14 +146,14 @@ static __always_inline bool update_quietly(struct sock *sk, const struct rate_sa
 	return true;
 }
 
-/* Whether it is time for the next phase, and that has the same gains. */
+/* Returns whether it is time for the next phase, and that has the same gains. */
 static __always_inline bool is_next_alike(const struct bbr *b, const struct tcp_sock *tp)
 {
 	return b->mode == PROBE_BW && b->phase > 1 && b->phase < CYCLE_PHASES - 1 &&
 	       phase_us(b, tp) > b->rtprop_us;
 }
 
-/* Where time alone does not tell: whether the gains stay, of this phase or of Drain. */
+/* Returns whether the gains of this phase or of Drain stay, where time alone does not tell. */
 static __always_inline bool is_going_on(struct sock *sk, const struct rate_sample *rs)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -168,7 +169,8 @@ static __always_inline bool is_going_on(struct sock *sk, const struct rate_sampl
 	return !is_draining(b) || left_at_departure(sk, b, in_flight) > b->drained_at;
 }
 
-/* The same there, and while packets are conserved. */
+/* Takes an ACK for which the gains stay, where update_quietly() could not tell, and while packets
+ * are conserved. */
 SELDOM bool update_going_on(struct sock *sk, const struct rate_sample *rs)
 {
 	struct bbr *b = bbr_of(sk);

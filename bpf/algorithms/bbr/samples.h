@@ -9,7 +9,7 @@
 #define BTL_BW_ROUNDS 10
 #define EXTRA_ACKED_ROUNDS 5
 
-/* The round trips in use that count are those of ProbeBW. */
+/* While a policer is in use only round trips of ProbeBW count. */
 SELDOM void update_policer(struct sock *sk, struct bbr *b, bool losses, bool is_app_limited)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -62,7 +62,7 @@ static __always_inline void update_btl_bw(struct sock *sk, struct bbr *b,
 		put_in_btl_bw(b, bw);
 }
 
-/* The most that was ACKed in excess, of the latest 5 to 10 rounds. */
+/* Keeps the most that was ACKed in excess in the latest 5 to 10 rounds. */
 static __always_inline void update_extra_acked(struct bbr *b, const struct tcp_sock *tp,
 					       const struct rate_sample *rs)
 {

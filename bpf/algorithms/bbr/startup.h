@@ -33,7 +33,7 @@ static __always_inline void check_drain(struct sock *sk, struct bbr *b)
 		enter_probe_bw(sk, b);
 }
 
-/* Both, before the pipe has been filled and drained. */
+/* Checks both until the pipe has been filled and drained. */
 SELDOM void check_startup(struct sock *sk, struct bbr *b, const struct rate_sample *rs)
 {
 	check_full_pipe(b, rs);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What was in flight, and lost, when a segment was sent.
+ * These notes tell what was in flight, and lost, when a segment was sent.
  *
  * BBR version 3 wants it of the newest segment that an ACK covers (P.tx_in_flight and P.lost in
  * draft-ietf-ccwg-bbr), and the kernel does not keep it with the segment. So it is noted several
@@ -11,7 +11,7 @@
 
 #include "algorithms/common/path_model.h"
 
-/* What was in flight and had been lost while `delivered` stood, segments. */
+/* A note has the segments in flight and lost while `delivered` stood. */
 struct flight {
 	u32 delivered;
 	u32 in_flight;
@@ -21,7 +21,7 @@ struct flight {
 #define FLIGHTS 16
 #define FLIGHTS_PER_WINDOW 8
 
-/* What each ACK needs. */
+/* Each ACK needs these. */
 struct flight_marks {
 	u32 latest_delivered;	   /* of the latest note */
 	u32 latest_in_flight : 29; /* likewise */
@@ -56,13 +56,13 @@ static __always_inline void flight_notes_begin(struct flight_notes *notes,
 	marks->is_found = true;
 }
 
-/* The verifier has to see the bounds of the place right where it is used. */
+/* Returns a note. The verifier has to see the bounds of the place right where it is used. */
 static __always_inline const struct flight *flight_at(const struct flight_notes *notes, u32 at)
 {
 	return &notes->noted[read_now(at) % FLIGHTS];
 }
 
-/* Whether a note is from before `delivered` stood. */
+/* Returns whether a note is from before `delivered` stood. */
 static __always_inline bool flight_is_before(const struct flight_notes *notes, u32 delivered,
 					     u32 at)
 {
@@ -70,9 +70,9 @@ static __always_inline bool flight_is_before(const struct flight_notes *notes, u
 }
 
 /*
- * What was noted last when the newest segment ACKed was sent; of one that was held up in the
- * network for so long that notes are missing from then, the first note without a gap after it. Few
- * ACKs need it.
+ * Returns what was noted last when the newest segment ACKed was sent. Where that segment was held
+ * up in the network for so long that notes are missing from then, it is the first note without a
+ * gap after it. Few ACKs need it.
  */
 SELDOM const struct flight *flight_sent(struct flight_notes *notes, struct flight_marks *marks)
 {
@@ -83,7 +83,8 @@ SELDOM const struct flight *flight_sent(struct flight_notes *notes, struct fligh
 		return &notes->sent;
 	if (!reached(delivered, from))
 		delivered = from;
-	/* Mostly what was wanted last or little later; where it is too new, from the oldest on */
+	/* Mostly it is what was wanted last or little later; where that is too new, the search
+	 * begins with the oldest. */
 	if (!flight_is_before(notes, delivered, at))
 		at = (notes->latest + 1) % FLIGHTS;
 	for (u32 i = 1; i < FLIGHTS && at != notes->latest; i++) {
@@ -99,13 +100,13 @@ SELDOM const struct flight *flight_sent(struct flight_notes *notes, struct fligh
 	return &notes->sent;
 }
 
-/* `delivered` before this ACK */
+/* Returns `delivered` before this ACK. */
 static __always_inline u32 delivered_before(const struct tcp_sock *tp, const struct rate_sample *rs)
 {
 	return tp->delivered - rs->acked_sacked;
 }
 
-/* For each ACK: all ones where it is time for a note. */
+/* Returns all ones where it is time for a note; each ACK asks. */
 static __always_inline u32 flight_note_is_due(const struct flight_marks *marks,
 					      const struct tcp_sock *tp,
 					      const struct rate_sample *rs)
@@ -117,7 +118,7 @@ static __always_inline u32 flight_note_is_due(const struct flight_marks *marks,
 /*
  * Notes what was in flight before this ACK: segments sent since the ACK before it had that around
  * them. Where only the latest note will be asked for, keeping it can wait: the next one takes its
- * place. For all ones in `ones`; for 0 nothing changes.
+ * place. `ones` is all ones; where it is 0 nothing changes.
  */
 static __always_inline void flight_note_latest(struct flight_marks *marks,
 					       const struct tcp_sock *tp,
@@ -128,7 +129,7 @@ static __always_inline void flight_note_latest(struct flight_marks *marks,
 	marks->is_kept &= ~ones;
 }
 
-/* Whether only the latest note will be asked for from now on. */
+/* Says whether only the latest note will be asked for from now on. */
 static __always_inline void flight_only_latest(struct flight_notes *notes,
 					       struct flight_marks *marks, bool only_latest)
 {
@@ -162,7 +163,7 @@ static __always_inline void flight_note(struct flight_notes *notes, struct fligh
 	flight_keep(notes, marks, tp->lost - rs->losses);
 }
 
-/* For each ACK that has a rate, after that: which segment it covers. */
+/* Notes which segment an ACK covers. It is called for each ACK that has a rate, after the above. */
 static __always_inline void flight_acked(struct flight_marks *marks, const struct rate_sample *rs)
 {
 	marks->acked_delivered = rs->prior_delivered;

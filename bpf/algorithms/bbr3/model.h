@@ -34,12 +34,12 @@ enum ack_phase {
 /* Bandwidths as in path_model.h, volumes in segments; INFINITE is the draft's Infinity. */
 #define INFINITE (~0U)
 
-/* Segments: the largest quiet_in_flight */
+/* quiet_in_flight is no larger than this, in segments. */
 #define QUIET_IN_FLIGHT_MAX 0xffffU
 
 /*
- * The private area. An ACK that update_quietly() (quiet.h) takes changes nothing of the rest and
- * nothing in the state machine.
+ * This is the private area. An ACK that update_quietly() (quiet.h) takes changes nothing of the
+ * rest and nothing in the state machine.
  */
 struct bbr3 {
 	u32 quiet_until_1024us;
@@ -68,7 +68,7 @@ struct bbr3 {
 };
 ASSERT_FITS_PRIVATE_AREA(struct bbr3);
 
-/* What most ACKs do without; some of it is about the ACK at hand. */
+/* Most ACKs do without this; some of it is about the ACK at hand. */
 struct bbr3_rest {
 	bool begun;
 	u8 ack_phase;  /* enum ack_phase */

@@ -92,7 +92,7 @@ static __always_inline bool is_time_to_cruise(struct sock *sk, const struct bbr3
 	       in_flight <= inflight(sk, r, max_bw(sk, r));
 }
 
-/* Whether the window is in use and inflight_longterm is what bounds it. */
+/* Returns whether the window is in use and inflight_longterm is what bounds it. */
 static __always_inline bool at_longterm_bound(const struct sock *sk, const struct bbr3_rest *r)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);

@@ -12,7 +12,7 @@
 /* "BBR.ProbeRTTDuration ... 200 ms" */
 #define PROBE_RTT_MS 200U
 
-/* When probe_rtt_min_us is too old, and when min_rtt_us is, milliseconds */
+/* These return when probe_rtt_min_us and min_rtt_us are too old, milliseconds. */
 static __always_inline u32 probe_rtt_due_ms(const struct bbr3_rest *r)
 {
 	return r->probe_rtt_min_stamp_ms + PROBE_RTT_INTERVAL_MS + 1;

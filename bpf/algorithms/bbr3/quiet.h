@@ -21,7 +21,7 @@
 
 #include "algorithms/bbr3/control.h"
 
-/* Time in 1024 microseconds, which takes no division */
+/* Returns the time in units of 1024 microseconds, which takes no division. */
 static __always_inline u32 time_1024us(const struct tcp_sock *tp)
 {
 	return tp->tcp_mstamp >> 10;
@@ -33,13 +33,13 @@ static __always_inline void stay_alert(struct sock *sk)
 	bbr3_of(sk)->quiet_until_1024us = time_1024us(tcp_sk(sk));
 }
 
-/* Between two probes */
+/* Returns whether it is between two probes. */
 static __always_inline bool is_cruising(const struct bbr3 *b)
 {
 	return b->state == PROBE_BW_DOWN || b->state == PROBE_BW_CRUISE;
 }
 
-/* Milliseconds from now for which all stays as it is, as far as times and flags tell. */
+/* Returns for how many milliseconds from now all stays as it is, as far as times and flags tell. */
 static __always_inline s32 quiet_ms(struct sock *sk, const struct bbr3_rest *r)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -58,7 +58,8 @@ static __always_inline s32 quiet_ms(struct sock *sk, const struct bbr3_rest *r)
 	return min(ms, (s32)(bw_probe_due_ms(r) - now_ms));
 }
 
-/* What in flight is just too much to end DRAIN, or DOWN without a bound; 0 in other states. */
+/* Returns how many segments in flight are just too many to end DRAIN, or DOWN without a bound; 0 in
+ * other states. */
 static __always_inline u32 undrained(struct sock *sk, const struct bbr3_rest *r)
 {
 	const struct bbr3 *b = bbr3_of(sk);
@@ -68,7 +69,7 @@ static __always_inline u32 undrained(struct sock *sk, const struct bbr3_rest *r)
 	return b->state == PROBE_BW_DOWN ? inflight(sk, r, max_bw(sk, r)) + 1 : 0;
 }
 
-/* Round trips whose beginning changes no more than quiet_round() does. */
+/* Returns how many round trips may begin and change no more than quiet_round() does. */
 static __always_inline u8 quiet_rounds(struct sock *sk, const struct bbr3_rest *r)
 {
 	s32 rounds = rounds_to_probe_bw(sk, r) - 1;
@@ -83,7 +84,7 @@ static __always_inline void note_renewal(struct bbr3 *b)
 	b->renewal_due = max_filter_is_due(&b->extra_acked, extra_acked_rounds(b), b->rounds.count);
 }
 
-/* After everything has been looked at: which ACKs are quiet. */
+/* Settles which ACKs are quiet, after everything has been looked at. */
 static __always_inline void settle(struct sock *sk, struct bbr3_rest *r)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -104,8 +105,8 @@ static __always_inline void settle(struct sock *sk, struct bbr3_rest *r)
 	note_renewal(b);
 }
 
-/* Whether only the samples and the window, or a round trip, can make more of the ACK than of the
- * one before. */
+/* Returns whether only the samples and the window, or a round trip, can make more of the ACK than
+ * of the one before. */
 static __always_inline bool is_uneventful(struct sock *sk, const struct rate_sample *rs)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -115,7 +116,8 @@ static __always_inline bool is_uneventful(struct sock *sk, const struct rate_sam
 	return !reached(time_1024us(tp), b->quiet_until_1024us) && tp->lost == b->lost &&
 	       tcp_packets_in_flight(tp) >= b->quiet_in_flight && has_rate(rs) &&
 	       rs->acked_sacked && rs->rtt_us >= b->probe_rtt_min_us &&
-	       /* One that counts may raise the bandwidth of this cycle up to the one in use. */
+	       /* A sample that counts may raise the bandwidth of this cycle up to the one in use.
+		*/
 	       !is_faster(rs, either(app_limited, b->latest_max, b->bw));
 }
 
@@ -124,7 +126,7 @@ static __always_inline bool begins_round(const struct bbr3 *b, const struct rate
 	return reached(rs->prior_delivered, b->rounds.next_delivered);
 }
 
-/* The samples of such an ACK */
+/* Notes the samples of such an ACK. */
 static __always_inline void note_samples(struct bbr3 *b, const struct rate_sample *rs)
 {
 	u32 delivered = rs->delivered;
@@ -161,8 +163,8 @@ static __always_inline bool update_quietly(struct sock *sk, const struct rate_sa
 }
 
 /*
- * Whether a round trip may begin with an ACK that decides nothing. Once a round trip is often
- * enough to see whether what else the pacing rate depends on has changed: the MSS and
+ * Returns whether a round trip may begin with an ACK that decides nothing. Once a round trip is
+ * often enough to see whether what else the pacing rate depends on has changed: the MSS and
  * SO_MAX_PACING_RATE.
  */
 static __always_inline bool is_quiet_round(const struct sock *sk)
@@ -205,7 +207,8 @@ static __always_inline void quiet_round(struct sock *sk, const struct rate_sampl
 	b->inflight_latest = rs->delivered;
 }
 
-/* The same for an ACK with which something begins that decides nothing. */
+/* Takes an ACK with which something begins that decides nothing, as update_quietly() takes the
+ * others. */
 SELDOM bool update_nearly_quietly(struct sock *sk, const struct rate_sample *rs)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Losses while the application was the limit.
+ * Losses while the application was the limit are answered otherwise.
  *
  * A loss tells of congestion where the window was what limited the flight. Where the application
  * was, as with a screen whose frames are sent as they are drawn, a window that is halved would make
@@ -16,11 +16,11 @@
 
 #include "algorithms/common/idle_keep.h"
 
-/* Of a burst no more than so many times what is in flight has been sent: in slow start it is less
- * than twice as much. */
+/* What was sent since the latest idle time is a burst as long as it is less than so many times what
+ * is in flight: in slow start it is less than twice as much. */
 #define FLIGHTS_OF_BURST 4
 
-/* What a loss leaves of the window, where the algorithm would leave `ssthresh`. */
+/* Returns what a loss leaves of the window, where the algorithm would leave `ssthresh`. */
 static __always_inline u32 ssthresh_app_limited(const struct sock *sk, u32 ssthresh)
 {
 	struct idle_keep *keep = idle_keep(sk);

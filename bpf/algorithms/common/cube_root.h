@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What CUBIC's K takes. */
+/* CUBIC's K takes a cube root. */
 #ifndef KIRIKAE_CUBE_ROOT_H
 #define KIRIKAE_CUBE_ROOT_H
 
 #include "kernel/kernel.h"
 
-/* Largest x with x^3 <= a: one bit of the 21 at a time. */
+/* Returns the largest x with x^3 <= a. It finds one of the 21 bits at a time. */
 static __always_inline u32 cube_root(u64 a)
 {
 	u64 x = 0;

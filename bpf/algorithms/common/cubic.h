@@ -33,14 +33,15 @@ struct cubic {
 };
 ASSERT_FITS_PRIVATE_AREA(struct cubic);
 
-/* The K to be used where section 4.2 gives `k_ms`: the algorithm's own. */
+/* The algorithm returns its own K where section 4.2 gives `k_ms`. */
 static __always_inline u32 cubic_k_ms(const struct sock *sk, u32 k_ms);
 
 /* 1/1024 segment is C times this many ms^3 (C in 1/1000). */
 #define C_MS3_PER_1024TH 976562500ULL
-/* Longest distance from K that is told apart: its cube fits 64 bits. */
+/* No longer distance from K is told apart: its cube fits 64 bits. */
 #define DISTANCE_MAX_MS (1ULL << 20)
-/* Most segments below W_max that K is told by: times the above they fit 64 bits at the lowest C. */
+/* K is told by no more segments below W_max than this: times the above they fit 64 bits at the
+ * lowest C. */
 #define LOST_MAX (1U << 26)
 
 static __always_inline u64 ms3_per_1024th(const struct sock *sk)

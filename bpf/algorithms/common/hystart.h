@@ -47,7 +47,7 @@ struct hystart {
 /* "L = infinity if paced, L = 8 if non-paced", segments for each ACK */
 #define L_NOT_PACED 8
 
-/* For init, and for CA_EVENT_TX_START. */
+/* HyStart++ begins anew. init and CA_EVENT_TX_START call this. */
 static __always_inline void hystart_begin(struct hystart *h, const struct tcp_sock *tp)
 {
 	round_trip_begin(&h->end_seq, tp);
@@ -56,7 +56,7 @@ static __always_inline void hystart_begin(struct hystart *h, const struct tcp_so
 	h->css_rounds = 0;
 }
 
-/* For pkts_acked: whether the sample is the next round trip's is known later. */
+/* pkts_acked calls this with a sample. Whether it is the next round trip's is known later. */
 static __always_inline void hystart_acked(struct hystart *h, const struct ack_sample *sample)
 {
 	h->sample_us = sample->rtt_us < 0 ? 0 : max(sample->rtt_us, 1);
@@ -78,7 +78,7 @@ static __always_inline u32 rtt_threshold_us(const struct hystart *h)
 	return max(min(h->rtt_before_us / MIN_RTT_DIVISOR, MAX_RTT_THRESH_US), MIN_RTT_THRESH_US);
 }
 
-/* The round trip is over. Whether slow start is, too. */
+/* The round trip is over. Returns whether slow start is over, too. */
 static __always_inline bool round_ended(struct hystart *h)
 {
 	h->rtt_before_us = h->rtt_us;
@@ -88,7 +88,7 @@ static __always_inline bool round_ended(struct hystart *h)
 	return h->css_rounds && ++h->css_rounds > CSS_ROUNDS;
 }
 
-/* Into Conservative Slow Start, or back. */
+/* Goes into Conservative Slow Start, or back. */
 static __always_inline void css_enter_or_leave(struct hystart *h)
 {
 	if (h->samples < N_RTT_SAMPLE)
@@ -103,14 +103,14 @@ static __always_inline void css_enter_or_leave(struct hystart *h)
 	}
 }
 
-/* By the parameter's value. */
+/* Returns whether HyStart++ is in use now, by the parameter's value. */
 static __always_inline bool hystart_is_on(u32 when, const struct sock *sk)
 {
 	return when == HYSTART_ALWAYS ||
 	       (when == HYSTART_GOING_ON && transfer_goes_on(idle_keep(sk), tcp_sk(sk)));
 }
 
-/* What comes before congestion avoidance, as reno_before_avoidance(). */
+/* This comes before congestion avoidance, as reno_before_avoidance() does. */
 static __always_inline u32 hystart_before_avoidance(struct hystart *h, struct sock *sk, bool on,
 						    u32 ack, u32 acked)
 {

@@ -44,45 +44,46 @@
 #include "algorithms/common/takeover.h"
 
 #define KEEP_AT_MOST_US (300ULL * USEC_PER_SEC)
-/* Fewest segments over which a delivery rate is taken: fewer are blurred by delayed ACKs. What an
- * initial window delivers behind its first ACK has to be enough: of a burst that is hardly larger
- * there is never more. */
+/* A delivery rate is taken over at least so many segments: fewer are blurred by delayed ACKs. What
+ * an initial window delivers behind its first ACK has to be enough, since a burst that is hardly
+ * larger never has more. */
 #define RUN_MIN_SEGMENTS 8
-/* Most: a rate over more of them would be no news any more. */
+/* A delivery rate is taken over at most so many segments: over more it would be no news any more.
+ */
 #define RUN_MAX_SEGMENTS 64
 /*
- * Shortest time that a run counts as, in fractions of a round trip. ACKs that a radio link or a
- * network card brings in one go would give any rate; and a burst that is spread over a
- * sixteenth of a round trip loses next to nothing by it.
+ * A run counts as no shorter than this fraction of a round trip. ACKs that a radio link or a
+ * network card brings in one go would give any rate; and a burst that is spread over a sixteenth
+ * of a round trip loses next to nothing by it.
  */
 #define RUN_MIN_FRACTION 16
-/* Segments below this share of the MSS are no measure: of short ones a path carries more. */
+/* Segments below this share of the MSS are no measure: a path carries more short ones. */
 #define SEGMENT_MIN_NUMERATOR 3
 #define SEGMENT_MIN_DENOMINATOR 4
-/* Largest counts of segments that there is room for. */
+/* There is no room for larger counts of segments. */
 #define PIPE_MAX 0xffffU
 #define RUN_MAX 0xffffU
 #define CWND_MAX 0x7ffffU
-/* The fastest rate that there is room for: 134 Gbit/s. */
+/* There is no room for a faster rate than this: 134 Gbit/s. */
 #define RATE_MAX 0xffffffU
 /* A rate is remembered for this many to twice this many transmissions after idle. */
 #define RATE_MEMORY 4
 
-/* First member of every private area. */
+/* Returns the first member of every private area. */
 static __always_inline struct idle_keep *idle_keep(const struct sock *sk)
 {
 	return inet_csk_ca(sk);
 }
 
-/* Whether more has been sent since the latest transmission after idle than an interactive program
- * writes at once. What goes on fills a queue that others wait in, too. */
+/* Returns whether more has been sent since the latest transmission after idle than an interactive
+ * program writes at once. A transfer that goes on fills a queue that others wait in, too. */
 static __always_inline bool transfer_goes_on(const struct idle_keep *keep,
 					     const struct tcp_sock *tp)
 {
 	return (u32)(tp->bytes_sent >> 10) - keep->start_kb > GOES_ON_FROM_KB;
 }
 
-/* Whether what was sent since the latest transmission after idle were mostly short segments. */
+/* Returns whether mostly short segments were sent since the latest transmission after idle. */
 static __always_inline bool idle_keep_short(const struct idle_keep *keep, const struct tcp_sock *tp)
 {
 	u64 kb = (u32)(tp->bytes_sent >> 10) - keep->start_kb;
@@ -108,7 +109,8 @@ static __always_inline void idle_keep_run_end(struct idle_keep *keep, const stru
 	keep->run_start_us = 0;
 }
 
-/* A fresh maximum every RATE_MEMORY transmissions, so that an old, faster path is forgotten. */
+/* Takes a fresh maximum every RATE_MEMORY transmissions, so that an old, faster path is forgotten.
+ */
 static __always_inline void idle_keep_age(struct idle_keep *keep)
 {
 	keep->rate = max((u32)keep->rate, (u32)keep->latest_rate);
@@ -124,7 +126,7 @@ static __always_inline void idle_keep_age(struct idle_keep *keep)
 	keep->starts = 0;
 }
 
-/* Bytes per millisecond. */
+/* Returns the rate to pace at, bytes per millisecond. */
 static __always_inline u64 idle_keep_pacing_rate(const struct idle_keep *keep)
 {
 	u64 rate = keep->rate;
@@ -132,14 +134,14 @@ static __always_inline u64 idle_keep_pacing_rate(const struct idle_keep *keep)
 	return keep->careful ? rate : rate + rate / 4;
 }
 
-/* Of the latest burst: the kernel's lowest RTT is that of five minutes, and of another route it may
- * be. What a burst met first was no queue of its own. */
+/* Returns the lowest RTT of the latest burst. The kernel's is that of five minutes, and may be of
+ * another route. What a burst met first was no queue of its own. */
 static __always_inline u32 idle_keep_rtt(const struct idle_keep *keep, const struct tcp_sock *tp)
 {
 	return max(keep->rtt_us, tcp_min_rtt(tp));
 }
 
-/* What is paced out in a round trip, segments. */
+/* Returns what is paced out in a round trip, segments. */
 static __always_inline u32 idle_keep_window(const struct idle_keep *keep, const struct tcp_sock *tp)
 {
 	u64 bytes = idle_keep_pacing_rate(keep) * idle_keep_rtt(keep, tp) / USEC_PER_MSEC;
@@ -147,19 +149,20 @@ static __always_inline u32 idle_keep_window(const struct idle_keep *keep, const 
 	return min(bytes / max(tp->mss_cache, 1), (u64)tp->snd_cwnd_clamp);
 }
 
-/* The largest window that what was carried before the gap stands for, segments. */
+/* Returns the largest window that what was carried before the gap stands for, segments. */
 static __always_inline u32 idle_keep_validated(const struct idle_keep *keep)
 {
 	return keep->careful ? keep->cwnd : max((u32)keep->cwnd, 2U * keep->pipe);
 }
 
-/* Nothing measured stands for a window beyond this, as a path that was faster leaves it. */
+/* Returns a window beyond which nothing was measured; a path that was faster may have left a larger
+ * one. */
 static __always_inline u32 idle_keep_most(const struct idle_keep *keep, u32 window)
 {
 	return TCP_INIT_CWND + 4 * max(window, (u32)keep->pipe);
 }
 
-/* What the time since the latest transmission after idle has told of the path. */
+/* Learns what the time since the latest transmission after idle has told of the path. */
 static __always_inline void idle_keep_learn(struct idle_keep *keep, const struct tcp_sock *tp)
 {
 	idle_keep_run_end(keep, tp);
@@ -172,7 +175,7 @@ static __always_inline void idle_keep_learn(struct idle_keep *keep, const struct
 	keep->start_segs = tp->data_segs_out;
 }
 
-/* Nothing was in flight and something is about to be: restore the window, pace it. */
+/* Nothing was in flight and something is about to be: this restores the window and paces it. */
 static __always_inline void idle_keep_start(struct sock *sk, struct idle_keep *keep)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -201,7 +204,7 @@ static __always_inline void idle_keep_start(struct sock *sk, struct idle_keep *k
 				 (u64)sk->sk_max_pacing_rate);
 }
 
-/* For cwnd_event. */
+/* cwnd_event calls this. */
 static __always_inline void idle_keep_event(struct sock *sk, enum tcp_ca_event event)
 {
 	struct idle_keep *keep = idle_keep(sk);
@@ -215,7 +218,8 @@ static __always_inline void idle_keep_event(struct sock *sk, enum tcp_ca_event e
 	if (connection && connection->flags & CONNECTION_NO_IDLE_KEEP)
 		is_wanted = false;
 	if (is_wanted && event == CA_EVENT_CWND_RESTART) {
-		/* Comes once per buffer written until something is sent: the first counts. */
+		/* This event comes once per buffer written until something is sent; the first
+		 * counts. */
 		if (!keep->cwnd)
 			keep->cwnd = min(tcp_sk(sk)->snd_cwnd, CWND_MAX);
 	} else if (is_wanted && event == CA_EVENT_TX_START) {
@@ -228,8 +232,8 @@ static __always_inline void idle_keep_event(struct sock *sk, enum tcp_ca_event e
 }
 
 /*
- * Whether the ACKs have paused, as between two round trips of a window that is too small: for
- * half a round trip, and for longer than a slow path makes them.
+ * Returns whether the ACKs have paused, as between two round trips of a window that is too small:
+ * for half a round trip, and for longer than a slow path makes them.
  */
 static __always_inline bool idle_keep_stalled(const struct idle_keep *keep,
 					      const struct tcp_sock *tp)
@@ -252,7 +256,7 @@ static __always_inline void idle_keep_rtt_update(struct idle_keep *keep, const s
 	keep->is_rtt_new = true;
 }
 
-/* What the path delivers. */
+/* Measures what the path delivers. */
 static __always_inline void idle_keep_measure(struct idle_keep *keep, const struct tcp_sock *tp,
 					      const struct ack_sample *sample)
 {
@@ -266,13 +270,14 @@ static __always_inline void idle_keep_measure(struct idle_keep *keep, const stru
 	}
 	keep->run_segments = min(tp->delivered - keep->run_start, RUN_MAX);
 	idle_keep_rtt_update(keep, tp, sample->rtt_us);
-	/* An ACK of nothing new has no sample, and the kernel's count is of all that there was. */
+	/* An ACK of nothing new has no sample, and the kernel's count covers all that there ever
+	 * was. */
 	if ((sample->pkts_acked || sample->rtt_us >= 0) &&
 	    sample->in_flight >= (keep->latest_pipe + 1ULL) * mss)
 		keep->latest_pipe = min(sample->in_flight / mss, PIPE_MAX);
 }
 
-/* For pkts_acked. */
+/* pkts_acked calls this. */
 static __always_inline void idle_keep_acked(struct sock *sk, const struct ack_sample *sample)
 {
 	struct idle_keep *keep = idle_keep(sk);
@@ -284,7 +289,7 @@ static __always_inline void idle_keep_acked(struct sock *sk, const struct ack_sa
 }
 
 /*
- * To be called by init: what a predecessor knew of the path goes on being known, and what it may be
+ * init calls this: what a predecessor knew of the path goes on being known, and what it may be
  * sending right now goes on being paced.
  */
 static __always_inline void idle_keep_init(struct sock *sk)
@@ -300,10 +305,9 @@ static __always_inline void idle_keep_init(struct sock *sk)
 }
 
 /*
- * A transfer that goes on is left in its first slow start: the window that Reno's would have come
- * to by now. What was sent beyond it was for a burst that soon ends, and its loss is to leave no
- * more than it would have. Where round trips have become longer already the successor, who would
- * measure what is longer only from now on, finds slow start over (RFC 9406, section 4.2).
+ * Where a transfer that goes on is left in its first slow start, its successor gets the window
+ * that Reno's slow start would have come to by now. What was sent beyond it was for a burst that
+ * soon ends, and its loss is to leave no more than Reno's would have.
  */
 static __always_inline void leave_slow_start(struct tcp_sock *tp, const struct idle_keep *keep)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * State that an algorithm keeps for a connection beyond the 104 bytes of its private area.
+ * An algorithm may keep state for a connection beyond the 104 bytes of its private area.
  *
- * In the kernel it lives in socket storage and goes away with the socket; natively the socket
+ * In the kernel that lives in socket storage and goes away with the socket; natively the socket
  * points to a buffer. LARGE_STATE(type) says what is kept, once in an algorithm's file.
  */
 #ifndef KIRIKAE_LARGE_STATE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Whether bursts overflow the path, as told by where in a burst segments are lost.
+ * Where in a burst segments are lost tells whether bursts overflow the path.
  *
  * A channel loses segments anywhere, and a burst after one that met it has to be sent no slower. A
  * queue that is too short for a burst, a neighbour that keeps it full, or a limit on what is in
@@ -19,9 +19,11 @@
 
 #include "connection/connection.h"
 
-/* So many times what was lost behind the first loss, everything sent behind it was no more than. */
+/* A burst overflows where no more was sent behind its first loss than so many times what was lost
+ * there. */
 #define OVERFLOW_SHARE 4
-/* That often a burst has lost the same segment first as the one before. */
+/* A burst overflows where so often in a row one has lost the same segment first as the one before.
+ */
 #define OVERFLOW_SAME_PLACE 3
 #define OVERFLOWS_MAX 4
 #define PLACE_MAX 0xffffU
@@ -35,7 +37,8 @@ static __always_inline void overflow_loss(struct idle_keep *keep, const struct t
 		keep->first_loss = min(acked + 1, PLACE_MAX);
 }
 
-/* Whether the burst that is over has overflowed the path; `lost` segments of it were. */
+/* Returns whether the burst that is over has overflowed the path; `lost` of its segments were lost.
+ */
 static __always_inline bool is_overflow(const struct idle_keep *keep, const struct tcp_sock *tp,
 					u32 lost)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What an operator may set of an algorithm without rebuilding it.
+ * Parameters are what an operator may set of an algorithm without rebuilding it.
  *
  * The algorithm's file lists its parameters before it includes this:
  *

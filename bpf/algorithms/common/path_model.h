@@ -20,11 +20,11 @@
 #define BW_ONE (1ULL << BW_SHIFT)
 /* Gains are in 1/256. */
 #define GAIN_ONE 256
-/* No minimum RTT is known. */
+/* This RTT says that no minimum is known. */
 #define RTT_UNKNOWN (~0U)
 /* "BBRMinPipeCwnd = 4 * SMSS" */
 #define MIN_PIPE_CWND 4
-/* Largest train that Linux hands down: 64 KB less the headers, and so many segments. */
+/* Linux hands down no larger train than this: 64 KB less the headers, and so many segments. */
 #define TRAIN_MAX_BYTES (65535U - 320)
 #define TRAIN_MAX_SEGMENTS 127
 
@@ -33,7 +33,7 @@ static __always_inline u32 time_ms(const struct tcp_sock *tp)
 	return tp->tcp_mstamp / USEC_PER_MSEC;
 }
 
-/* Whether a counter that wraps, or a time, has come to `b`. */
+/* Returns whether a counter that wraps, or a time, has come to `b`. */
 static __always_inline bool reached(u32 a, u32 b)
 {
 	return (s32)(a - b) >= 0;
@@ -50,25 +50,25 @@ static __always_inline u32 delivery_rate(const struct rate_sample *rs)
 	return (u64)rs->delivered * BW_ONE / (u64)rs->interval_us;
 }
 
-/* Whether that is more than `bw`, without the division. */
+/* Returns whether the delivery rate is more than `bw`; it takes no division. */
 static __always_inline bool is_faster(const struct rate_sample *rs, u32 bw)
 {
 	return (u64)rs->delivered * BW_ONE >= (bw + 1ULL) * (u64)rs->interval_us;
 }
 
-/* Whether it is less, where the sample's time is above 0; what is no sample is not. */
+/* Returns whether it is less, where the sample's time is above 0; what is no sample is not. */
 static __always_inline bool is_slower(const struct rate_sample *rs, u32 bw)
 {
 	return (u64)rs->delivered * BW_ONE < (u64)bw * (u64)rs->interval_us;
 }
 
-/* The fastest of some samples, not divided yet */
+/* This is the fastest of some samples, not divided yet. */
 struct fastest {
 	u32 delivered;
 	u32 interval_us;
 };
 
-/* Before the first of them */
+/* No sample has come yet. */
 static __always_inline void fastest_begin(struct fastest *fastest)
 {
 	fastest->delivered = 0;
@@ -86,13 +86,13 @@ static __always_inline void fastest_note(struct fastest *fastest, const struct r
 	fastest->interval_us = either(kept, fastest->interval_us, rs->interval_us);
 }
 
-/* Its rate; 0 without any */
+/* Returns the rate of the fastest sample; 0: there was none. */
 static __always_inline u32 fastest_rate(const struct fastest *fastest)
 {
 	return fastest->delivered * BW_ONE / max(fastest->interval_us, 1U);
 }
 
-/* Packet-timed round trips. */
+/* Round trips are timed by packets. */
 struct rounds {
 	u32 count;
 	u32 next_delivered; /* BBR.next_round_delivered */
@@ -128,7 +128,7 @@ struct max_filter {
 	u16 third_round;
 };
 
-/* Rounds since the largest value */
+/* Returns how many rounds ago the largest value came. */
 static __always_inline u16 max_filter_age(const struct max_filter *f, u32 round)
 {
 	return round - f->first_round;
@@ -154,7 +154,7 @@ static __always_inline void max_filter_set(struct max_filter *f, u32 round, u32 
 	max_filter_set_second(f, round, value);
 }
 
-/* The second becomes the first, the third the second. */
+/* The second value becomes the first, the third becomes the second. */
 static __always_inline void max_filter_shift(struct max_filter *f, u32 round, u32 value)
 {
 	f->first = f->second;
@@ -164,7 +164,7 @@ static __always_inline void max_filter_shift(struct max_filter *f, u32 round, u3
 	max_filter_set_third(f, round, value);
 }
 
-/* Of the values of a round only the first one and larger ones make a difference. */
+/* Takes up a value. Within a round, only the first value and larger ones make a difference. */
 SELDOM void max_filter_renew(struct max_filter *f, u32 window, u32 round, u32 value)
 {
 	bool is_first_of_round = f->third_round != (u16)round;
@@ -192,9 +192,9 @@ SELDOM void max_filter_renew(struct max_filter *f, u32 window, u32 round, u32 va
 }
 
 /*
- * Whether the next value, however small, renews one of the three: one was kept for long and this
- * round has brought none. Else only larger values than the third matter, and of a round the largest
- * alone does as well.
+ * Returns whether the next value, however small, renews one of the three: one was kept for long
+ * and this round has brought none. Otherwise only larger values than the third matter, and the
+ * largest of a round alone does as well.
  */
 static __always_inline bool max_filter_is_due(const struct max_filter *f, u32 window, u32 round)
 {
@@ -249,13 +249,13 @@ static __always_inline u32 bdp_multiple(u32 bw, u32 rtt_us, u32 gain)
 	return ((u64)bw * rtt_us * gain / GAIN_ONE + BW_ONE - 1) >> BW_SHIFT;
 }
 
-/* Segments that a bandwidth delivers in some time. */
+/* Returns the segments that a bandwidth delivers in some time. */
 static __always_inline u32 delivers(u32 bw, u64 us)
 {
 	return (u64)bw * us >> BW_SHIFT;
 }
 
-/* An interval in which ACKs arrive no slower than the bandwidth. */
+/* In such an interval ACKs arrive no slower than the bandwidth. */
 struct ack_interval {
 	u32 start_us;
 	u32 acked; /* segments */
@@ -281,7 +281,7 @@ static __always_inline u32 excess_in(struct ack_interval *interval, const struct
 	return interval->acked - (expected & goes_on);
 }
 
-/* The same, at most the window */
+/* Returns the same, but at most the window. */
 static __always_inline u32 excess_acked(struct ack_interval *interval, const struct tcp_sock *tp,
 					u32 bw, u32 acked)
 {
@@ -291,8 +291,8 @@ static __always_inline u32 excess_acked(struct ack_interval *interval, const str
 }
 
 /*
- * The window grows by what was ACKed, up to a target; in Startup, that is for all ones, as long as
- * it is below the target.
+ * The window grows by what was ACKed, up to a target. In Startup, for which `is_startup` is all
+ * ones, it grows as long as it is below the target.
  */
 static __always_inline void grow_quietly(struct tcp_sock *tp, u32 acked, u32 target, u32 is_startup)
 {
@@ -310,8 +310,8 @@ static __always_inline void mark_app_limited(struct tcp_sock *tp)
 }
 
 /*
- * For init: mends what the predecessor left, turns pacing on and puts ssthresh out of the way.
- * Returns the ssthresh found.
+ * init calls this: it mends what the predecessor left, turns pacing on and puts ssthresh out of
+ * the way. Returns the ssthresh found.
  */
 static __always_inline u32 model_take_over(struct sock *sk)
 {
@@ -327,9 +327,9 @@ static __always_inline u32 model_take_over(struct sock *sk)
 }
 
 /*
- * For release: the successor finds pacing off and the ssthresh of before. Where there was none,
- * `window` takes its place, the one that fills the pipe; 0 where none was seen to, and slow start
- * goes on after recovery.
+ * release calls this: the successor finds pacing off and the ssthresh of before. Where there was
+ * none, `window` takes its place, the one that fills the pipe; it is 0 where none was seen to, and
+ * slow start goes on after recovery.
  */
 static __always_inline void model_release(struct sock *sk, u32 ssthresh_found, u32 window)
 {
@@ -338,7 +338,7 @@ static __always_inline void model_release(struct sock *sk, u32 ssthresh_found, u
 	if (pacing_is_ours(sk))
 		sk->sk_pacing_status = SK_PACING_NONE;
 	tp->snd_ssthresh = ssthresh_found;
-	/* In recovery it is what the window is reduced to, from the next ACK on. */
+	/* In recovery the window is reduced to it from the next ACK on. */
 	if (!window && ca_state(sk) >= TCP_CA_CWR)
 		window = tp->snd_cwnd;
 	if (ssthresh_found >= TCP_INFINITE_SSTHRESH && window)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is to be done once per round trip: counted by sequence numbers, not by time. */
+/* Some things are done once per round trip, which is told by sequence numbers, not by time. */
 #ifndef KIRIKAE_PER_ROUND_TRIP_H
 #define KIRIKAE_PER_ROUND_TRIP_H
 
@@ -11,7 +11,7 @@ static __always_inline void round_trip_begin(u32 *end_seq, const struct tcp_sock
 	*end_seq = tp->snd_nxt;
 }
 
-/* Whether an ACK up to `ack` ends the round trip; if so, the next one begins. */
+/* Returns whether an ACK up to `ack` ends the round trip; if so, the next one begins. */
 static __always_inline bool round_trip_ended(u32 *end_seq, const struct tcp_sock *tp, u32 ack)
 {
 	if ((s32)(ack - *end_seq) <= 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What most algorithms take over from Reno: slow start, additive increase, undo.
+ * Most algorithms take this over from Reno: slow start, additive increase, undo_cwnd.
  *
  * Source: RFC 5681, sections 3.1 and 3.2; RFC 3465 (counting what is ACKed, not ACKs).
  */
@@ -19,7 +19,7 @@ static __always_inline u32 reno_slow_start(struct tcp_sock *tp, u32 acked)
 	return acked;
 }
 
-/* One segment more for every `per` segments ACKed: per = cwnd is Reno's one per round trip. */
+/* Adds one segment for every `per` segments ACKed: per = cwnd is Reno's one per round trip. */
 static __always_inline void reno_additive_increase(struct tcp_sock *tp, u32 per, u32 acked)
 {
 	u32 count, grow;
@@ -33,7 +33,7 @@ static __always_inline void reno_additive_increase(struct tcp_sock *tp, u32 per,
 }
 
 /*
- * What comes before congestion avoidance: slow start, and nothing while the window is not used.
+ * Before congestion avoidance comes slow start, and nothing grows while the window is not used.
  * Returns the ACKed segments that are left for congestion avoidance.
  */
 static __always_inline u32 reno_before_avoidance(struct sock *sk, u32 acked)
@@ -45,7 +45,7 @@ static __always_inline u32 reno_before_avoidance(struct sock *sk, u32 acked)
 	return tcp_in_slow_start(tp) ? reno_slow_start(tp, acked) : acked;
 }
 
-/* Slow start, then additive increase. */
+/* Grows the window by slow start, then by additive increase. */
 static __always_inline void reno_grow(struct sock *sk, u32 per, u32 acked)
 {
 	acked = reno_before_avoidance(sk, acked);
@@ -59,7 +59,7 @@ static __always_inline u32 reno_half(const struct tcp_sock *tp)
 	return max(tp->snd_cwnd >> 1, 2);
 }
 
-/* For undo_cwnd: a reduction that proves to have been wrong is taken back in full. */
+/* undo_cwnd takes back in full a reduction that proves to have been wrong. */
 CALLBACK(u32, reno_undo_cwnd, struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);

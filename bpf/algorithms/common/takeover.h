@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Taking over a connection in mid-flight.
+ * An algorithm takes over a connection in mid-flight.
  *
- * A switch keeps cwnd and ssthresh, zeroes the private area and calls init. Three things the kernel
- * leaves as the predecessor had them, and this mends them: ssthresh, which bbr sets to infinite, so
+ * A switch keeps cwnd and ssthresh, zeroes the private area and calls init. The kernel leaves three
+ * things as the predecessor had them, and this mends them: ssthresh, which bbr sets to infinite, so
  * that its successor would go on in slow start without end; pacing, which bbr turns on and nothing
  * turns off; and the count of ACKed segments not yet turned into growth, which cubic lets grow to
  * many times the window and a successor would spend at one ACK.
@@ -22,13 +22,14 @@ static __always_inline bool pacing_is_ours(const struct sock *sk)
 	return sk->sk_pacing_status == SK_PACING_NEEDED && sk->sk_max_pacing_rate == ~0UL;
 }
 
-/* To be called by every init. */
+/* Every init calls this. */
 static __always_inline void take_over(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct connection *connection;
 
-	/* The ACK of our SYN comes before init, and what it left there is of no connection yet. */
+	/* The ACK of our SYN comes before init, and what it left there belongs to no connection
+	 * yet. */
 	__builtin_memset(inet_csk_ca(sk), 0, PRIVATE_AREA_BYTES);
 	tp->snd_cwnd_cnt = 0;
 	if (pacing_is_ours(sk))

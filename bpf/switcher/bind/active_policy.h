@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The policy in force and its latency tables.
+ * The active policy and its latency tables are here.
  *
- * There is room for two of each: a new policy is written beside the one in force, and one number
+ * There is room for two of each: a new policy is written beside the active one, and one number
  * makes it count, so that no connection ever sees half of one.
  */
 #ifndef KIRIKAE_ACTIVE_POLICY_H
@@ -19,7 +19,7 @@ struct {
 	__type(value, u32);
 } active_generation SEC(".maps");
 
-/* Each generation in the place of the one before the last. */
+/* Each generation takes the place of the one before the last. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 2);
@@ -27,7 +27,8 @@ struct {
 	__type(value, struct policy);
 } policies SEC(".maps");
 
-/* By its sizes: Linux 6.1 takes no map without types, as the agent's are, for one with. */
+/* The map is described by its sizes: Linux 6.1 takes no map without types, as the agent's are, for
+ * one that has them. */
 struct one_latency_table {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The rest of what host.h promises, by the kernel's helpers and maps. */
+/* The rest of what host.h promises is done by the kernel's helpers and maps. */
 #ifndef KIRIKAE_KERNEL_HOST_H
 #define KIRIKAE_KERNEL_HOST_H
 

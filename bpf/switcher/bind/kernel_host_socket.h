@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What host.h promises of a socket's algorithm and options, by the kernel's helpers. */
+/* What host.h promises of a socket's algorithm and options is done by the kernel's helpers. */
 #ifndef KIRIKAE_KERNEL_HOST_SOCKET_H
 #define KIRIKAE_KERNEL_HOST_SOCKET_H
 

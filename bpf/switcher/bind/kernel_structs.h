@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the switcher uses of the kernel beyond kernel.h: sock_ops, iterators, socket options. */
+/* The switcher uses this of the kernel beyond kernel.h: sock_ops, iterators, socket options. */
 #ifndef KIRIKAE_KERNEL_STRUCTS_H
 #define KIRIKAE_KERNEL_STRUCTS_H
 
 #include "kernel/kernel.h"
 #include "kernel/sock_ops.h"
 
-/* linux/bpf.h, only what is used; libbpf moves the accesses to the right offsets. */
+/* linux/bpf.h has more; only what is used is here. libbpf moves the accesses to the right offsets.
+ */
 struct bpf_sock_ops {
 	u32 op;
 	u32 args[4];
@@ -43,7 +44,7 @@ struct in6_addr {
 	} in6_u;
 } KERNEL_STRUCT;
 
-/* What a struct sock begins with. */
+/* A struct sock begins with this. */
 struct sock_common {
 	__be32 skc_daddr;
 	__be32 skc_rcv_saddr;
@@ -91,7 +92,7 @@ struct sock_cgroup_data {
 	struct cgroup *cgroup;
 } KERNEL_STRUCT;
 
-/* What of a struct sock no algorithm needs: the name ends where libbpf sees three underlines. */
+/* No algorithm needs this of a struct sock. The name ends where libbpf sees three underlines. */
 struct sock___cgroup {
 	struct sock_cgroup_data sk_cgrp_data;
 } KERNEL_STRUCT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a policy may ask of a connection, taken from the kernel's socket. */
+/* What a rule may ask of a connection is taken from the kernel's socket. */
 #ifndef KIRIKAE_MATCH_KEY_H
 #define KIRIKAE_MATCH_KEY_H
 
@@ -30,7 +30,7 @@ static __always_inline void ends_of(const struct tcp_sock *tp, struct ends *ends
 	ends->remote_port = __builtin_bswap16(skc->skc_dport);
 }
 
-/* Inode of its network namespace. */
+/* Returns the inode of its network namespace. */
 static __always_inline u32 namespace_of(const struct tcp_sock *tp)
 {
 	const struct sock_common___net *sk = (const void *)tp;
@@ -38,7 +38,7 @@ static __always_inline u32 namespace_of(const struct tcp_sock *tp)
 	return BPF_CORE_READ(sk, skc_net.net, ns.inum);
 }
 
-/* The cgroup that the socket was made in, or its listener, and those above it. */
+/* Writes down the cgroup that the socket, or its listener, was made in, and those above it. */
 static __always_inline void cgroups_of(const struct tcp_sock *tp, struct match_key *key)
 {
 	const struct sock___cgroup *sk = (const void *)tp;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Calls of the switcher recorded, with what it was told by the host.
+ * Calls of the switcher are recorded here, with what the host told it.
  *
  * A socket's record lives in its storage, since a socket is called back for one thing at a time.
  * Where nothing is to be recorded, which is a constant when the programs are loaded, nothing of
@@ -26,7 +26,7 @@ struct {
 	__uint(max_entries, 1 << 26);
 } recorded_calls SEC(".maps");
 
-/* NULL where nothing is recorded. */
+/* Returns NULL where nothing is recorded. */
 static __always_inline struct call_record *record_of(struct tcp_sock *tp)
 {
 	return are_calls_recorded ? bpf_sk_storage_get(&call_in_progress, tp, 0, 0) : NULL;
@@ -134,7 +134,7 @@ static __always_inline void record_begin(struct tcp_sock *tp, u32 generation,
 	}
 }
 
-/* Returns `callbacks`. */
+/* Completes the record and hands it out. Returns `callbacks`. */
 static __always_inline u32 record_end(struct tcp_sock *tp, u32 callbacks)
 {
 	struct call_record *record = record_of(tp);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where the agent reads what it is told. Nothing here ever waits: what nobody reads in time is
- * counted and dropped.
+ * The agent reads from these maps. Nothing here ever waits: what nobody reads in time is counted
+ * and dropped.
  */
 #ifndef KIRIKAE_REPORTS_H
 #define KIRIKAE_REPORTS_H
@@ -16,7 +16,7 @@ struct {
 	__uint(max_entries, 1 << 18);
 } switch_events SEC(".maps");
 
-/* Switches that were made but not reported, because nobody read the events in time. */
+/* This counts switches that were made but not reported, because nobody read the events in time. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -24,7 +24,7 @@ struct {
 	__type(value, u64);
 } events_lost SEC(".maps");
 
-/* Of each scope, treatment and size of a burst: burst_latencies_key(). */
+/* There is a histogram for each scope, treatment and size of a burst, by burst_latencies_key(). */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, POLICY_SCOPES *TREATMENTS *BURST_SIZES);
@@ -32,7 +32,7 @@ struct {
 	__type(value, struct burst_latencies);
 } burst_latencies SEC(".maps");
 
-/* Of each scope, stratum and treatment: span_sums_key(). */
+/* There are sums for each scope, stratum and treatment, by span_sums_key(). */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, POLICY_SCOPES *SPAN_STRATA *TREATMENTS);

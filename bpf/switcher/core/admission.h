@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How a connection comes under the operator's policy: when it is established, when the agent finds
- * it open, and when a new policy is in force.
+ * A connection comes under the operator's policy when it is established, when the agent finds it
+ * open, and when a new policy is active.
  */
 #ifndef KIRIKAE_ADMISSION_H
 #define KIRIKAE_ADMISSION_H
@@ -14,7 +14,8 @@
 #include "switcher/core/restore.h"
 #include "switcher/core/timeout_options.h"
 
-/* Number of the scope that it is in, or NO_SCOPE. A function, for the sake of the stack. */
+/* Returns the number of the scope that it is in, or NO_SCOPE. This is a function for the sake of
+ * the stack. */
 static __attribute__((noinline)) u32 scope_of_socket(void *sock, struct tcp_sock *tp,
 						     const struct policy *policy)
 {
@@ -24,15 +25,15 @@ static __attribute__((noinline)) u32 scope_of_socket(void *sock, struct tcp_sock
 	return scope_of(policy, &key);
 }
 
-/* Stock algorithms do not tell of bursts; where one stays in use, the segments about to be sent
- * do. */
+/* Stock algorithms do not tell of bursts; where one of them stays in use, the segments about to be
+ * sent do. */
 static __always_inline bool wants_segments(const struct connection *c, const struct scope *scope)
 {
 	return !is_managed(c, scope) || (c->flags & CONNECTION_DECIDED && !is_ours(c->current));
 }
 
-/* What the kernel has to call back for from now on, with what others have asked for; `set` is what
- * it calls back for. */
+/* Returns what the kernel has to call back for from now on, with what others have asked for; `set`
+ * is what it calls back for now. */
 VERIFIED_APART u32 callbacks_with(u32 set, struct connection *c, const struct policy *policy)
 {
 	u32 segments = BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG;
@@ -58,7 +59,8 @@ static __always_inline u32 callbacks_wanted(const struct tcp_sock *tp, struct co
 	return callbacks_with(tp->bpf_sock_ops_cb_flags, c, policy);
 }
 
-/* What was given it is taken away. False: not now. */
+/* Restores the connection, and forgets what was chosen for it. Returns false where that cannot be
+ * done now. */
 static __always_inline bool try_restore(void *sock, struct tcp_sock *tp, struct connection *c)
 {
 	if (restore_connection(sock, tp, c, false) == NOT_RESTORED)
@@ -74,7 +76,7 @@ static __always_inline bool try_restore(void *sock, struct tcp_sock *tp, struct 
 	return true;
 }
 
-/* The timeouts as the scope wants them. */
+/* Makes the timeouts as the scope wants them. */
 static __always_inline void follow_timeouts(void *sock, struct tcp_sock *tp, struct connection *c,
 					    const struct scope *scope)
 {
@@ -86,7 +88,7 @@ static __always_inline void follow_timeouts(void *sock, struct tcp_sock *tp, str
 	}
 }
 
-/* Whether its program is overruled from now on, or no more. */
+/* Notes whether the connection's program is overruled from now on, or no more. */
 static __always_inline void follow_program(struct connection *c, const struct scope *scope)
 {
 	u32 from = CONNECTION_LEFT_ALONE, to = CONNECTION_OVERRULED;
@@ -99,7 +101,7 @@ static __always_inline void follow_program(struct connection *c, const struct sc
 		c->flags = (c->flags & ~from) | to;
 }
 
-/* Whether what the connection was given is to be taken away. */
+/* Returns whether the connection is to be restored. */
 static __always_inline bool is_to_be_restored(const struct connection *c, const struct scope *scope,
 					      const struct place *place)
 {
@@ -108,7 +110,7 @@ static __always_inline bool is_to_be_restored(const struct connection *c, const 
 	return c->flags & CONNECTION_OVERRULED && !(scope->flags & SCOPE_OVERRULES);
 }
 
-/* Whether the connection is already where it belongs, and only rules are others since. */
+/* Returns whether the connection is already where it belongs, and only rules have changed since. */
 static __always_inline bool stays(const struct connection *c, const struct place *place,
 				  const struct policy *policy)
 {
@@ -117,9 +119,9 @@ static __always_inline bool stays(const struct connection *c, const struct place
 }
 
 /*
- * The connection takes its place in the policy in force. Not in the midst of recovery: then it is
- * asked again with one of the next ACKs. Returns the callbacks wanted; a function for the sake of
- * the stack.
+ * The connection takes its place in the active policy. It does not in the midst of recovery: then
+ * this is tried again with one of the next ACKs. Returns the callbacks wanted. This is a function
+ * for the sake of the stack.
  */
 static __attribute__((noinline)) u32 follow(void *sock, struct tcp_sock *tp, struct connection *c,
 					    const struct policy *policy)
@@ -141,7 +143,7 @@ static __attribute__((noinline)) u32 follow(void *sock, struct tcp_sock *tp, str
 		if (!try_restore(sock, tp, c))
 			return callbacks_wanted(tp, c, policy);
 	} else if (!same_name(c->chosen, c->current)) {
-		/* It was only observed. */
+		/* The connection was only observed so far. */
 		__builtin_memcpy(c->chosen, c->current, sizeof(c->chosen));
 		c->switches = 0;
 		c->flags &= ~CONNECTION_DECIDED;
@@ -162,7 +164,7 @@ static __attribute__((noinline)) u32 follow(void *sock, struct tcp_sock *tp, str
 	return callbacks_wanted(tp, c, policy);
 }
 
-/* Whether there is a scope for a connection that was not met yet. */
+/* Returns whether there is a scope for a connection that is not remembered yet. */
 static __always_inline bool is_wanted(void *sock, struct tcp_sock *tp, const struct policy *policy)
 {
 	struct place place = {.generation = policy->generation};
@@ -175,8 +177,8 @@ static __always_inline bool is_wanted(void *sock, struct tcp_sock *tp, const str
 			 has_adoption_mark(tp));
 }
 
-/* The lot is drawn for the next span. Returns the callbacks wanted; a function for the sake of the
- * stack. */
+/* The lot is drawn for the next span. Returns the callbacks wanted. This is a function for the sake
+ * of the stack. */
 static __attribute__((noinline)) u32 next_span(void *sock, struct tcp_sock *tp,
 					       struct connection *c, const struct policy *policy,
 					       const struct scope *scope)
@@ -195,7 +197,7 @@ static __attribute__((noinline)) u32 next_span(void *sock, struct tcp_sock *tp,
 }
 
 /* The connection is remembered from now on. Returns the callbacks wanted; 0: it is not to be
- * remembered, or there is no memory. */
+ * remembered, or there is no memory for it. */
 static __always_inline u32 admit(void *sock, struct tcp_sock *tp, const struct policy *policy)
 {
 	struct connection *c = host_recall(sock, tp);
@@ -233,14 +235,16 @@ static __always_inline bool is_local_rtt(u32 srtt_us, const struct policy *polic
 	return srtt_us >> 3 < policy->least_rtt_us;
 }
 
-/* Whether it is local for every scope, so that there is nothing to be measured of it. */
+/* Returns whether the connection is local for every scope, so that there is nothing to be measured
+ * of it. */
 static __always_inline bool is_local(const struct tcp_sock *tp, const struct policy *policy)
 {
 	return tp->srtt_us && is_local_rtt(tp->srtt_us, policy);
 }
 
-/* What is called back for where one is local that is not remembered: its round trips, in case it
- * does not stay so. One that was put back keeps its mark. 0: as before. */
+/* Returns what the kernel is to call back for where a connection is local and is not remembered:
+ * its round trips, in case it does not stay local. A connection that was restored keeps its mark.
+ * 0: as before. */
 static __always_inline u32 wait_for(const struct tcp_sock *tp)
 {
 	return has_waiting_mark(tp) || has_adoption_mark(tp)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Whether a connection's program has chosen an algorithm itself. */
+/* A connection whose program has chosen an algorithm itself is left alone. */
 #ifndef KIRIKAE_APP_CHOICE_H
 #define KIRIKAE_APP_CHOICE_H
 
 #include "connection/connection.h"
 #include "switcher/core/names.h"
 
-/* Whether its program has set an algorithm itself since: it is left alone from now on. */
+/* Returns whether its program has set an algorithm itself since it was admitted. If so, it is left
+ * alone from now on. */
 static __always_inline bool has_app_chosen(struct connection *c, const struct tcp_sock *tp,
 					   const char *in_use)
 {

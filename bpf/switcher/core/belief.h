@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which of the table's conditions a connection is likely to be under, from what was lost.
+ * What was lost tells which of the table's conditions a connection is likely to be under.
  *
  * After each period every condition's weight is multiplied with how likely it made what the period
  * brought, with the algorithm that was in use: isolated and burst losses are counts of rare events
@@ -22,24 +22,24 @@
 #include "switcher/core/estimator.h"
 #include "switcher/core/interpolation.h"
 
-/* Never surer than 1 to 2^10. */
+/* The belief is never surer than 1 to 2^10. */
 #define WEIGHT_FLOOR (-(s32)(10 * OCTAVE))
 /* With each period 1/2^8 of what is known is forgotten: an algorithm that avoids losses brings no
- * news, and now and then it has to be tried whether they are still there. */
+ * news, and now and then a trial has to show whether they are still there. */
 #define FORGETTING_SHIFT 8
-/* The weight of a condition that is none. */
+/* A condition that the table lacks has this weight. */
 #define IMPOSSIBLE (-(1 << 28))
-/* log2(e), in steps of 1/256 */
+/* This is log2(e), in steps of 1/256. */
 #define LOG2_E 369
 
-/* Before anything is known. */
+/* The belief before anything is known is what the table says. */
 static __always_inline void belief_begin(struct belief *belief, const struct latency_table *t)
 {
 	for (u32 i = 0; i < TABLE_CONDITIONS; i++)
 		belief->weight_log[i] = -t->doubt[i];
 }
 
-/* How likely a count is where so many are expected, as a logarithm and up to a constant. */
+/* Returns how likely a count is where so many are expected, as a logarithm and up to a constant. */
 static __always_inline s32 likelihood(s32 count, u32 segments, u32 probability)
 {
 	u64 expected = segments * exp2_fixed(probability);
@@ -47,7 +47,8 @@ static __always_inline s32 likelihood(s32 count, u32 segments, u32 probability)
 	return count * (s32)probability - (s32)(expected * LOG2_E >> PROBABILITY_SHIFT);
 }
 
-/* Returns 0: the verifier wants such functions to return a number. */
+/* Learns from what a period brought. Returns 0: the verifier wants such functions to return a
+ * number. */
 VERIFIED_APART int belief_update(struct belief *belief, const struct latency_table *t,
 				 const struct corners *corners, u32 algorithm,
 				 const struct period *period)

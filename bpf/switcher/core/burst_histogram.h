@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Where a burst is counted, by its size and by how long it took. */
+/* A burst is counted by its size and by how long it took. */
 #ifndef KIRIKAE_BURST_HISTOGRAM_H
 #define KIRIKAE_BURST_HISTOGRAM_H
 

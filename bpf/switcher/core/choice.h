@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The choice: the algorithm that is expected to take least longer than the best one would.
+ * The choice falls on the algorithm that is expected to take least longer than the best one would.
  *
  * Source: the thesis (Oguchi, 2016), section 4.5, whose choice is the smallest predicted latency.
  * Differences:
  * 1. What is predicted is interpolated between the table's points, and is the mean over the
  *    conditions that the connection may be under.
- * 2. Under each condition it is taken in proportion to the best algorithm's: of a condition that
- *    makes everything slow no more is lost by a wrong choice than of others.
+ * 2. Under each condition it is taken in proportion to the best algorithm's: a condition that
+ *    makes everything slow counts no more for a wrong choice than others do.
  * 3. Paths change, and until that has been noticed the choice is for another path than it was made
  *    for: 1/2^4 of what is expected of an algorithm is what it does on the others.
  * 4. What was measured counts (outcomes.h): an algorithm that took twice as long as predicted is
@@ -15,9 +15,9 @@
  *    not by far, is taken to do so with all.
  * 5. Another algorithm has to promise a margin less, twice in a row, and not right after a switch.
  *    Where it is measured that what is in use takes longer, it may also promise hardly less, if it
- *    does better on other paths. Of a stream all of which is carried it is measured first what its
+ *    does better on other paths. Where all of a stream is carried, it is measured first what its
  *    writes take.
- * 6. One of which far less is predicted is taken at once; but not where it is measured what the
+ * 6. An algorithm that promises far less is taken at once; but not where it is measured what the
  *    writes of a stream take, or is about to be.
  * 7. What a connection came with counts as it is; against others there may be something, such as
  *    that they are barred in bulk.
@@ -30,25 +30,26 @@
 #include "switcher/core/outcomes.h"
 #include "switcher/core/streams.h"
 
-/* Gain from which a switch does not wait. 1/256 */
+/* A switch does not wait where the gain is so large, in 1/256. */
 #define FAR_BETTER (OCTAVE + OCTAVE / 2)
-/* Gain from which what was never seen to be a stream is probed for being one. 1/256 */
+/* What was never seen to be a stream is probed for being one where the gain is so large, in 1/256.
+ */
 #define PROBED_FROM (2 * OCTAVE)
-/* By so much more than the margin another algorithm has to promise where a connection came with one
- * that the table describes, bbr: beside that there is little to gain, and it is lost on a path of
- * which the table is wrong. 1/256 octave */
+/* Where a connection came with an algorithm that the table describes, bbr, another one has to
+ * promise so much more than the margin, in 1/256 octave: there is little to gain beside bbr, and it
+ * is lost on a path that the table is wrong about. */
 #define OWN_LEFT_FROM (OCTAVE / 4)
-/* No algorithm counts as more than so much slower than the best. */
+/* No algorithm counts as slower than the best by more than this. */
 #define SLOWEST ((s32)(6 * OCTAVE))
-/* Latency of a column that is none: all bits set, and beyond any other. */
+/* A column that is none has this latency: all bits are set, and it is beyond any other. */
 #define NO_COLUMN 0x1fff
-/* Beyond any other. */
+/* This regret is beyond any other. */
 #define NO_REGRET 0x7fffffff
-/* What counts as more: by 1/32. 1/256 */
+/* What is larger by 1/32 counts as more; in 1/256. */
 #define MARGIN (OCTAVE + OCTAVE / 32)
-/* The share of other paths. */
+/* Other paths have a share of 1/2^4 in the regret. */
 #define ELSEWHERE_SHIFT 4
-/* Weights are up to 2^16. */
+/* Weights are at most 2^16. */
 #define WEIGHT_LOG (16 * OCTAVE)
 #define SHARE_SHIFT 16
 
@@ -59,7 +60,7 @@ static __always_inline u64 condition_weight(const struct latency_table *t,
 	       if_below(condition, t->conditions);
 }
 
-/* The regret where the path may have become any other; bursts stay what they are. */
+/* Returns the regret where the path may have become any other; bursts stay what they are. */
 static __always_inline u32 regret_elsewhere(const struct latency_table *t,
 					    const struct corners *corners, u32 algorithm)
 {
@@ -71,7 +72,8 @@ static __always_inline u32 regret_elsewhere(const struct latency_table *t,
 	return regret >> (3 * STEP_SHIFT);
 }
 
-/* How much slower what is barred in bulk counts, as far as this is bulk. 1/256 octave */
+/* Returns how much slower what is barred in bulk counts, as far as this is bulk, in 1/256 octave.
+ */
 static __always_inline u32 bulk_penalty(const struct latency_table *t,
 					const struct corners *corners)
 {
@@ -84,9 +86,9 @@ static __always_inline u32 bulk_penalty(const struct latency_table *t,
 }
 
 /*
- * What is against each column; `own` is the column of what the connection came with, the only one
- * that nothing is held against, and the only one for which the stock column may stand. A function
- * for the sake of the stack. Returns 0, as belief_update().
+ * Finds what is held against each column. `own` is the column of what the connection came with:
+ * nothing is held against that one, and the stock column may stand for it alone. This is a
+ * function for the sake of the stack. Returns 0, as belief_update().
  */
 VERIFIED_APART int handicap(const struct latency_table *t, const struct corners *corners, u32 own,
 			    struct prediction *p)
@@ -109,13 +111,13 @@ VERIFIED_APART int handicap(const struct latency_table *t, const struct corners 
 	return 0;
 }
 
-/* All bits set where a column may be given, none otherwise. */
+/* Returns all bits set where a column may be given, and none otherwise. */
 static __always_inline u32 is_usable(const struct prediction *p, u32 column)
 {
 	return if_below(p->handicap.by_column[column % TABLE_ALGORITHMS], NO_COLUMN);
 }
 
-/* After handicap(). Returns 0, as belief_update(). */
+/* Predicts what each column takes; handicap() comes before it. Returns 0, as belief_update(). */
 VERIFIED_APART int predict(const struct latency_table *t, const struct corners *corners,
 			   const struct belief *belief, struct prediction *p)
 {
@@ -156,7 +158,8 @@ VERIFIED_APART int predict(const struct latency_table *t, const struct corners *
 	return 0;
 }
 
-/* What is to be expected of a column where so much longer was measured than predicted, 1/65536. */
+/* Returns the regret to be expected of a column that was measured to take so much longer than
+ * predicted, in 1/65536. */
 static __always_inline u32 regret_with(const struct prediction *p, u32 column, s32 excess)
 {
 	u64 times = exp2_fixed(16 * OCTAVE + excess);
@@ -164,8 +167,9 @@ static __always_inline u32 regret_with(const struct prediction *p, u32 column, s
 	return p->regret.by_column[column % TABLE_ALGORITHMS] * times >> 16;
 }
 
-/* The column of which least is to be expected, of all but one; and what that is. Where nothing is
- * known of one, it takes `common` longer than predicted. */
+/* Returns the column with the least regret to be expected, of all but one, and writes that regret
+ * to `least`. A column of which nothing was measured is taken to need `common` longer than
+ * predicted. */
 static __always_inline u32 least_regret_but(const struct latency_table *t,
 					    const struct connection *c, u32 but, s32 common,
 					    u32 *least)
@@ -186,7 +190,7 @@ static __always_inline u32 least_regret_but(const struct latency_table *t,
 	return best;
 }
 
-/* Whether a probe for a stream is due, and gets no stream's algorithm. */
+/* Returns whether a probe for a stream is due that gets no stream's algorithm. */
 static __always_inline bool is_left_as_bulk(struct stream *s, u32 gain)
 {
 	bool is_given = s->demand || gain >= PROBED_FROM;
@@ -203,9 +207,9 @@ static __always_inline bool exceeds(u32 value, u32 other)
 }
 
 /*
- * The column to use where `in_use` is, with what takes `latency_us` (0: not known); for a
- * connection in none of them, TABLE_ALGORITHMS. By what was predicted and measured for its
- * decision.
+ * Returns the column to use. `in_use` is the one in use, with which bursts take `latency_us` (0:
+ * not known); it is TABLE_ALGORITHMS for a connection in none of them. The choice goes by what was
+ * predicted and measured for the connection's decision.
  */
 VERIFIED_APART u32 choose(const struct latency_table *t, const struct hysteresis *hysteresis,
 			  u32 latency_us, u32 in_use, struct connection *c)

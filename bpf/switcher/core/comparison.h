@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What is switched and what is not, compared on the same connections.
+ * What is switched is compared with what is not on the same connections.
  *
  * Paths differ by far more than a switch is worth. So where an operator holds a share back, a
  * connection is compared with itself: its bursts are cut into spans, and for each a lot is drawn
@@ -17,18 +17,18 @@
 #include "connection/connection.h"
 #include "interface/span_sums.h"
 
-/* Bursts of a span that do not count, in which the algorithm that was just set settles. */
+/* So many bursts of a span do not count: the algorithm that was just set settles in them. */
 #define SPAN_SETTLING 3
 #define SPAN_SCALE (SPAN_OCTAVE / OCTAVE)
-/* How far a burst is told from the usual at most: single timeouts would outweigh hundreds of
+/* A burst counts as no further from the usual than this: single timeouts would outweigh hundreds of
  * bursts. */
 #define SPAN_CLIP (SPAN_OCTAVE * 3 / 2)
 /* A new span counts 1/2 in what is usual, and 1/2^2 in how far spans are from it. */
 #define USUAL_SHIFT 1
 #define SPREAD_SHIFT 2
 #define SPREAD_AT_FIRST (SPAN_OCTAVE / 4)
-/* The spread below which a connection is of the first stratum; each of the next is twice as wide.
- */
+/* Connections with a smaller spread are in the first stratum; each of the next ones ends at twice
+ * as much. */
 #define SPAN_CALMEST (SPAN_OCTAVE / 16)
 
 /* The next span begins; its lot is drawn by the policy of this generation. */
@@ -44,7 +44,7 @@ static __always_inline bool span_is_over(const struct comparison *span)
 	return span->bursts >= SPAN_SETTLING + SPAN_COUNTED;
 }
 
-/* A burst of it is over; once it is over itself, no more counts. */
+/* A burst of the span is over. Once the span is over itself, no more bursts count. */
 static __always_inline void span_burst(struct comparison *span, u32 latency_us)
 {
 	s32 octaves = (s32)log2_fixed(latency_us) * (s32)SPAN_SCALE - span->usual;
@@ -56,7 +56,7 @@ static __always_inline void span_burst(struct comparison *span, u32 latency_us)
 	span->bursts = min(span->bursts + 1, (u32)(SPAN_SETTLING + SPAN_COUNTED));
 }
 
-/* Of the connection, before the present span. */
+/* Returns the stratum that the connection was in before the present span. */
 static __always_inline u32 span_stratum(const struct comparison *span)
 {
 	s32 spread = span->spread ? span->spread : SPREAD_AT_FIRST;
@@ -67,7 +67,8 @@ static __always_inline u32 span_stratum(const struct comparison *span)
 	return stratum;
 }
 
-/* Per burst, 1/SPAN_OCTAVE octave. There is no signed division in BPF. */
+/* Returns the mean of the span's bursts, in 1/SPAN_OCTAVE octave. There is no signed division in
+ * BPF. */
 static __always_inline s32 span_mean(const struct comparison *span)
 {
 	u32 above_least = (u32)(span->sum + SPAN_COUNTED * SPAN_CLIP);
@@ -75,8 +76,8 @@ static __always_inline s32 span_mean(const struct comparison *span)
 	return (s32)(above_least / SPAN_COUNTED) - SPAN_CLIP;
 }
 
-/* A span is over: how far its bursts were from the usual in the mean, 1/SPAN_OCTAVE octave. The
- * first of a connection only tells what is usual. */
+/* A span is over. Returns how far its bursts were from the usual in the mean, in 1/SPAN_OCTAVE
+ * octave. The first span of a connection only tells what is usual. */
 static __always_inline s32 span_end(struct comparison *span)
 {
 	s32 octaves = span_mean(span);

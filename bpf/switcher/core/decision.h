@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A connection's way through the switcher: met, measured, and switched where the choice is another
- * algorithm than the one in use.
+ * A connection is met, measured, and switched where the choice is another algorithm than the one
+ * in use. These are the steps; lifecycle.h says when each is taken.
  *
- * Source: the thesis (Oguchi, 2016), chapter 4. When each step is taken is lifecycle.h.
+ * Source: the thesis (Oguchi, 2016), chapter 4.
  */
 #ifndef KIRIKAE_DECISION_H
 #define KIRIKAE_DECISION_H
@@ -12,17 +12,18 @@
 #include "switcher/core/choice.h"
 #include "switcher/core/streams.h"
 
-/* Window with which the kernel's bbr empties the queue for 200 ms, segments. */
+/* The kernel's bbr empties the queue with a window of so many segments, for 200 ms. */
 #define BBR_PROBE_RTT_CWND 4
 
-/* Round trips in Recovery after which nothing better is waited for. */
+/* After so many round trips in Recovery nothing better is waited for. */
 #define RECOVERING_LONG 8
-/* A span for the lowest RTT: as many bursts, or in a longer one so much time. The first ACKs of a
- * burst have met no queue of its own; bulk has now and then to find the queue empty. */
+/* The lowest RTT is taken over spans of so many bursts, or of so much time within a longer burst.
+ * The first ACKs of a burst have met no queue of its own; bulk has to find the queue empty now and
+ * then. */
 #define RTT_SPAN_BURSTS 2
 #define RTT_SPAN_US (10ULL * USEC_PER_SEC)
 
-/* The column that describes an algorithm; TABLE_ALGORITHMS where the table lacks it. */
+/* Returns the column that describes an algorithm; TABLE_ALGORITHMS where the table lacks it. */
 static __always_inline u32 column_of(const struct latency_table *table, const char *name)
 {
 	for (u32 i = 0; i < TABLE_ALGORITHMS && i < table->algorithms; i++)
@@ -31,8 +32,8 @@ static __always_inline u32 column_of(const struct latency_table *table, const ch
 	return TABLE_ALGORITHMS;
 }
 
-/* The column by which an algorithm is described on a connection, be it one of the kernel's that the
- * table lacks; TABLE_ALGORITHMS where there is none for it. */
+/* Returns the column by which an algorithm is described on a connection, even if it is one of the
+ * kernel's that the table lacks; TABLE_ALGORITHMS where there is none for it. */
 static __always_inline u32 described_by(const struct latency_table *table, const char *name)
 {
 	u32 column = column_of(table, name);
@@ -41,9 +42,9 @@ static __always_inline u32 described_by(const struct latency_table *table, const
 }
 
 /*
- * A connection is met for the first time; `original` is the algorithm it has. Whether it is to be
- * measured: one that dctcp carries lives from the marks of a data centre's switches, not from
- * losses.
+ * A connection is met for the first time; `original` is the algorithm it has. Returns whether it
+ * is to be measured: one that dctcp carries lives from the marks of a data centre's switches, not
+ * from losses.
  */
 static __always_inline bool connection_met(struct connection *c)
 {
@@ -56,7 +57,8 @@ static __always_inline bool connection_met(struct connection *c)
 	return true;
 }
 
-/* It is established. A socket that is connected anew has what it was given, but counts from 0. */
+/* The connection is established. A socket that is connected anew still has what it was given, but
+ * counts from 0. */
 static __always_inline void measuring_begin(struct connection *c, const struct tcp_sock *tp)
 {
 	__builtin_memset(&c->estimator, 0, sizeof(c->estimator));
@@ -65,7 +67,7 @@ static __always_inline void measuring_begin(struct connection *c, const struct t
 	__builtin_memset(&c->stream, 0, sizeof(c->stream));
 	/* The first look finds idle time before it. */
 	c->stream.burst = ~0U;
-	/* What is written first is a burst, too; but when it is, nobody tells. */
+	/* What is written first is a burst, too, but nobody tells when it is written. */
 	c->bursts.start_us = tp->tcp_mstamp;
 	c->bursts.start = bytes_before(tp, tp->snd_nxt);
 	c->bursts.is_mixed = true;
@@ -91,14 +93,14 @@ static __always_inline void rtt_update(struct lowest_rtt *rtt, const struct burs
 	rtt->present = min(rtt->present, sample_us);
 }
 
-/* The lowest of late, microseconds; ~0: not known. */
+/* Returns the lowest RTT of late, microseconds; ~0: not known. */
 static __always_inline u32 lowest_rtt_us(const struct connection *c)
 {
 	return min(c->rtt.present, c->rtt.before);
 }
 
-/* Of the rate, bytes per millisecond (0: not known), in 1/SHARE_ONE. What was never seen to be a
- * stream asks for much, or it would not be behind. */
+/* Returns the share of a rate (bytes per millisecond; 0: not known) that a stream asks for, in
+ * 1/SHARE_ONE. What was never seen to be a stream asks for much, or it would not be behind. */
 static __always_inline u32 share_asked_for(const struct stream *s, u32 rate)
 {
 	u64 per_second = (rate ? rate : USUAL_RATE) * 1000ULL;
@@ -108,14 +110,14 @@ static __always_inline u32 share_asked_for(const struct stream *s, u32 rate)
 	return min(s->demand * (u64)SHARE_ONE / per_second + 1, (u64)SHARE_ONE);
 }
 
-/* The fastest that a predecessor has seen the path deliver, bytes per millisecond; 0: not known.
- * Bursts tell no rate while there is no idle time. */
+/* Returns the fastest rate at which a predecessor has seen the path deliver, bytes per millisecond;
+ * 0: not known. Bursts tell no rate while there is no idle time. */
 static __always_inline u32 learned_rate(const struct idle_keep *idle)
 {
 	return max(idle->rate, idle->latest_rate);
 }
 
-/* What is measured of the connection, and where that is in the table. */
+/* Writes down what is measured of the connection, and where that is in the table. */
 static __always_inline void measure(const struct connection *c, const struct tcp_sock *tp,
 				    const struct scope *scope, const struct latency_table *table,
 				    struct measured *measured, struct corners *corners)
@@ -123,7 +125,7 @@ static __always_inline void measure(const struct connection *c, const struct tcp
 	measured->rtt_us = lowest_rtt_us(c);
 	measured->rate = c->bursts.rate;
 	measured->burst = burst_bytes(&c->bursts, tp);
-	/* How much the program has yet to write nobody tells. */
+	/* Nobody tells how much the program has yet to write. */
 	if (measured->burst >> 10 > GOES_ON_FROM_KB && is_writer_waiting(tcp_to_sock(tp)))
 		measured->burst = BULK;
 	measured->latency_us = burst_latency_us(&c->bursts);
@@ -142,8 +144,8 @@ static __always_inline void measure(const struct connection *c, const struct tcp
 }
 
 /*
- * An ACK brought an RTT sample, the first of a round trip; `sample_us` 0: of a kernel that does not
- * tell it. Whether a measuring period is over, and what it brought.
+ * An ACK brought an RTT sample, the first of a round trip; `sample_us` is 0 where the kernel does
+ * not tell it. Returns whether a measuring period is over; `period` is what it brought.
  */
 static __always_inline bool period_is_over(struct connection *c, const struct tcp_sock *tp,
 					   u32 sample_us, u32 fixed_period_us,
@@ -166,9 +168,10 @@ static __always_inline bool period_is_over(struct connection *c, const struct tc
 	return true;
 }
 
-/* Whether a choice would come at a bad time: while the window is being reduced, or in Recovery or
- * Loss, where a pending undo would be lost. But one recovery after the other, as with an algorithm
- * that takes losses for none of its business, is no time to wait for another one. */
+/* Returns whether a choice would come at a bad time: while the window is being reduced, or in
+ * Recovery or Loss, where a pending undo would be lost. But where one recovery follows the other,
+ * as with an algorithm that takes losses for none of its business, there is no better time to wait
+ * for. */
 static __always_inline bool is_reducing(struct connection *c, u32 state)
 {
 	if (state <= TCP_CA_Disorder) {
@@ -179,19 +182,20 @@ static __always_inline bool is_reducing(struct connection *c, u32 state)
 	return state != TCP_CA_Recovery || c->patience.recovering < RECOVERING_LONG;
 }
 
-/* Whether there is a choice to be made, and it may be made now. */
+/* Returns whether there is a choice to be made, and it may be made now. */
 static __always_inline bool choice_is_due(struct connection *c, const struct tcp_sock *tp)
 {
 	if (!(c->flags & CONNECTION_CHOICE_DUE) || is_reducing(c, ca_state(tcp_to_sock(tp))))
 		return false;
-	/* Nor while bbr measures the RTT: its successor would go on with that window. */
+	/* It may not be made while bbr measures the RTT: its successor would go on with that
+	 * window. */
 	if (is_bbr(c->current) && tp->snd_cwnd <= BBR_PROBE_RTT_CWND)
 		return false;
 	c->flags &= ~CONNECTION_CHOICE_DUE;
 	return true;
 }
 
-/* What the period tells of the conditions. */
+/* Learns what the period tells of the conditions. */
 static __always_inline void learn(struct connection *c, const struct latency_table *table,
 				  const struct corners *corners, const struct period *period)
 {
@@ -202,8 +206,8 @@ static __always_inline void learn(struct connection *c, const struct latency_tab
 }
 
 /*
- * The choice by what the table predicts. Returns the name of the algorithm that is to be in use,
- * where that is another than was chosen before; NULL: the same, or there is no table.
+ * Chooses by what the table predicts. Returns the name of the algorithm that is to be in use,
+ * where that is another than was chosen before; NULL: it is the same, or there is no table.
  */
 static __always_inline const char *choice_by_table(void *sock, const struct tcp_sock *tp,
 						   struct connection *c, const struct scope *scope,
@@ -211,7 +215,7 @@ static __always_inline const char *choice_by_table(void *sock, const struct tcp_
 						   const struct corners *corners)
 {
 	struct decision *decision = &c->decision;
-	/* What is only observed was not measured of what was chosen. */
+	/* Where choices are only observed, what is measured is not of what was chosen. */
 	u32 latency_us = scope->flags & SCOPE_OBSERVED ? 0 : decision->measured.latency_us;
 	u32 in_use = TABLE_ALGORITHMS;
 	const char *to;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Loss rates over a measuring period, smoothed with a moving average.
+ * Loss rates over measuring periods are smoothed with a moving average.
  *
  * Source: the thesis (Oguchi, 2016), sections 4.4 and 4.6.3. Difference: losses and segments sent
  * are averaged apart and then divided. A period in which one probe was sent and lost would
@@ -14,24 +14,24 @@
 
 #define PERIOD_MIN_US (50 * USEC_PER_MSEC)
 #define PPB 1000000000ULL
-/* Averages keep this many binary digits after the point, so that a rate can fall to 1e-5 ... */
+/* Averages keep this many binary digits after the point, so that a rate can fall to 1e-5. */
 #define AVERAGE_POINT_SHIFT 16
-/* ... and take up 1/2^AVERAGE_WEIGHT_SHIFT of each new period. The thesis names no weight; with
+/* Averages take up 1/2^AVERAGE_WEIGHT_SHIFT of each new period. The thesis names no weight; with
  * this one the average reaches over about 16 periods with traffic, some 700 segments of 64 KB
  * bursts. */
 #define AVERAGE_WEIGHT_SHIFT 4
 
-/* A period is taken for no more than this: a peer that reports more than any window holds must not
- * make what is reckoned with it overflow. */
+/* A period counts as no more segments than this: a peer that reports more than any window holds
+ * must not make sums overflow. */
 #define PERIOD_SEGMENTS_MAX (1 << 16)
 
-/* The period in use: `fixed_us`, or for 0 one smoothed round trip of at least 50 ms. */
+/* Returns the period in use: `fixed_us`, or for 0 one smoothed round trip of at least 50 ms. */
 static __always_inline u32 estimator_period_us(u32 fixed_us, u32 srtt_us)
 {
 	return fixed_us ? fixed_us : max(srtt_us, PERIOD_MIN_US);
 }
 
-/* Counts below 0 take back what earlier ones brought in; the average never falls below 0. */
+/* Counts below 0 take back what earlier counts brought in; the average never falls below 0. */
 static __always_inline u64 moving_average(u64 average, s64 count)
 {
 	s64 next = average - (average >> AVERAGE_WEIGHT_SHIFT);
@@ -65,7 +65,8 @@ static __always_inline bool estimator_update(struct estimator *e, struct loss_ru
 
 	if (e->period_start_us && now_us - e->period_start_us < period_us)
 		return false;
-	/* Nothing sent is no news. The first ACK after an idle gap ends the period over it. */
+	/* Where nothing was sent there is no news. The first ACK after an idle gap ends the period
+	 * over it. */
 	if (e->period_start_us && sent) {
 		period->sent = min(sent, (u32)PERIOD_SEGMENTS_MAX);
 		period->isolated = within_period(runs->isolated);

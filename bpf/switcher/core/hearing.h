@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Whether the kernel still calls back for what the switcher has asked for.
+ * The kernel may have ceased to call back for what the switcher has asked for.
  *
- * A socket has one set of callbacks for all sock_ops programs. One that sets its own without regard
- * for ours takes ours away; then ours are asked for again beside what it has set, and nothing that
- * it has set is ever taken away.
+ * A socket has one set of callbacks for all sock_ops programs. A program that sets its own without
+ * regard for ours takes ours away; then ours are asked for again beside what it has set, and
+ * nothing that it has set is ever taken away.
  */
 #ifndef KIRIKAE_HEARING_H
 #define KIRIKAE_HEARING_H
@@ -16,7 +16,7 @@
 	(BPF_SOCK_OPS_RTO_CB_FLAG | BPF_SOCK_OPS_RETRANS_CB_FLAG | BPF_SOCK_OPS_STATE_CB_FLAG | \
 	 BPF_SOCK_OPS_RTT_CB_FLAG)
 
-/* What the switcher has asked for. */
+/* Returns what the switcher has asked for. */
 static __always_inline u32 callbacks_of_ours(const struct connection *c)
 {
 	u32 segments = BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG;
@@ -31,15 +31,15 @@ static __always_inline bool is_heard(const struct tcp_sock *tp, const struct con
 	return (tp->bpf_sock_ops_cb_flags & ours) == ours;
 }
 
-/* What is set now is another program's. Returns the callbacks wanted. */
+/* Another program has set what is set now. Returns the callbacks wanted. */
 static __always_inline u32 hear_again(const struct tcp_sock *tp, struct connection *c)
 {
 	c->callbacks = tp->bpf_sock_ops_cb_flags;
 	return c->callbacks | callbacks_of_ours(c);
 }
 
-/* What others have asked for, as far as can be known: what was set when ours were not, and what is
- * set beyond ours since. */
+/* Returns what others have asked for, as far as that can be known: what was set when ours were not,
+ * and what has been set beyond ours since. */
 static __always_inline u32 callbacks_of_others(u32 set, const struct connection *c)
 {
 	u32 beyond = set & ~callbacks_of_ours(c);
@@ -49,8 +49,8 @@ static __always_inline u32 callbacks_of_others(u32 set, const struct connection 
 	return c->callbacks | beyond;
 }
 
-/* The connection was given back, and is to be forgotten: its callbacks are those of others, and the
- * mark. */
+/* The connection was restored, and is about to be forgotten: its callbacks become those of others,
+ * and the mark. */
 static __always_inline void leave_callbacks(void *sock, struct tcp_sock *tp,
 					    const struct connection *c)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Of host.h what is asked of a socket: its algorithm and its options. */
+/* This is the part of host.h that asks for a socket's algorithm and options. */
 #ifndef KIRIKAE_HOST_SOCKET_H
 #define KIRIKAE_HOST_SOCKET_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The latency table between its points, for what was measured of a connection. */
+/* The latency table is interpolated between its points, for what was measured of a connection. */
 #ifndef KIRIKAE_INTERPOLATION_H
 #define KIRIKAE_INTERPOLATION_H
 
@@ -7,22 +7,24 @@
 #include "interface/latency_table.h"
 #include "interface/measured.h"
 
-/* The cells around what was measured, and the share of each in 1 / 2^(3 * STEP_SHIFT). */
+/* Corners are the cells around what was measured, with the share of each in 1 / 2^(3 * STEP_SHIFT).
+ */
 struct corners {
 	u32 cell[8];
 	u32 share[8];
 };
 
-/* Before they are known: 10 Mbit/s, in bytes per millisecond, and 64 KB. */
+/* Before rate and burst are known they are taken to be 10 Mbit/s, in bytes per millisecond, and 64
+ * KB. */
 #define USUAL_RATE 1250
 #define USUAL_BURST 65536
-/* Beyond every table's largest burst. */
+/* This is beyond every table's largest burst. */
 #define BULK ~0U
-/* Steps between two points of an axis. */
+/* There are so many steps between two points of an axis. */
 #define STEP_SHIFT 6
 #define STEPS (1U << STEP_SHIFT)
 
-/* Where a value lies on an axis, in steps; beyond its ends, there. */
+/* Returns where a value lies on an axis, in steps. A value beyond an end counts as the end. */
 static __always_inline u32 axis_position(const struct axis *axis, u32 value)
 {
 	u32 position = 0;
@@ -36,7 +38,8 @@ static __always_inline u32 axis_position(const struct axis *axis, u32 value)
 	return position;
 }
 
-/* Streams come behind the bursts. For a table without any, a stream is a burst without end. */
+/* Returns where a load lies. Streams come behind the bursts; in a table without streams, one is a
+ * burst without end. */
 static __always_inline u32 load_position(const struct latency_table *t, const struct measured *m)
 {
 	u32 first = least(t->bursts, TABLE_LOADS - 1) * STEPS;
@@ -65,7 +68,7 @@ static __always_inline void corners_around(const struct latency_table *t, const 
 	}
 }
 
-/* What an algorithm does under a condition, between the corners. */
+/* Interpolates what an algorithm does under a condition between the corners. */
 static __always_inline void expect(const struct latency_table *t, const struct corners *corners,
 				   u32 condition, u32 algorithm, struct expectation *expectation)
 {

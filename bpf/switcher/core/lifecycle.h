@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A connection's life with the switcher: what is done, and in which order, when it is established
- * or found, at each round trip, retransmission and timeout, and when the policy has changed.
+ * This is a connection's life with the switcher: what is done, and in which order, when it is
+ * established or found, at each round trip, retransmission and timeout, and when the policy has
+ * changed.
  *
- * Source: the thesis (Oguchi, 2016), chapter 4, and on from there. Plain C for both worlds: what
- * only a kernel or only a simulator can do is behind host.h. Nothing here keeps anything but in
- * `struct connection`, so that a call depends on nothing but what call_record.h lists.
+ * Source: the thesis (Oguchi, 2016), chapter 4, and on from there. It is plain C for both worlds:
+ * what only a kernel or only a simulator can do is behind host.h. Nothing here keeps anything but
+ * in `struct connection`, so that a call depends on nothing but what call_record.h lists.
  */
 #ifndef KIRIKAE_LIFECYCLE_H
 #define KIRIKAE_LIFECYCLE_H
@@ -16,8 +17,9 @@
 #include "switcher/core/host.h"
 #include "switcher/core/reporting.h"
 
-/* A program has set another algorithm than was given: the connection is left alone, unless the
- * policy overrules programs. Then that one is the one in use, and given back in the end. */
+/* Where a program has set another algorithm than was given, the connection is left alone, unless
+ * the policy overrules programs. Then the program's algorithm is the one in use, and is restored in
+ * the end. */
 static __always_inline bool is_taken_away(struct connection *c, const struct tcp_sock *tp,
 					  const struct scope *scope, const char *in_use)
 {
@@ -31,7 +33,7 @@ static __always_inline bool is_taken_away(struct connection *c, const struct tcp
 	return false;
 }
 
-/* Choose, and switch where the choice is another algorithm. */
+/* Chooses, and switches where the choice is another algorithm. */
 static __always_inline void choose_and_switch(void *sock, struct tcp_sock *tp, struct connection *c,
 					      const struct scope *scope,
 					      const struct latency_table *table,
@@ -58,8 +60,8 @@ static __always_inline void choose_and_switch(void *sock, struct tcp_sock *tp, s
 		note_switched(c, to);
 }
 
-/* Whether it is time for the lot of another span. Not in the midst of recovery, where nothing can
- * be given back. */
+/* Returns whether it is time for the lot of another span. It is not in the midst of recovery, where
+ * no connection can be restored. */
 static __always_inline bool is_next_span_due(const struct connection *c, const struct tcp_sock *tp,
 					     const struct scope *scope)
 {
@@ -68,8 +70,9 @@ static __always_inline bool is_next_span_due(const struct connection *c, const s
 }
 
 /*
- * An RTT sample, the first of a round trip. A function for the sake of the stack. Returns 0: the
- * verifier wants a number to be returned, and the compiler leaves out one that it knows.
+ * An ACK brought an RTT sample, the first of a round trip. This is a function for the sake of the
+ * stack. Returns 0: the verifier wants a number to be returned, and the compiler leaves out one
+ * that it knows.
  */
 static __attribute__((noinline)) int on_rtt_sample(void *sock, struct tcp_sock *tp,
 						   struct connection *c, const struct scope *scope,
@@ -106,8 +109,8 @@ static __always_inline void retransmitted(struct connection *c, const struct tcp
 		loss_runs_retransmit(&c->runs, seq, segments, bytes);
 }
 
-/* Also where the program has chosen an algorithm itself since: what is bounded must end, and
- * nothing is bounded any more. */
+/* Keeps the retransmission timer. This is also done where the program has chosen an algorithm
+ * itself since: a bound must end then, and there is no new one. */
 static __always_inline void keep_time(void *sock, struct tcp_sock *tp, struct connection *c,
 				      const struct call *call)
 {
@@ -127,7 +130,7 @@ static __always_inline bool is_open(u32 state)
 	return state == TCP_ESTABLISHED || state == TCP_CLOSE_WAIT;
 }
 
-/* What its bursts took is counted, and it may be time for another span. Returns the callbacks
+/* Counts what the connection's bursts took; it may be time for another span. Returns the callbacks
  * wanted; 0: as before. */
 static __always_inline u32 compared(void *sock, struct tcp_sock *tp, struct connection *c,
 				    const struct policy *policy, const struct scope *scope)
@@ -139,7 +142,8 @@ static __always_inline u32 compared(void *sock, struct tcp_sock *tp, struct conn
 	return next_span(sock, tp, c, policy, scope);
 }
 
-/* A round trip of a connection with a scope. Returns the callbacks wanted; 0: as before. */
+/* Looks at a round trip, where the connection has a scope. Returns the callbacks wanted; 0: as
+ * before. */
 static __always_inline u32 measured(void *sock, struct tcp_sock *tp, struct connection *c,
 				    const struct policy *policy, u32 sample_us)
 {
@@ -157,8 +161,9 @@ static __always_inline u32 measured(void *sock, struct tcp_sock *tp, struct conn
 	return callbacks;
 }
 
-/* Without a scope a connection keeps what it has until it has followed: no choice is made, and a
- * timer that was changed is still kept. Returns the callbacks wanted; 0: as before. */
+/* Does what a callback asks for. Without a scope a connection keeps what it has until it has its
+ * place in the active policy: no choice is made, and a timer that was changed is still kept.
+ * Returns the callbacks wanted; 0: as before. */
 static __always_inline u32 called_back(void *sock, struct tcp_sock *tp, struct connection *c,
 				       const struct policy *policy, const struct call *call)
 {
@@ -176,7 +181,8 @@ static __always_inline u32 called_back(void *sock, struct tcp_sock *tp, struct c
 	} else if (call->op == BPF_SOCK_OPS_RETRANS_CB) {
 		retransmitted(c, tp, call->args[0], call->args[1], call->args[2]);
 	} else if (call->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB && wants_segments(c, scope)) {
-		/* Others may have asked for it; where one of ours is in use, it tells. */
+		/* Others may have asked for this callback; where one of our algorithms is in use,
+		 * that tells of bursts. */
 		next_burst(&c->bursts, tp, 0);
 	}
 	return callbacks;
@@ -195,7 +201,7 @@ static __always_inline u32 happened(void *sock, struct tcp_sock *tp, const struc
 				    const struct call *call)
 {
 	struct connection *c = host_recall(sock, tp);
-	/* The verifier is not told the number, else it goes on from here twice. */
+	/* The verifier is not told the number, or it would go on from here twice. */
 	u32 callbacks = read_now(0), then;
 
 	if (is_admission(call, c))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Lost segments sorted into runs: isolated (at most 2 consecutive) and burst (3 or more).
+ * Lost segments are sorted into runs: isolated (at most 2 consecutive) and burst (3 or more).
  *
  * Source: the thesis (Oguchi, 2016), section 4.2. The kernel of 2010 told the two apart by how
  * recovery was entered; with RACK it is always entered the same way, so the lengths of the lost

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Names of algorithms, padded with zeros to TCP_CA_NAME_MAX. */
+/* Names of algorithms are padded with zeros to TCP_CA_NAME_MAX. */
 #ifndef KIRIKAE_NAMES_H
 #define KIRIKAE_NAMES_H
 
@@ -17,7 +17,7 @@ static __always_inline bool is_bbr(const char *name)
 	return name[0] == 'b' && name[1] == 'b' && name[2] == 'r' && !name[3];
 }
 
-/* Of bpf/algorithms/. */
+/* Returns whether the algorithm is one of bpf/algorithms/. */
 static __always_inline bool is_ours(const char *name)
 {
 	return name[0] == 'k' && name[1] == 'k' && name[2] == '_';

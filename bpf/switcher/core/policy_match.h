@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which scope of the policy a connection is in, and what that means for it. */
+/* The policy's rules put a connection into a scope, and that says what may be done to it. */
 #ifndef KIRIKAE_POLICY_MATCH_H
 #define KIRIKAE_POLICY_MATCH_H
 
@@ -25,7 +25,7 @@ static __always_inline bool rule_matches(const struct rule *rule, const struct m
 	       key->ends.local_port <= rule->last_port && is_in_cgroup(key, rule->cgroup);
 }
 
-/* Number of the scope, or NO_SCOPE. */
+/* Returns the number of the scope that the first matching rule names, or NO_SCOPE. */
 VERIFIED_APART int scope_of(const struct policy *policy, const struct match_key *key)
 {
 	if (!policy || !key)
@@ -36,12 +36,12 @@ VERIFIED_APART int scope_of(const struct policy *policy, const struct match_key 
 	return NO_SCOPE;
 }
 
-/* NULL for a connection of no scope (any more), or with a place in a policy before: its number
- * there means nothing here. */
+/* Returns the scope of a connection in the active policy. It is NULL for a connection of no scope
+ * (any more), or with a place in an earlier policy: its number there means nothing here. */
 static __always_inline const struct scope *active_scope(const struct policy *policy,
 							const struct place *place)
 {
-	/* For the verifier, which does not follow the comparison to where it is used. */
+	/* The verifier does not follow the comparison to where the number is used. */
 	u32 bounded = read_now(place->scope % POLICY_SCOPES);
 
 	if (place->generation != policy->generation || place->scope >= POLICY_SCOPES)
@@ -49,13 +49,13 @@ static __always_inline const struct scope *active_scope(const struct policy *pol
 	return &policy->scope[bounded];
 }
 
-/* Whether the connection is only measured, for comparison. */
+/* Returns whether the connection is only measured, for comparison. */
 static __always_inline bool is_held_back(const struct connection *c)
 {
 	return c->place.lot < c->place.share;
 }
 
-/* Whether anything of the connection is to be changed. */
+/* Returns whether anything of the connection is to be changed. */
 static __always_inline bool is_managed(const struct connection *c, const struct scope *scope)
 {
 	return scope && !(scope->flags & SCOPE_OBSERVED) && !is_held_back(c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the agent is told: each switch, and how long bursts take. */
+/* The agent is told of each switch, and how long bursts take. */
 #ifndef KIRIKAE_REPORTING_H
 #define KIRIKAE_REPORTING_H
 
@@ -10,7 +10,7 @@
 #include "switcher/core/host.h"
 #include "switcher/core/policy_match.h"
 
-/* By the latest decision, which is for `to`. */
+/* Reports the latest decision, which is for `to`. */
 static __always_inline void report(void *sock, struct tcp_sock *tp, struct connection *c,
 				   u32 reason, const struct scope *scope, const char *to)
 {
@@ -36,7 +36,8 @@ static __always_inline void report(void *sock, struct tcp_sock *tp, struct conne
 	host_tell(sock, tp, event);
 }
 
-/* The bursts that are over since the latest call: of several within a round trip, the last. */
+/* Counts the burst that is over since the latest call. Where there were several within a round trip
+ * it is the last one. */
 static __always_inline void count_burst(void *sock, struct tcp_sock *tp, struct connection *c,
 					const struct scope *scope)
 {
@@ -58,7 +59,7 @@ static __always_inline void count_burst(void *sock, struct tcp_sock *tp, struct 
 }
 
 /* A span is over. It counts where it is known what is usual, and where its lot was drawn with the
- * share that is in force: what is drawn with another is another experiment. */
+ * share that holds now: what is drawn with another share is another experiment. */
 static __always_inline void count_span(void *sock, struct tcp_sock *tp, struct connection *c,
 				       const struct scope *scope)
 {

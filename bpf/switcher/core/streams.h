@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Streams: what is written again before what was written last has all arrived, such as a screen at
- * 30 frames a second. No idle time is between its writes, so that for bursts.h all of it is one
+ * A stream is what is written again before what was written last has all arrived, such as a screen
+ * at 30 frames a second. No idle time is between its writes, so that for bursts.h all of it is one
  * burst without end. It is no bulk all the same. Bulk always has more to send: its send buffer is
  * full whatever the path gives. A stream has a demand of its own, what it writes in a time, also
  * while it falls behind because the path or the algorithm does not carry it, when it looks just as
@@ -13,7 +13,7 @@
  * soon over. What is behind with what it used to write in a time waits for that, and
  * stays a stream for longer, and while it catches up.
  *
- * Looked at once in a round trip.
+ * A connection is looked at once in a round trip.
  */
 #ifndef KIRIKAE_STREAMS_H
 #define KIRIKAE_STREAMS_H
@@ -119,13 +119,13 @@ static __always_inline void latency_update(struct stream *s, const struct round_
 	s->latency_us += at_most_32_bits(us) / s->counted;
 }
 
-/* Whether it is to be probed, and is not yet. */
+/* Returns whether a probe is due and has not begun. */
 static __always_inline bool is_probe_due(const struct stream *s)
 {
 	return is_stream(s) && !s->rest;
 }
 
-/* With another algorithm, or not at all. */
+/* Probes with a stream's algorithm, or decides not to. */
 static __always_inline void probe(struct stream *s, bool is_given)
 {
 	s->rest = s->demand ? STREAM_REST : STREAM_LOSSES;
@@ -137,7 +137,8 @@ static __always_inline void probe(struct stream *s, bool is_given)
 	}
 }
 
-/* Room may also be there by chance, where bulk has not yet filled what has become free. */
+/* Forgets a stream that is not proven. Room may also be there by chance, where bulk has not yet
+ * filled what has become free. */
 static __always_inline void forget_unproven(struct stream *s)
 {
 	if (s->rounds >= STREAM_PROVEN || !s->demand)
@@ -147,7 +148,7 @@ static __always_inline void forget_unproven(struct stream *s)
 	s->rest = STREAM_LOSSES;
 }
 
-/* One that counted against its being a stream, or as so many. */
+/* Takes a round trip, or so many, as evidence against a stream. */
 static __always_inline void doubt(struct stream *s, u32 rounds)
 {
 	s->again -= min(s->again, rounds);
@@ -177,7 +178,7 @@ static __always_inline void known_behind(struct stream *s, bool is_catching_up)
 		probe_sooner(s);
 }
 
-/* The same where it is not known what is asked for. */
+/* A round trip in which it waits, where it is not known what is asked for. */
 static __always_inline void unknown_behind(struct stream *s, const struct round_trip_seen *seen,
 					   bool has_queue)
 {
@@ -197,7 +198,7 @@ static __always_inline void unknown_behind(struct stream *s, const struct round_
 		probe_sooner(s);
 }
 
-/* One with room in it, and with so many bytes written in that time. */
+/* A round trip had room in the buffer, and so many bytes were written in that time. */
 static __always_inline void stream_carried(struct stream *s, u64 bytes, u64 us)
 {
 	u64 expected = s->owed + DEMAND_EXCEEDED * us * s->demand / USEC_PER_SEC;
@@ -217,7 +218,7 @@ static __always_inline void stream_carried(struct stream *s, u64 bytes, u64 us)
 	demand_update(s, bytes, us);
 }
 
-/* Of what was asked for in a round trip so much was ACKed, bytes. */
+/* Notes what is owed after a round trip in which so many bytes were asked for and so many ACKed. */
 static __always_inline void owe(struct stream *s, u64 asked, u64 carried)
 {
 	u64 owed = s->owed + asked;
@@ -269,7 +270,7 @@ VERIFIED_APART int stream_update(struct stream *s, const struct round_trip_seen 
 	return 0;
 }
 
-/* The socket's part in it, after a round trip of `rtt_us`. */
+/* Looks at the socket after a round trip of `rtt_us`. */
 static __always_inline void stream_look(struct stream *s, const struct bursts *b,
 					const struct tcp_sock *tp, u32 rtt_us, bool has_lost)
 {
@@ -288,13 +289,15 @@ static __always_inline void stream_look(struct stream *s, const struct bursts *b
 	stream_update(s, &seen);
 }
 
-/* The mean latency with the algorithm in use, microseconds; 0: of too few round trips. */
+/* Returns the mean latency with the algorithm in use, microseconds; 0: there were too few round
+ * trips. */
 static __always_inline u32 stream_latency_us(const struct stream *s)
 {
 	return s->counted < LATENCY_KNOWN ? 0 : s->latency_us;
 }
 
-/* Whether it is waited for, since all that is asked for is carried meanwhile. */
+/* Returns whether its latency is worth waiting for, since all that is asked for is carried
+ * meanwhile. */
 static __always_inline bool is_to_be_measured(const struct stream *s)
 {
 	return s->demand && !s->owed && !stream_latency_us(s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The rule of timeouts.h bound to a socket's options.
+ * The rule of timeouts.h is bound here to a socket's options.
  *
  * A kernel that lacks an option refuses it, and then the timer stays as it is.
  */
@@ -26,7 +26,8 @@ static __always_inline void set_rto_min(void *sock, struct tcp_sock *tp, struct 
 	rto_min_set(t, wanted_us, became_us ? became_us : wanted_us);
 }
 
-/* Whether it is still what it was set to; a kernel that does not tell lets no program set it. */
+/* Returns whether the allowance is still what it was set to; a kernel that does not tell lets no
+ * program set it. */
 static __always_inline bool rto_min_is_ours(void *sock, struct tcp_sock *tp,
 					    const struct timeouts *t)
 {
@@ -48,7 +49,7 @@ static __always_inline void timeouts_begin(void *sock, struct tcp_sock *tp, stru
 {
 	u32 found_us;
 
-	/* Only what is remembered can be put back. */
+	/* Only what is remembered can be restored. */
 	unbound_back_off(sock, tp, t);
 	found_us = host_get_option(sock, tp, TCP_BPF_RTO_MIN);
 	set_rto_min(sock, tp, t, rto_min_begin(t, tp, found_us ? found_us : KERNEL_RTO_MIN_US));
@@ -68,7 +69,7 @@ static __always_inline void timeouts_renew(void *sock, struct tcp_sock *tp, stru
 		t->kernel_min_us = 0;
 }
 
-/* After `earlier` others in a row. */
+/* A timeout has come after `earlier` others in a row. */
 static __always_inline void timed_out(void *sock, struct tcp_sock *tp, struct timeouts *t,
 				      u32 earlier)
 {
@@ -88,7 +89,7 @@ static __always_inline bool timeouts_are_changed(const struct timeouts *t)
 	return t->kernel_min_us || t->kernel_max_ms;
 }
 
-/* Everything as it was before; what a program has set itself since stays. */
+/* Makes everything as it was before; what a program has set itself since stays. */
 static __always_inline void timeouts_restore(void *sock, struct tcp_sock *tp, struct timeouts *t)
 {
 	unbound_back_off(sock, tp, t);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How long a connection waits before it sends again what nobody has ACKed.
+ * This is how long a connection waits before it sends again what nobody has ACKed.
  *
  * Source: RFC 6298 (the timeout), RFC 8985, section 7 (the tail loss probe, which the kernel times
  * by the same values). What is set is the kernel's own: rto_min and, from when a timeout has come,
@@ -34,7 +34,7 @@
 #define KERNEL_RTO_MIN_US (200 * USEC_PER_MSEC)
 #define LEAST_RTO_MIN_US (50 * USEC_PER_MSEC)
 #define MOST_DOUBLINGS 2
-/* Round trips with an RTT sample. */
+/* So many round trips with an RTT sample are needed. */
 #define QUIET_ROUNDS 64
 /* The least that TCP_RTO_MAX_MS takes. */
 #define BOUNDED_RTO_MS 1000
@@ -42,7 +42,7 @@
 /* The kernel's TCP_RTO_MIN, from which it reckons: it doubles twice before the bound. */
 #define GIVEN_UP_FROM_MS 200
 
-/* The allowance to be set, where the kernel's is longer; 0: none. */
+/* Returns the allowance to be set, where the kernel's is longer; 0: none. */
 static __always_inline u32 rto_min_wanted(const struct timeouts *t)
 {
 	u32 wanted = min(LEAST_RTO_MIN_US << t->doublings, t->kernel_min_us);
@@ -52,7 +52,7 @@ static __always_inline u32 rto_min_wanted(const struct timeouts *t)
 
 /*
  * The connection is established, and allows `found_us`. Where it has less than we would set, or
- * more than could be put back, somebody has set it, and it stays.
+ * more than could be restored, somebody has set it, and it stays.
  */
 static __always_inline u32 rto_min_begin(struct timeouts *t, const struct tcp_sock *tp,
 					 u32 found_us)
@@ -91,7 +91,8 @@ static __always_inline void rto_min_set(struct timeouts *t, u32 wanted_us, u32 m
 	t->min_us = min_us;
 }
 
-/* When the kernel gives up what is bounded, after the first retransmission; at most an hour. */
+/* Returns when the kernel gives up what is bounded, after the first retransmission; at most an
+ * hour. */
 static __always_inline u32 given_up_after_ms(u32 retries)
 {
 	u32 doublings = min(retries, 2U);
@@ -101,9 +102,10 @@ static __always_inline u32 given_up_after_ms(u32 retries)
 }
 
 /*
- * A timeout after `earlier` others in a row, of a kernel that gives up after `retries`: whether the
- * next is to come within the bound. It may be late by a second. Where timestamps are in
- * microseconds (a feature of routes, since Linux 6.7), the time since is beyond all bounds.
+ * A timeout has come after `earlier` others in a row, with a kernel that gives up after `retries`.
+ * Returns whether the next is to come within the bound. It may be late by a second. Where
+ * timestamps are in microseconds (a feature of routes, since Linux 6.7), the time since is beyond
+ * all bounds.
  */
 static __always_inline bool back_off_is_bounded(const struct tcp_sock *tp, u32 earlier, u32 retries)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Looks for connections of which the kernel does not tell any more, because another sock_ops
- * program has taken our callbacks, and asks for them again.
+ * These programs look for connections that the kernel does not tell of any more, because another
+ * sock_ops program has taken our callbacks, and ask for the callbacks again.
  *
  * The first iterator runs over what is remembered, without a lock, and is the cheaper one; the
- * other over all TCP sockets of the reader's network namespace.
+ * other runs over all TCP sockets of the reader's network namespace.
  */
 #include "switcher/core/hearing.h"
 
@@ -25,7 +25,8 @@ int unheard(struct bpf_iter__bpf_sk_storage_map *ctx)
 	return 0;
 }
 
-/* Of each it prints whether it is heard of again (1) or cannot be (0), as before Linux 6.12. */
+/* It prints a line for each: 1 where the kernel tells of it again, 0 where it cannot, as before
+ * Linux 6.12. */
 SEC("iter/tcp")
 int heard_again(struct bpf_iter__tcp *ctx)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* All connections that the switcher remembers, in whatever network namespace, for people to see. */
+/* This program lists all connections that the switcher remembers, in whatever network namespace,
+ * for people to see. */
 #include "interface/listed.h"
 #include "switcher/bind/kernel_structs.h"
 #include "switcher/bind/match_key.h"

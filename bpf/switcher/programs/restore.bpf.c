@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Puts connections back on the algorithm and the timeouts they had when the switcher met them.
+ * These programs restore connections to the algorithm and the timeouts they had when the switcher
+ * met them.
  *
- * Iterators: reading one runs it over all TCP sockets of the reader's network namespace, or over
- * all connections that the switcher remembers, wherever they are. What they print is for the
- * agent: one line a connection.
+ * They are iterators: reading one runs it over all TCP sockets of the reader's network namespace,
+ * or over all connections that the switcher remembers, wherever they are. What they print is for
+ * the agent: one line a connection.
  */
 #include "switcher/core/hearing.h"
 #include "switcher/core/restore.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";
 
-/* Even in Recovery or Loss, where a switch loses a pending undo: at the end of the waiting. */
+/* At the end of the waiting, connections are restored even in Recovery or Loss, where a switch
+ * loses a pending undo_cwnd. */
 const volatile bool in_recovery_too = false;
 
 SEC("iter/tcp")
@@ -63,7 +65,7 @@ int remaining(struct bpf_iter__bpf_sk_storage_map *ctx)
 	return 0;
 }
 
-/* Closed sockets that had been switched. */
+/* Prints a line for each closed socket that had been switched. */
 SEC("iter/bpf_sk_storage_map")
 int closed(struct bpf_iter__bpf_sk_storage_map *ctx)
 {

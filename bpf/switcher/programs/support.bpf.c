@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Tries what the switcher does to connections on the sockets of the reader's network namespace, and
- * prints what the kernel says: one line an option, its name and 0 or the negative error.
+ * This program tries what the switcher does to connections on the sockets of the reader's network
+ * namespace, and prints what the kernel says: one line an option, its name and 0 or the negative
+ * error.
  */
 #include "switcher/bind/kernel_structs.h"
 

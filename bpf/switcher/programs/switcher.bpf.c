@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * R-TCP in the kernel: measures each connection that the operator's policy names and switches it to
- * the algorithm with the smallest predicted latency.
+ * The switcher in the kernel measures each connection that the operator's policy names, and
+ * switches it to the algorithm that is expected to answer soonest.
  *
- * Here is only what binds lifecycle.h to sockets. The kernel decides alone: without the agent the
+ * Only what binds lifecycle.h to sockets is here. The kernel decides alone: without the agent the
  * switching goes on as long as the link is pinned.
  */
 #include "switcher/core/lifecycle.h"
@@ -17,14 +17,16 @@ static __always_inline u32 call(void *sock, struct tcp_sock *tp, const struct po
 	return record_end(tp, happened(sock, tp, policy, call));
 }
 
-/* What anything is done about. The kernel asks many more questions of each new connection. */
+/* Something is done about these operations. The kernel asks many more questions of each new
+ * connection. */
 #define OPERATIONS \
 	(1 << BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB | 1 << BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB | \
 	 1 << BPF_SOCK_OPS_RTO_CB | 1 << BPF_SOCK_OPS_RETRANS_CB | 1 << BPF_SOCK_OPS_STATE_CB | \
 	 1 << BPF_SOCK_OPS_RTT_CB | 1 << BPF_SOCK_OPS_HDR_OPT_LEN_CB)
 
-/* Of one that is not remembered and has stayed local there is nothing to be done. There may be
- * many, with nothing to be gained: it is seen before the socket is looked at. */
+/* Returns whether a connection that is not remembered has stayed local, so that nothing is to be
+ * done. There may be many of these, with nothing to be gained: they are told apart before the
+ * socket is looked at. */
 static __always_inline bool has_stayed_local(const struct bpf_sock_ops *ctx,
 					     const struct policy *policy)
 {
@@ -66,9 +68,9 @@ int switcher(struct bpf_sock_ops *ctx)
 }
 
 /*
- * Connections that are open when the agent starts, and all of them when the policy has changed: an
- * iterator over all TCP sockets of the reader's network namespace. It prints a line for each that
- * is remembered.
+ * This iterator adopts connections that are open when the agent starts, and all of them when the
+ * policy has changed. It runs over all TCP sockets of the reader's network namespace and prints a
+ * line for each connection that is remembered.
  */
 SEC("iter/tcp")
 int adopt(struct bpf_iter__tcp *ctx)
@@ -85,7 +87,7 @@ int adopt(struct bpf_iter__tcp *ctx)
 	tp = bpf_skc_to_tcp_sock(skc);
 	if (!tp)
 		return 0;
-	/* Where the kernel cannot be told to call back, before Linux 6.12, nothing is begun. */
+	/* Nothing is begun where the kernel cannot be told to call back, as before Linux 6.12. */
 	callbacks = tp->bpf_sock_ops_cb_flags;
 	if (bpf_setsockopt(tp, SOL_TCP, TCP_BPF_SOCK_OPS_CB_FLAGS, &callbacks, sizeof(callbacks)))
 		return 0;

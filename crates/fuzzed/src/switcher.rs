@@ -1,7 +1,7 @@
 //! The whole switcher against whatever a kernel may call it for, in any order, with whatever a hostile
 //! peer may make of a socket's fields. The C traps on undefined behaviour by itself; here is what must
-//! hold besides: a connection is changed only where the policy in force lets it be, and what it had is
-//! given back.
+//! hold besides: a connection is changed only where the policy in force lets it be, and what it had
+//! is restored.
 
 use std::sync::{Arc, LazyLock};
 
@@ -74,7 +74,7 @@ impl Played {
                 let state = socket.state();
                 switcher.rtt_sample(socket, number);
                 let is_switched = socket.algorithm() != before;
-                // What is given back may be while the window is being reduced: no undo is pending.
+                // A connection may be restored while the window is being reduced: no undo is pending.
                 let allowed = if is_original(socket) { CaState::Cwr } else { CaState::Disorder };
                 assert!(!is_switched || state <= allowed, "switched in {state:?}");
             }

@@ -219,7 +219,7 @@ impl Switcher {
         self.call(socket, c::BPF_SOCK_OPS_HDR_OPT_LEN_CB, [0; 3]);
     }
 
-    /// Gives back what the connection had when it was met, as an agent that stops does: in Recovery
+    /// Restores what the connection had when it was met, as an agent that stops does: in Recovery
     /// and Loss only where it must be. Whether that was done.
     pub fn restore(&mut self, socket: &mut Socket, in_recovery_too: bool) -> bool {
         let host = Host::of(self, socket);
