@@ -1,4 +1,4 @@
-//! What both builds of `bpf/` begin with: the algorithms that are there.
+//! What the builds of `bpf/` begin with: which algorithms and programs are there.
 
 use std::fs;
 use std::path::Path;

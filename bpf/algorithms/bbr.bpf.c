@@ -29,8 +29,8 @@
  * paced at 2.89 cwnd/srtt, and the window is not cut before the pipe is seen to be full. Where
  * the connection is in recovery, the window found is what it goes back to.
  */
-#include "bbr/quiet.h"
-#include "bbr/startup.h"
+#include "algorithms/bbr/quiet.h"
+#include "algorithms/bbr/startup.h"
 
 /* "BBRUpdateModelAndState()" but for the samples */
 static __always_inline void update_state(struct sock *sk, struct bbr *b,
@@ -90,14 +90,15 @@ CALLBACK(void, bbr_release, struct sock *sk)
 	model_release(sk, b->ssthresh_found, b->filled_pipe ? window : 0);
 }
 
-/* Called on the way into recovery. */
+/* The kernel calls this on the way into recovery. */
 CALLBACK(u32, bbr_ssthresh, struct sock *sk)
 {
 	save_cwnd(bbr_of(sk), tcp_sk(sk));
 	return tcp_sk(sk)->snd_ssthresh;
 }
 
-/* What was held for lost was not: look anew for the full pipe. The window comes back by itself. */
+/* What was held for lost was not, so the full pipe is looked for anew. The window comes back by
+ * itself. */
 CALLBACK(u32, bbr_undo_cwnd, struct sock *sk)
 {
 	struct bbr *b = bbr_of(sk);

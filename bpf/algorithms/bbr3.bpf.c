@@ -23,9 +23,9 @@
  * Switched in mid-flight: a start, as the draft has it, but from the window and the RTTs found:
  * paced at 2.77 cwnd/srtt, and the window is not cut before the pipe is seen to be full.
  */
-#include "bbr3/loss_response.h"
-#include "bbr3/quiet.h"
-#include "bbr3/startup.h"
+#include "algorithms/bbr3/loss_response.h"
+#include "algorithms/bbr3/quiet.h"
+#include "algorithms/bbr3/startup.h"
 
 /* "OnInit()" */
 SELDOM void begin(struct sock *sk, struct bbr3_rest *r)
@@ -49,7 +49,7 @@ SELDOM void begin(struct sock *sk, struct bbr3_rest *r)
 	r->has_seen_rtt = pace_at_first(sk, STARTUP_GAIN);
 }
 
-/* NULL where there is no memory for it. */
+/* Returns NULL where there is no memory for it. */
 static __always_inline struct bbr3_rest *rest_of(struct sock *sk)
 {
 	struct bbr3_rest *r = large_state(sk);
@@ -59,7 +59,7 @@ static __always_inline struct bbr3_rest *rest_of(struct sock *sk)
 	return r;
 }
 
-/* Without a state: nothing grows, and in recovery packets are conserved. */
+/* Without a state nothing grows, and in recovery packets are conserved. */
 SELDOM void conserve(struct sock *sk, const struct rate_sample *rs)
 {
 	struct tcp_sock *tp = tcp_sk(sk);

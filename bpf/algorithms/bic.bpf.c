@@ -27,10 +27,10 @@
 	P(low_window, 14, 2, 1000, "up to this window it is Reno, segments") \
 	P(fast_convergence, 1, 0, 1, "1: W_max goes down where the window did not get back to it") \
 	IDLE_KEEP_PARAMETER(P)
-#include "app_limited.h"
-#include "idle_keep.h"
-#include "parameters.h"
-#include "reno.h"
+#include "algorithms/common/app_limited.h"
+#include "algorithms/common/idle_keep.h"
+#include "algorithms/common/parameters.h"
+#include "algorithms/common/reno.h"
 
 struct bic {
 	struct idle_keep idle;
@@ -40,7 +40,7 @@ struct bic {
 ASSERT_FITS_PRIVATE_AREA(struct bic);
 
 #define ACK_RATIO_PRESET_16 (2 << 4)
-/* Most segments that one ACK counts for: the average stays within 32 bits. */
+/* One ACK counts for no more segments than this: the average stays within 32 bits. */
 #define ACK_RATIO_MAX (1 << 16)
 #define PER_UNTIL_W_MAX_IS_KNOWN 20
 
@@ -50,7 +50,7 @@ static __always_inline void search_forget(struct bic *bic)
 	bic->ack_ratio_16 = ACK_RATIO_PRESET_16;
 }
 
-/* Below W_max: so many segments ACKed for one segment of growth. */
+/* Returns how many segments are ACKed for one segment of growth below W_max. */
 static __always_inline u64 search_per(const struct sock *sk, u64 cwnd, u64 w_max)
 {
 	/* "bic_inc = target_win - cwnd", the target being on the way to W_max */
@@ -65,8 +65,8 @@ static __always_inline u64 search_per(const struct sock *sk, u64 cwnd, u64 w_max
 }
 
 /*
- * At W_max and above. The search goes from distance d to (n-1)/n d in a round trip; its mirror
- * image from d to n/(n-1) d, and so grows by d/(n-1).
+ * Returns the same at W_max and above. The search goes from distance d to (n-1)/n d in a round
+ * trip; its mirror image goes from d to n/(n-1) d, and so grows by d/(n-1).
  */
 static __always_inline u64 probing_per(const struct sock *sk, u64 cwnd, u64 w_max)
 {

@@ -26,11 +26,11 @@
 	P(beta_1000, 500, 100, 900, "beta, what is given up of the window for a loss, in 1/1000") \
 	P(gamma, 30, 5, 1000, "gamma to begin with and at most, segments in the queue") \
 	IDLE_KEEP_PARAMETER(P)
-#include "app_limited.h"
-#include "idle_keep.h"
-#include "parameters.h"
-#include "reno.h"
-#include "round_trip.h"
+#include "algorithms/common/app_limited.h"
+#include "algorithms/common/idle_keep.h"
+#include "algorithms/common/parameters.h"
+#include "algorithms/common/reno.h"
+#include "algorithms/common/per_round_trip.h"
 
 struct compound {
 	struct idle_keep idle;
@@ -43,10 +43,10 @@ struct compound {
 ASSERT_FITS_PRIVATE_AREA(struct compound);
 
 #define GAMMA_LOWEST 5
-/* Largest window whose cube fits 64 bits. */
+/* The cube of a larger window would not fit 64 bits. */
 #define POWER_MAX ((1U << 21) - 1)
 
-/* Largest x with x^2 <= a: one bit at a time. */
+/* Returns the largest x with x^2 <= a. It finds one bit at a time. */
 VERIFIED_APART u64 square_root(u64 a)
 {
 	u64 x = 0;
@@ -98,7 +98,7 @@ static __always_inline void dwnd_grow(struct compound *c, struct sock *sk)
 	tp->snd_cwnd += grow;
 }
 
-/* Once per round trip. */
+/* This is done once per round trip. */
 static __always_inline void dwnd_adjust(struct compound *c, struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);

@@ -22,7 +22,7 @@
  * is that window and K is 0.
  */
 #define PARAMETERS(P) CUBIC_PARAMETERS(P)
-#include "cubic.h"
+#include "algorithms/common/cubic.h"
 
 static __always_inline u32 cubic_k_ms(const struct sock *sk, u32 k_ms)
 {

@@ -22,7 +22,7 @@
 #define PARAMETERS(P) \
 	CUBIC_PARAMETERS(P) \
 	P(rtt_ref_us, 25000, 1000, 1000000, "RTT at which K is CUBIC's, microseconds")
-#include "cubic.h"
+#include "algorithms/common/cubic.h"
 
 /* "K = cbrt(W_max beta / C) * 1 / cbrt(RTT)", the RTT in units of rtt_ref_us */
 static __always_inline u32 cubic_k_ms(const struct sock *sk, u32 k_ms)

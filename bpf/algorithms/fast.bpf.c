@@ -23,11 +23,11 @@
 	P(alpha, 20, 1, 10000, "alpha, segments to be kept in the queue") \
 	P(gamma_1000, 500, 10, 1000, "gamma, part of the way gone in a round trip, in 1/1000") \
 	IDLE_KEEP_PARAMETER(P)
-#include "app_limited.h"
-#include "idle_keep.h"
-#include "parameters.h"
-#include "reno.h"
-#include "round_trip.h"
+#include "algorithms/common/app_limited.h"
+#include "algorithms/common/idle_keep.h"
+#include "algorithms/common/parameters.h"
+#include "algorithms/common/reno.h"
+#include "algorithms/common/per_round_trip.h"
 
 struct fast {
 	struct idle_keep idle;
@@ -36,7 +36,7 @@ struct fast {
 };
 ASSERT_FITS_PRIVATE_AREA(struct fast);
 
-/* Largest window by which the average is told to be slow: times an RTT of 100 s it fits 64 bits. */
+/* No larger window makes the average slower: times an RTT of 100 s it fits 64 bits. */
 #define AVERAGED_MAX (1U << 20)
 
 /* "(1 - eta) RTT average + eta RTT", "eta = min {3/w, 1/4}" */
@@ -83,7 +83,7 @@ CALLBACK(void, fast_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 		cwnd = window(f, sk);
 	if (cwnd < tp->snd_cwnd) {
 		tp->snd_cwnd = cwnd;
-		/* Or slow start would take it back. */
+		/* Otherwise slow start would raise the window again. */
 		tp->snd_ssthresh = min(tp->snd_ssthresh, cwnd);
 	} else if (tcp_is_cwnd_limited(sk)) {
 		if (tcp_in_slow_start(tp))

@@ -17,9 +17,9 @@
  * avoidance: a(w) and b(w) are those of the window found. In slow start: as a new connection.
  */
 #define PARAMETERS(P) IDLE_KEEP_PARAMETER(P)
-#include "app_limited.h"
-#include "idle_keep.h"
-#include "reno.h"
+#include "algorithms/common/app_limited.h"
+#include "algorithms/common/idle_keep.h"
+#include "algorithms/common/reno.h"
 
 struct highspeed {
 	struct idle_keep idle;
@@ -55,7 +55,7 @@ static const struct row rows[] = {
 	{94717, 93},
 };
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
-/* Largest power of two in the number of rows. */
+/* This is the largest power of two in the number of rows. */
 #define HALF_ROWS 64
 _Static_assert(HALF_ROWS <= ROWS && ROWS < 2 * HALF_ROWS, "the search covers the table");
 

@@ -31,10 +31,10 @@
 	P(rtt_scaling, 1, 0, 1, \
 	  "1: a connection with a long round trip grows as fast as a short one") \
 	IDLE_KEEP_PARAMETER(P)
-#include "app_limited.h"
-#include "idle_keep.h"
-#include "parameters.h"
-#include "reno.h"
+#include "algorithms/common/app_limited.h"
+#include "algorithms/common/idle_keep.h"
+#include "algorithms/common/parameters.h"
+#include "algorithms/common/reno.h"
 
 struct htcp {
 	struct idle_keep idle;
@@ -56,7 +56,7 @@ ASSERT_FITS_PRIVATE_AREA(struct htcp);
 #define BETA_MAX_1000 800
 /* "Delta_L = 1 second" */
 #define DELTA_L_MS 1000
-/* More of Delta is not told apart: its square stays small. */
+/* No larger Delta is told apart: its square stays small. */
 #define DELTA_MAX_MS 1000000
 #define ADAPTIVE_RTT_MIN_US 10000
 #define RTT_MAX_STEP_US 20000
@@ -160,7 +160,7 @@ static __always_inline void sample_take(struct htcp *h, const struct tcp_sock *t
 	h->throughput_max = max(h->throughput_max, h->throughput);
 }
 
-/* For each ACK: one sample per round trip and window. */
+/* Each ACK calls this; there is one sample per round trip and window. */
 static __always_inline void sample_acked(struct htcp *h, const struct sock *sk, u32 segments)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -240,7 +240,7 @@ CWND_EVENT(htcp_cwnd_event, sk, event)
 
 	idle_keep_event(sk, event);
 	if (event == CA_EVENT_TX_START) {
-		/* It may have been switched in since the latest ACK. */
+		/* The algorithm may have been switched in since the latest ACK. */
 		u64 idle_since_us = max(h->idle.latest_ack_us, h->congestion_us);
 
 		h->congestion_us += tcp_sk(sk)->tcp_mstamp - idle_since_us;

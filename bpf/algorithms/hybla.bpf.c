@@ -26,10 +26,10 @@
 #define PARAMETERS(P) \
 	P(rtt0_us, 25000, 1000, 1000000, "RTT of the connection to be as fast as, microseconds") \
 	IDLE_KEEP_PARAMETER(P)
-#include "app_limited.h"
-#include "idle_keep.h"
-#include "parameters.h"
-#include "reno.h"
+#include "algorithms/common/app_limited.h"
+#include "algorithms/common/idle_keep.h"
+#include "algorithms/common/parameters.h"
+#include "algorithms/common/reno.h"
 
 struct hybla {
 	struct idle_keep idle;

@@ -14,9 +14,9 @@
  * Switched in mid-flight: has no state of its own; goes on from the window it finds.
  */
 #define PARAMETERS(P) IDLE_KEEP_PARAMETER(P)
-#include "app_limited.h"
-#include "idle_keep.h"
-#include "reno.h"
+#include "algorithms/common/app_limited.h"
+#include "algorithms/common/idle_keep.h"
+#include "algorithms/common/reno.h"
 
 struct reno {
 	struct idle_keep idle;

@@ -24,11 +24,11 @@
 	P(beta, 4, 1, 1000, "beta, at least alpha: more segments in it let the window shrink") \
 	P(gamma, 1, 1, 1000, "gamma, more segments in the queue end slow start") \
 	IDLE_KEEP_PARAMETER(P)
-#include "app_limited.h"
-#include "idle_keep.h"
-#include "parameters.h"
-#include "reno.h"
-#include "round_trip.h"
+#include "algorithms/common/app_limited.h"
+#include "algorithms/common/idle_keep.h"
+#include "algorithms/common/parameters.h"
+#include "algorithms/common/reno.h"
+#include "algorithms/common/per_round_trip.h"
 
 struct vegas {
 	struct idle_keep idle;
@@ -39,7 +39,7 @@ struct vegas {
 };
 ASSERT_FITS_PRIVATE_AREA(struct vegas);
 
-/* By fewer samples nothing is decided: one of them may be that of a delayed ACK. */
+/* Fewer samples decide nothing: one of them may be that of a delayed ACK. */
 #define SAMPLES_MIN 3
 
 static __always_inline void samples_clear(struct vegas *v)
@@ -58,11 +58,12 @@ static __always_inline void window_shrink(struct tcp_sock *tp, u32 cwnd)
 {
 	cwnd = max(cwnd, 2);
 	tp->snd_cwnd = min(cwnd, tp->snd_cwnd_clamp);
-	/* Or slow start would take it back. */
+	/* Otherwise slow start would raise the window again. */
 	tp->snd_ssthresh = min(tp->snd_ssthresh, cwnd);
 }
 
-/* Once per round trip, when there are samples, and BaseRTT is the lowest of them or lower. */
+/* This is done once per round trip, when there are samples, and BaseRTT is the lowest of them or
+ * lower. */
 static __always_inline void window_adjust(const struct vegas *v, struct sock *sk, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -73,7 +74,7 @@ static __always_inline void window_adjust(const struct vegas *v, struct sock *sk
 	u64 diff = cwnd * (rtt - base_rtt) / base_rtt;
 
 	if (tcp_in_slow_start(tp)) {
-		/* To the window that would have been sent at the actual rate in BaseRTT. */
+		/* The window becomes what would have been sent at the actual rate in BaseRTT. */
 		if (diff > parameter(sk, gamma))
 			window_shrink(tp, min(cwnd, cwnd * base_rtt / rtt + 1));
 		else if (tcp_is_cwnd_limited(sk))

@@ -23,9 +23,9 @@
  * as Reno would.
  */
 #define PARAMETERS(P) IDLE_KEEP_PARAMETER(P)
-#include "app_limited.h"
-#include "idle_keep.h"
-#include "reno.h"
+#include "algorithms/common/app_limited.h"
+#include "algorithms/common/idle_keep.h"
+#include "algorithms/common/reno.h"
 
 struct westwood {
 	struct idle_keep idle;
@@ -36,7 +36,7 @@ struct westwood {
 };
 ASSERT_FITS_PRIVATE_AREA(struct westwood);
 
-/* Shortest time over which a bandwidth sample is taken. */
+/* No bandwidth sample is taken over a shorter time. */
 #define SAMPLE_MIN_US (50 * USEC_PER_MSEC)
 
 /* "b(k) = alpha b(k-1) + (1 - alpha) sample", alpha = 7/8, applied twice as in Linux */
@@ -62,7 +62,7 @@ static __always_inline u64 sample_min_us(const struct tcp_sock *tp)
 	return max(tp->srtt_us >> 3, SAMPLE_MIN_US);
 }
 
-/* For each ACK: one sample per round trip. */
+/* Each ACK calls this; there is one sample per round trip. */
 static __always_inline void sample_acked(struct westwood *w, const struct tcp_sock *tp)
 {
 	u64 us = tp->tcp_mstamp - w->sample_start_us;
@@ -76,7 +76,7 @@ static __always_inline void sample_acked(struct westwood *w, const struct tcp_so
 	w->sample_delivered = tp->delivered;
 }
 
-/* Before a transmission with nothing in flight: the sample ended with the last ACK. */
+/* Something is about to be sent with nothing in flight. The sample ended with the last ACK. */
 static __always_inline void sample_end(struct westwood *w, const struct tcp_sock *tp)
 {
 	if (w->sample_start_us && tp->delivered != w->sample_delivered)

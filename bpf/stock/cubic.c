@@ -17,7 +17,7 @@
  *     the loss.
  *  5. Time after the latest transmission, when all was ACKed, is no part of the epoch; other time
  *     in which the application was the limit is.
- *  6. No idle keep. What it finds on a switch it does not mend (switching.h).
+ *  6. No idle keep. What it finds on a switch it does not mend (takeover.h).
  *
  * Deliberate difference from the module:
  *  1. A jiffy is a millisecond, as where HZ is 1000, and the cube root is exact.
@@ -31,10 +31,10 @@
 #define PARAMETERS(P) \
 	P(hystart, 3, 0, 3, "what HyStart looks at, 1: trains of ACKs, 2: delay, 3: both; 0: off") \
 	P(hystart_low_window, 16, 2, 1000, "HyStart begins at this window, segments")
-#include "cube_root.h"
-#include "parameters.h"
-#include "reno.h"
-#include "round_trip.h"
+#include "algorithms/common/cube_root.h"
+#include "algorithms/common/parameters.h"
+#include "algorithms/common/reno.h"
+#include "algorithms/common/per_round_trip.h"
 
 struct stock_cubic {
 	u32 w_max;	    /* W_max, segments; 0: none */
@@ -62,12 +62,12 @@ ASSERT_FITS_PRIVATE_AREA(struct stock_cubic);
 #define C_10 410
 /* 1/C segment, seconds^3 << 30 */
 #define SEGMENT_S3_30 ((1ULL << 40) / C_10)
-/* Longest distance from K that is told apart, seconds << 10: its cube times C fits 64 bits. */
+/* No longer distance from K is told apart, seconds << 10: its cube times C fits 64 bits. */
 #define DISTANCE_MAX_10 (1U << 18)
 #define LOOK_AGAIN_MS (MS_PER_SEC / 32)
 #define PER_LEAST 2
 #define PER_UNTIL_W_MAX_IS_KNOWN 20
-/* On the plateau and beyond what the curve allows: next to nothing. */
+/* On the plateau, and beyond what the curve allows, the window grows next to nothing. */
 #define PLATEAU_WINDOWS 100
 /* W_est grows by a segment for so many windows: (1 + beta) / (3 (1 - beta)), in 1/8 rounded down.
  */
@@ -163,8 +163,9 @@ static __always_inline void hystart_round_begin(struct stock_cubic *c, const str
 }
 
 /*
- * ACK train: what was sent back to back comes back in one train, and when that is as long as the
- * way there, the path is full. What is paced is spread over up to half a round trip already.
+ * This is HyStart's ACK train: what was sent back to back comes back in one train, and when that
+ * is as long as the way there, the path is full. What is paced is spread over up to half a round
+ * trip already.
  */
 static __always_inline bool train_is_long(struct stock_cubic *c, const struct sock *sk)
 {
@@ -182,7 +183,8 @@ static __always_inline bool train_is_long(struct stock_cubic *c, const struct so
 	return now - c->round_start_us > enough;
 }
 
-/* Delay increase: the lowest of a round trip's RTTs is an eighth above that of the connection. */
+/* This is HyStart's delay increase: the lowest of a round trip's RTTs is an eighth above that of
+ * the connection. */
 static __always_inline bool delay_is_up(struct stock_cubic *c, u32 rtt_us)
 {
 	u32 eighth = c->rtt_min_us / 8;
@@ -261,7 +263,7 @@ CALLBACK(void, stock_cubic_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	if (event != CA_EVENT_TX_START || !c->in_epoch)
 		return;
 	c->epoch_start_ms += (tp->tcp_mstamp - tp->lsndtime_us) / USEC_PER_MSEC;
-	/* It may have begun since. */
+	/* An epoch may have begun since. */
 	if ((s32)(c->epoch_start_ms - now) > 0)
 		c->epoch_start_ms = now;
 }

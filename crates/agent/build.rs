@@ -29,8 +29,9 @@ fn main() {
     list.push(']');
     fs::write(out.join("algorithms.rs"), list).expect("OUT_DIR is writable");
 
-    for program in ["switcher", "restore", "listing", "hearing", "support"] {
-        compile(&bpf, &bpf.join(format!("switcher/{program}.bpf.c")), &out);
+    let programs = bpf.join("switcher/programs");
+    for program in algorithms::names(&programs, ".bpf.c") {
+        compile(&bpf, &programs.join(format!("{program}.bpf.c")), &out);
     }
     let wrapper = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/reno_wrapper.bpf.c");
     println!("cargo::rerun-if-changed={}", wrapper.display());
@@ -47,7 +48,7 @@ fn compile(bpf: &Path, source: &Path, out: &Path) -> PathBuf {
             // 32-bit arithmetic and jumps, in the kernel since 5.1: a seventh fewer instructions.
             "-mcpu=v3".as_ref(),
             "-I".as_ref(),
-            bpf.join("include").as_os_str(),
+            bpf.as_os_str(),
             "-Wall".as_ref(),
             "-Wextra".as_ref(),
             "-Wno-unused-parameter".as_ref(),

@@ -26,7 +26,6 @@ impl ParseCallbacks for PlainData {
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let bpf = root.join("../../bpf");
-    let include = bpf.join("include");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let own = ["native.c", "native.h", "native_host.h", "twins"].map(|file| root.join(file));
     for path in own.iter().chain([&bpf]) {
@@ -50,7 +49,7 @@ fn main() {
         .files(algorithms.iter().map(|name| bpf.join(format!("algorithms/{name}.bpf.c"))))
         .files(stock.iter().map(|name| bpf.join(format!("stock/{name}.c"))))
         .files(["bbr", "bbr3"].map(|name| root.join(format!("twins/{name}.c"))))
-        .include(&include)
+        .include(&bpf)
         .include(root)
         .warnings(true)
         .extra_warnings(true)
@@ -64,7 +63,7 @@ fn main() {
         declarations += &declaration(name);
         let source = bpf.join(format!("algorithms/{name}.bpf.c"));
         let source = fs::read_to_string(source).expect("a text");
-        // Said by a map to the kernel, and by nothing natively; every such file gives it back.
+        // Said by a map to the kernel, and by nothing natively; every such file drops it at its release.
         let large_state = source.contains("large_state_drop(");
         writeln!(list, "registration!(\"kk_{name}\", kk_{name}, kk_{name}_about, {large_state}),")
             .unwrap();
@@ -75,15 +74,15 @@ fn main() {
 
     bindgen::Builder::default()
         .header_contents("all.h", &declarations)
-        .clang_args([format!("-I{}", root.display()), format!("-I{}", include.display())])
+        .clang_args([format!("-I{}", root.display()), format!("-I{}", bpf.display())])
         .allowlist_item("kk_.*|tcp_ca_.*|TCP_.*|SK_PACING_.*|sk_pacing|tcp_sock|CA_EVENT_.*")
         .allowlist_item("ack_sample|rate_sample|connection|about|parameter|PARAMETERS_MAX")
         .allowlist_item(
             "LARGE_STATE_.*|TWINS_ALIKE|BOUNDED_RTO_MS|BPF_SOCK_OPS_.*|CALL_.*|call_record",
         )
         // What the agent exchanges with the kernel's side is in a crate of its own.
-        .blocklist_type("latency_table|expectation|axis|rtcp_table|rtcp_points|rtcp_columns")
-        .blocklist_type("policy|rule|scope|hysteresis|address|whereabouts|ends|measured|columns")
+        .blocklist_type("latency_table|expectation|axis|thesis_table|thesis_points|thesis_columns")
+        .blocklist_type("policy|rule|scope|hysteresis|address|match_key|ends|measured|columns")
         .blocklist_type("switch_event|burst_latencies|.*_flags|switch_reason")
         .blocklist_item("TCP_CA_NAME_MAX")
         .parse_callbacks(Box::new(PlainData))

@@ -2,7 +2,7 @@
 /* The switcher's plain C as functions that Rust can call. */
 #include "native.h"
 
-#include "../switcher/lifecycle.h"
+#include "switcher/core/lifecycle.h"
 
 void kk_loss_runs_retransmit(struct loss_runs *runs, u32 seq, u32 segments, u32 bytes)
 {
@@ -55,15 +55,15 @@ u64 kk_exp2_fixed(u32 log)
 	return exp2_fixed(log);
 }
 
-u32 kk_rtcp_choose(const struct rtcp_table *table, const struct rtcp_measured *measured,
-		   struct rtcp_columns *predicted_us)
+u32 kk_thesis_choose(const struct thesis_table *table, const struct thesis_measured *measured,
+		     struct thesis_columns *predicted_us)
 {
-	return rtcp_choose(table, measured, predicted_us);
+	return thesis_choose(table, measured, predicted_us);
 }
 
-u32 kk_rtcp_column_of(const struct rtcp_table *table, const char *name)
+u32 kk_thesis_column_of(const struct thesis_table *table, const char *name)
 {
-	return rtcp_column_of(table, name);
+	return thesis_column_of(table, name);
 }
 
 void kk_predict(const struct latency_table *table, const struct measured *measured,
@@ -115,6 +115,11 @@ u32 kk_burst_bytes(const struct connection *c, const struct tcp_sock *tp)
 	return burst_bytes(&c->bursts, tp);
 }
 
+u32 kk_scope_of(const struct policy *policy, const struct match_key *key)
+{
+	return scope_of(policy, key);
+}
+
 u32 kk_happened(struct host *host, struct tcp_sock *tp, const struct policy *policy,
 		const struct call *call)
 {
@@ -122,9 +127,9 @@ u32 kk_happened(struct host *host, struct tcp_sock *tp, const struct policy *pol
 	return happened(host, tp, policy, call);
 }
 
-bool kk_give_back(struct host *host, struct tcp_sock *tp, bool in_recovery_too)
+bool kk_restore(struct host *host, struct tcp_sock *tp, bool in_recovery_too)
 {
-	return give_back(host, tp, tp->connection, in_recovery_too) != NOT_GIVEN_BACK;
+	return restore_connection(host, tp, tp->connection, in_recovery_too) != NOT_RESTORED;
 }
 
 /* The socket as it was seen, and nothing else of it. */
@@ -162,7 +167,7 @@ bool kk_replay(const struct call_record *record, const struct policy *policy,
 	struct replay replay = {.record = record};
 	struct host host = {
 		.tables = tables,
-		.whereabouts = &record->whereabouts,
+		.match_key = &record->match_key,
 		.room = c,
 		.replay = &replay,
 		.now_ns = record->now_ns,

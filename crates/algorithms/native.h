@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What Rust sees of bpf/; the algorithms' registrations are appended by build.rs. */
-#include "connection.h"
-#include "large_state.h"
+#include "algorithms/common/large_state.h"
+#include "connection/connection.h"
 #include "native_host.h"
 #include "twins/twins.h"
 
@@ -29,9 +29,9 @@ bool kk_estimator_update(struct estimator *e, struct loss_runs *runs, u64 now_us
 bool kk_back_off_is_bounded(const struct tcp_sock *tp, u32 earlier, u32 retries);
 u32 kk_log2_fixed(u32 value);
 u64 kk_exp2_fixed(u32 log);
-u32 kk_rtcp_choose(const struct rtcp_table *table, const struct rtcp_measured *measured,
-		   struct rtcp_columns *predicted_us);
-u32 kk_rtcp_column_of(const struct rtcp_table *table, const char *name);
+u32 kk_thesis_choose(const struct thesis_table *table, const struct thesis_measured *measured,
+		     struct thesis_columns *predicted_us);
+u32 kk_thesis_column_of(const struct thesis_table *table, const char *name);
 void kk_predict(const struct latency_table *table, const struct measured *measured,
 		const struct belief *belief, struct prediction *prediction);
 void kk_belief_update(struct belief *belief, const struct latency_table *table,
@@ -39,6 +39,9 @@ void kk_belief_update(struct belief *belief, const struct latency_table *table,
 
 /* Bytes of the burst that is reckoned with. */
 u32 kk_burst_bytes(const struct connection *c, const struct tcp_sock *tp);
+
+/* Which scope of a policy a connection is in; NO_SCOPE: in none. */
+u32 kk_scope_of(const struct policy *policy, const struct match_key *key);
 
 /* The switcher: something has happened to a connection. Returns what the host is asked to call back
  * for (BPF_SOCK_OPS_..._CB_FLAG). */
@@ -48,5 +51,5 @@ u32 kk_happened(struct host *host, struct tcp_sock *tp, const struct policy *pol
  * the call before, and becomes what the native build makes of it. */
 bool kk_replay(const struct call_record *record, const struct policy *policy,
 	       const struct latency_table *const *tables, struct connection *c);
-/* Everything as before the switcher met it; see give_back.h. False: not now. */
-bool kk_give_back(struct host *host, struct tcp_sock *tp, bool in_recovery_too);
+/* Everything as before the switcher met it; see restore.h. False: not now. */
+bool kk_restore(struct host *host, struct tcp_sock *tp, bool in_recovery_too);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What bpf/switcher/host.h promises, natively: of a simulated socket, whose algorithm Rust changes;
- * or of a call that was recorded in the kernel, whose answers are given again.
+ * What bpf/switcher/core/host.h promises, natively: of a simulated socket, whose algorithm Rust
+ * changes; or of a call that was recorded in the kernel, whose answers are given again.
  */
 #ifndef KIRIKAE_NATIVE_HOST_H
 #define KIRIKAE_NATIVE_HOST_H
 
-#include "../../bpf/switcher/burst_latencies.h"
-#include "../../bpf/switcher/call_record.h"
-#include "../../bpf/switcher/comparison.h"
-#include "../../bpf/switcher/decision.h"
-#include "../../bpf/switcher/rtcp/choice.h"
-#include "../../bpf/switcher/sock_ops.h"
-#include "../../bpf/switcher/switch_event.h"
+#include "interface/burst_latencies.h"
+#include "interface/call_record.h"
+#include "interface/span_sums.h"
+#include "interface/switch_event.h"
+#include "kernel/sock_ops.h"
+#include "switcher/core/comparison.h"
+#include "switcher/core/decision.h"
+#include "thesis/choice.h"
 
 #define SOL_TCP 6
 
@@ -27,9 +28,9 @@ struct replay {
 struct host {
 	void *socket;				   /* Rust's; not used in a replay */
 	const struct latency_table *const *tables; /* by scope.table; NULL: none is known */
-	const struct rtcp_table *rtcp; /* chosen by instead; NULL: the thesis' are not asked */
-	const struct whereabouts *whereabouts; /* of the connection */
-	struct connection *room; /* zeros, for a connection that is to be remembered */
+	const struct thesis_table *thesis; /* chosen by instead; NULL: the thesis' are not asked */
+	const struct match_key *match_key; /* of the connection */
+	struct connection *room;	   /* zeros, for a connection that is to be remembered */
 	struct burst_latencies *burst_latencies; /* by burst_latencies_key(); NULL: not counted */
 	struct span_sums *span_sums;		 /* by span_sums_key(); NULL: not counted */
 	struct replay *replay;			 /* NULL: the socket lives */
@@ -38,7 +39,7 @@ struct host {
 	char in_use[TCP_CA_NAME_MAX] __attribute__((aligned(8)));
 	bool has_switched; /* `event` tells of a switch, by this call */
 	struct switch_event event;
-	struct rtcp_columns rtcp_predicted_us; /* with `rtcp`, in place of the event's */
+	struct thesis_columns thesis_predicted_us; /* with `thesis`, in place of the event's */
 };
 
 /* Rust's: release, private area zeroed, init. */
@@ -161,12 +162,11 @@ static inline u64 host_now_ns(void *sock, struct tcp_sock *tp)
 	return host->now_ns;
 }
 
-static inline void host_whereabouts(void *sock, struct tcp_sock *tp,
-				    struct whereabouts *whereabouts)
+static inline void host_match_key(void *sock, struct tcp_sock *tp, struct match_key *match_key)
 {
 	const struct host *host = sock;
 
-	*whereabouts = *host->whereabouts;
+	*match_key = *host->match_key;
 }
 
 static inline const struct latency_table *host_table(void *sock, const struct scope *scope)
@@ -180,18 +180,18 @@ static inline const struct latency_table *host_table(void *sock, const struct sc
 static inline const char *choice_of_thesis(struct host *host, const struct tcp_sock *tp,
 					   struct connection *c)
 {
-	const struct rtcp_table *table = host->rtcp;
-	const struct rtcp_measured measured = {
+	const struct thesis_table *table = host->thesis;
+	const struct thesis_measured measured = {
 		.rtt_us = tp->srtt_us >> 3,
 		.isolated_ppb = c->estimator.isolated_ppb,
 		.burst_ppb = c->estimator.burst_ppb,
-		.algorithm = rtcp_column_of(table, c->current),
+		.algorithm = thesis_column_of(table, c->current),
 	};
 	struct decision *decision = &c->decision;
 	const char *to;
 
 	decision->measured = (struct measured){.rtt_us = measured.rtt_us};
-	decision->to = rtcp_choose(table, &measured, &host->rtcp_predicted_us);
+	decision->to = thesis_choose(table, &measured, &host->thesis_predicted_us);
 	to = table->name[decision->to];
 	return same_name(to, c->current) ? NULL : to;
 }
@@ -202,7 +202,7 @@ static inline const char *host_choice(void *sock, const struct tcp_sock *tp, str
 {
 	struct host *host = sock;
 
-	if (host->rtcp)
+	if (host->thesis)
 		return choice_of_thesis(host, tp, c);
 	return choice_by_table(sock, tp, c, scope, table, corners);
 }
@@ -211,7 +211,7 @@ static inline struct switch_event *host_event(void *sock, struct tcp_sock *tp)
 {
 	struct host *host = sock;
 
-	host->event.ends = host->whereabouts->ends;
+	host->event.ends = host->match_key->ends;
 	host->event.namespace = 0;
 	return &host->event;
 }

@@ -15,9 +15,9 @@ const WRITTEN: &[&str] = &[
     "latency_table",
     "expectation",
     "axis",
-    "rtcp_table",
-    "rtcp_points",
-    "rtcp_columns",
+    "thesis_table",
+    "thesis_points",
+    "thesis_columns",
 ];
 
 /// What is read, from the kernel or from what was written.
@@ -29,11 +29,11 @@ const READ: &[&str] = &[
     "measured",
     "columns",
     "ends",
-    "whereabouts",
+    "match_key",
 ];
 
-const CONSTANTS: &str = "POLICY_.*|NO_SCOPE|CGROUP_LEVELS|TABLE_.*|SHARE_ONE|RTCP_.*|TCP_CA_NAME_MAX|OCTAVE\
-                         |PROBABILITY_BITS|BURST_SIZES|LATENCY_.*|SMALLEST_BURST_LOG2\
+const CONSTANTS: &str = "POLICY_.*|NO_SCOPE|CGROUP_LEVELS|TABLE_.*|SHARE_ONE|THESIS_.*|TCP_CA_NAME_MAX|OCTAVE\
+                         |PROBABILITY_SHIFT|BURST_SIZES|LATENCY_.*|SMALLEST_BURST_LOG2\
                          |SHORTEST_LATENCY_LOG2|BURST_SIZE_LOG2|TREATMENTS|USUAL_.*|SCOPE_.*\
                          |REASON_.*|CONNECTION_.*|SPAN_.*";
 
@@ -53,11 +53,12 @@ impl ParseCallbacks for Bytes {
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let bpf = root.join("../../bpf");
-    for path in [&bpf.join("include"), &bpf.join("switcher"), &root.join("interface.h")] {
+    for path in [&bpf, &root.join("interface.h")] {
         println!("cargo::rerun-if-changed={}", path.display());
     }
     let mut builder = bindgen::Builder::default()
         .header(root.join("interface.h").display().to_string())
+        .clang_arg(format!("-I{}", bpf.display()))
         // Comments are kept: they are these structs' documentation.
         .clang_arg("-fparse-all-comments")
         .allowlist_type("scope_flags|switch_reason|connection_flags")

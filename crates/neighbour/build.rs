@@ -9,7 +9,7 @@ fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (source, bpf) = (root.join("src/neighbour.bpf.c"), root.join("../../bpf"));
     println!("cargo::rerun-if-changed={}", source.display());
-    println!("cargo::rerun-if-changed={}", bpf.join("switcher").display());
+    println!("cargo::rerun-if-changed={}", bpf.display());
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     SkeletonBuilder::new()
         .source(&source)

@@ -3,7 +3,7 @@
  * The least that an algorithm can be: Reno, and one callback that does nothing. What cost.rs
  * compares the others with.
  */
-#include "reno.h"
+#include "algorithms/common/reno.h"
 
 CALLBACK(void, wrapper_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {

@@ -53,7 +53,7 @@ pub enum Pinning {
     Unpinned,
 }
 
-/// A running switcher. Dropping it is like being killed; [`Agent::stop`] puts everything back.
+/// A running switcher. Dropping it is like being killed; [`Agent::stop`] restores everything.
 pub struct Agent {
     switcher: Switcher,
     attached: Attached,

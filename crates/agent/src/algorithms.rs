@@ -20,10 +20,10 @@ struct Source {
 
 const SOURCES: &[Source] = include!(concat!(env!("OUT_DIR"), "/algorithms.rs"));
 
-/// Socket storage that the switcher and the algorithms share (`bpf/include/connection.h`).
+/// Socket storage that the switcher and the algorithms share (`bpf/connection/connection.h`).
 pub(crate) const CONNECTIONS: &str = "connections";
 
-/// Read-only data with the values that an operator may set (`bpf/include/parameters.h`).
+/// Read-only data with the values that an operator may set (`bpf/algorithms/common/parameters.h`).
 const PARAMETERS: &str = ".rodata.parameters";
 
 /// The algorithms of ours that a table lets the switcher choose among.

@@ -1,4 +1,4 @@
-//! How long bursts take, counted in the kernel (`bpf/switcher/burst_latencies.h`).
+//! How long bursts take, counted in the kernel (`bpf/interface/burst_latencies.h`).
 
 use kirikae_interface as kernel;
 use kirikae_interface::burst_latencies;

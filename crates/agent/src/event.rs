@@ -1,4 +1,4 @@
-//! Switches as the kernel reports them: `struct switch_event` of `bpf/switcher/switch_event.h`.
+//! Switches as the kernel reports them: `struct switch_event` of `bpf/interface/switch_event.h`.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -22,7 +22,7 @@ pub fn decode(bytes: &[u8], names: impl FnOnce(u32, u32) -> Option<Vec<String>>)
     let (event, _) = switch_event::ref_from_prefix(bytes).ok()?;
     let mut predicted_s = names(event.generation, event.scope)?
         .into_iter()
-        .zip(event.predicted_us.of)
+        .zip(event.predicted_us.by_column)
         .filter(|(_, us)| *us > 0)
         .map(|(name, us)| (name, f64::from(us) / US))
         .collect::<Vec<_>>();

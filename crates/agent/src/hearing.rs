@@ -1,5 +1,5 @@
 //! Connections of which the kernel does not tell the switcher any more, because another sock_ops program
-//! has taken its callbacks (`bpf/switcher/hearing.h`).
+//! has taken its callbacks (`bpf/switcher/core/hearing.h`).
 
 use std::ops::AddAssign;
 use std::os::fd::AsFd;

@@ -1,4 +1,4 @@
-//! Loads the BPF programs, attaches them, reports what they do, and puts everything back.
+//! Loads the BPF programs, attaches them, reports what they do, and restores everything.
 
 mod agent;
 mod algorithms;

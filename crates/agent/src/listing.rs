@@ -1,5 +1,5 @@
 //! The connections that the switcher remembers, as they are now: `struct listed` of
-//! `bpf/switcher/listed.h`.
+//! `bpf/interface/listed.h`.
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
@@ -88,7 +88,7 @@ impl Connection {
     }
 }
 
-/// A stream (`bpf/switcher/streams.h`).
+/// A stream (`bpf/switcher/core/streams.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stream {
     /// What its program writes, bit/s.
@@ -189,7 +189,7 @@ fn connection(listed: &listed, policies: &Generations) -> Connection {
     let (chosen, original) = (name_from_bytes(&listed.chosen), name_from_bytes(&listed.original));
     let predicted = |algorithm: &str| {
         let column = scope?.table.column_of(algorithm)?;
-        known(listed.predicted_us.of[column])
+        known(listed.predicted_us.by_column[column])
     };
     Connection {
         local: socket_address(listed.ends.local, listed.ends.local_port),

@@ -1,5 +1,5 @@
 //! Calls of the switcher as they are in the kernel, for whoever plays them again
-//! (`bpf/switcher/call_record.h`).
+//! (`bpf/interface/call_record.h`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -21,9 +21,9 @@ const BETWEEN_PASSES: Duration = Duration::from_millis(50);
 /// What became of the connections that had been met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Restored {
-    /// Put back on the algorithm they had.
+    /// Restored to the algorithm they had.
     pub connections: usize,
-    /// Not put back, because no process and no name leads to their network namespace, or the
+    /// Not restored, because no process and no name leads to their network namespace, or the
     /// kernel no longer has the algorithm they had; they keep the one they have until they end.
     pub remaining: usize,
     /// Closed sockets that their programs still hold, and that keep the algorithm they had last,

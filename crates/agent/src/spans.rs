@@ -1,4 +1,4 @@
-//! How far from the usual spans of bursts were, counted in the kernel (`bpf/switcher/comparison.h`).
+//! How far from the usual spans of bursts were, counted in the kernel (`bpf/interface/span_sums.h`).
 
 use kirikae_guard::{Arms, STRATA, Spans, Strata};
 use kirikae_interface as kernel;
@@ -44,7 +44,7 @@ pub(crate) fn forget(map: &MapHandle, scope: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// span_sums_key() of `bpf/switcher/comparison.h`; what is switched is the first arm.
+/// span_sums_key() of `bpf/interface/span_sums.h`; what is switched is the first arm.
 fn key(scope: usize, stratum: usize, arm: usize) -> [u8; 4] {
     (((scope * STRATA + stratum) * TREATMENTS + arm) as u32).to_ne_bytes()
 }

@@ -160,7 +160,7 @@ impl Switcher {
             let _ = sender.send(Recorded::Policy { policy: kernel_policy.clone(), tables });
         }
         update("policies", place, kernel_policy.as_bytes())?;
-        update("generation_in_force", 0, &generation.to_ne_bytes())?;
+        update("active_generation", 0, &generation.to_ne_bytes())?;
         (self.generation, self.since, self.rules) = (generation, since, rules);
         Ok(generation)
     }

@@ -136,7 +136,7 @@ impl Algorithm {
         self.ops().cong_control.is_some()
     }
 
-    /// Whether it keeps more than fits the private area (`bpf/include/large_state.h`).
+    /// Whether it keeps more than fits the private area (`bpf/algorithms/common/large_state.h`).
     pub(crate) fn has_large_state(self) -> bool {
         self.registration.has_large_state
     }

@@ -41,7 +41,7 @@ fn reduces(state: u8) -> bool {
     state == CaState::Cwr as u8 || state == CaState::Recovery as u8
 }
 
-/// A socket: the fields of `bpf/include/kernel.h`, and the algorithm in use.
+/// A socket: the fields of `bpf/kernel/kernel.h`, and the algorithm in use.
 pub struct Socket {
     /// The fields. Pointers among them are set before each call and may hold anything.
     pub fields: c::tcp_sock,

@@ -2,7 +2,7 @@
 //! everything with each ACK. After each call both must have come to the same.
 //!
 //! A BBR notes up to when an ACK can change nothing, and is quiet until then
-//! (`bpf/include/bbr/quiet.h`, `bpf/include/bbr3/quiet.h`). The kernel's call for a state of recovery
+//! (`bpf/algorithms/bbr/quiet.h`, `bpf/algorithms/bbr3/quiet.h`). The kernel's call for a state of recovery
 //! ends that, so the twin gets one before each ACK. What may differ nonetheless is numbered in these
 //! files. Another segment size, SO_MAX_PACING_RATE or pacing shift may count late, so both look at
 //! everything where one of them has changed; `tests/quiet.rs` bounds how late.

@@ -2,7 +2,7 @@
 
 use kirikae_algorithms::{Algorithm, BurstSpans, Socket, Span, Switcher};
 use kirikae_interface::{policy, scope};
-use kirikae_table::rtcp;
+use kirikae_table::thesis;
 
 const MS: u32 = 1000;
 const MSS: u32 = 1448;
@@ -61,11 +61,11 @@ fn what_is_begun_anew_counts_for_nothing() {
 /// What a connection has, burst by burst, of which this share of the spans (in 1/2^32) is held back; a burst takes two
 /// round trips.
 fn lives(holdback: u32, bursts: u32) -> Vec<&'static str> {
-    let table = rtcp::published().unwrap();
+    let table = thesis::published().unwrap();
     let candidates: Vec<_> =
         table.names().iter().map(|name| Algorithm::named(name).unwrap()).collect();
     let policy = policy::one(scope { holdback, ..scope::usual() });
-    let mut switcher = Switcher::rtcp(policy, table, &candidates).unwrap();
+    let mut switcher = Switcher::thesis(policy, table, &candidates).unwrap();
     let mut socket = Socket::new(Algorithm::stock("cubic").unwrap(), MSS);
     socket.fields.tcp_mstamp = 1_000_000;
     socket.fields.rto_min_us = 200_000;

@@ -1,11 +1,11 @@
 //! The switcher's C: runs of lost segments, rates, choice.
 
 use kirikae_algorithms::{
-    Algorithm, Belief, CaState, Estimator, LossRuns, Measured, NoCandidate, Period, RtcpMeasured,
-    Socket, Switch, Switcher, exp2_fixed, log2_fixed, period_us, rtcp_choose,
+    Algorithm, Belief, CaState, Estimator, LossRuns, Measured, NoCandidate, Period, Socket, Switch,
+    Switcher, ThesisMeasured, exp2_fixed, log2_fixed, period_us, thesis_choose,
 };
 use kirikae_interface::{latency_table, policy, scope};
-use kirikae_table::{Condition, Expectation, Grid, rtcp};
+use kirikae_table::{Condition, Expectation, Grid, thesis};
 use proptest::prelude::*;
 
 const MSS: u32 = 1448;
@@ -166,21 +166,21 @@ fn a_period_without_traffic_changes_nothing() {
     assert_eq!(estimator.isolated_rate(), rate);
 }
 
-fn chosen(table: &rtcp::Table, rtt_ms: u32, isolated: f64, burst: f64, in_use: &str) -> String {
+fn chosen(table: &thesis::Table, rtt_ms: u32, isolated: f64, burst: f64, in_use: &str) -> String {
     let names = table.names();
-    let measured = RtcpMeasured {
+    let measured = ThesisMeasured {
         rtt_us: rtt_ms * 1000,
         isolated_ppb: (isolated * 1e9) as u32,
         burst_ppb: (burst * 1e9) as u32,
         algorithm: names.iter().position(|name| name == in_use).unwrap() as u32,
     };
-    names[rtcp_choose(table, &measured).0].clone()
+    names[thesis_choose(table, &measured).0].clone()
 }
 
 /// What the thesis says was chosen in the field (sections 6.2 and 6.3).
 #[test]
 fn choices_are_those_of_the_thesis() {
-    let table = rtcp::published().unwrap();
+    let table = thesis::published().unwrap();
     let chosen = |rtt, isolated, burst| chosen(&table, rtt, isolated, burst, "kk_cubic");
     assert_eq!(chosen(200, 0.0, 0.0), "kk_hybla", "no loss");
     assert_eq!(chosen(200, 0.0001, 0.0), "kk_hybla", "0.01 % and less");
@@ -193,12 +193,12 @@ fn choices_are_those_of_the_thesis() {
 /// Step 3: the same burst loss rate means another bandwidth under another algorithm.
 #[test]
 fn burst_loss_is_read_under_the_algorithm_in_use() {
-    let table = rtcp::published().unwrap();
+    let table = thesis::published().unwrap();
     let column = |name| table.names().iter().position(|n| n == name).unwrap() as u32;
     let predicted = |algorithm| {
         let measured =
-            RtcpMeasured { rtt_us: 200_000, isolated_ppb: 0, burst_ppb: 4_000_000, algorithm };
-        rtcp_choose(&table, &measured).1
+            ThesisMeasured { rtt_us: 200_000, isolated_ppb: 0, burst_ppb: 4_000_000, algorithm };
+        thesis_choose(&table, &measured).1
     };
     // 0.4 %: cubic sees 0.42147 % in row 7, paired in reverse with 3 Mb/s... and westwood sees
     // 0.41338 % in row 9, with 1.6 Mb/s; each with its column of Fig 4-16 and no isolated loss.
@@ -215,13 +215,13 @@ fn usual_policy() -> Box<policy> {
 
 /// A connection of 200 ms in slow start that the switcher has met, with the thesis' tables.
 fn met(original: Algorithm) -> (Switcher, Socket) {
-    met_by(rtcp::published().unwrap(), original)
+    met_by(thesis::published().unwrap(), original)
 }
 
-fn met_by(table: Box<rtcp::Table>, original: Algorithm) -> (Switcher, Socket) {
+fn met_by(table: Box<thesis::Table>, original: Algorithm) -> (Switcher, Socket) {
     let candidates: Vec<_> =
         table.names().iter().map(|name| Algorithm::named(name).unwrap()).collect();
-    let mut switcher = Switcher::rtcp(usual_policy(), table, &candidates).unwrap();
+    let mut switcher = Switcher::thesis(usual_policy(), table, &candidates).unwrap();
     let mut socket = Socket::new(original, MSS);
     socket.fields.tcp_mstamp = 1_000_000;
     switcher.met(&mut socket);
@@ -250,8 +250,8 @@ fn a_connection_is_switched_to_the_candidate_that_answers_soonest() {
     assert_eq!((switch.from, switch.to.name()), (stock("cubic"), "kk_hybla"));
     assert_eq!(socket.algorithm(), switch.to);
     assert_eq!((switch.rtt_us, switch.isolated_ppb, switch.burst_ppb), (200_000, 0, 0));
-    let measured = RtcpMeasured { rtt_us: 200_000, isolated_ppb: 0, burst_ppb: 0, algorithm: 0 };
-    let (_, alone) = rtcp_choose(&rtcp::published().unwrap(), &measured);
+    let measured = ThesisMeasured { rtt_us: 200_000, isolated_ppb: 0, burst_ppb: 0, algorithm: 0 };
+    let (_, alone) = thesis_choose(&thesis::published().unwrap(), &measured);
     let predicted: Vec<u32> = switch.predicted_us.iter().map(|(_, us)| *us).collect();
     assert_eq!(predicted, alone[..predicted.len()]);
     assert_eq!(round_trip(&mut switcher, &mut socket, 10), None, "and stays there");
@@ -260,10 +260,10 @@ fn a_connection_is_switched_to_the_candidate_that_answers_soonest() {
 /// What an operator has set of a candidate holds for every connection that takes it up.
 #[test]
 fn a_candidate_keeps_its_parameters() {
-    let table = rtcp::published().unwrap();
+    let table = thesis::published().unwrap();
     let set = |name: &String| Algorithm::named(name).unwrap().with("idle_keep", 0).unwrap();
     let candidates: Vec<_> = table.names().iter().map(set).collect();
-    let mut switcher = Switcher::rtcp(usual_policy(), table.clone(), &candidates).unwrap();
+    let mut switcher = Switcher::thesis(usual_policy(), table.clone(), &candidates).unwrap();
     let mut socket = Socket::new(stock("cubic"), MSS);
     switcher.met(&mut socket);
     let switch = round_trip(&mut switcher, &mut socket, 10).unwrap();
@@ -271,7 +271,7 @@ fn a_candidate_keeps_its_parameters() {
 
     let without_hybla: Vec<_> =
         candidates.into_iter().filter(|candidate| candidate.name() != "kk_hybla").collect();
-    let refused = Switcher::rtcp(usual_policy(), table, &without_hybla).err().unwrap();
+    let refused = Switcher::thesis(usual_policy(), table, &without_hybla).err().unwrap();
     assert_eq!(refused, NoCandidate("kk_hybla".into()));
 }
 
@@ -297,7 +297,7 @@ fn losses_move_the_choice() {
 #[test]
 fn the_kernels_own_is_described_by_the_column_that_also_means_it() {
     let rates_under = |also: usize| {
-        let mut table = rtcp::published().unwrap();
+        let mut table = thesis::published().unwrap();
         let cubic = std::mem::take(&mut table.also[0]);
         table.also[also] = cubic;
         let (mut switcher, mut socket) = met_by(table, stock("cubic"));
@@ -504,7 +504,7 @@ fn choices_after(
     (connection.bursts.counted, connection.bursts.latency_us) = (16, latency_us);
     (0..6).find_map(|_| {
         let connection = socket.connection.as_mut().unwrap();
-        (connection.belief.of[0], connection.belief.of[1]) = (-207, 0);
+        (connection.belief.weight_log[0], connection.belief.weight_log[1]) = (-207, 0);
         round_trip(switcher, socket, 1).map(|switch| switch.to.name())
     })
 }
@@ -552,6 +552,6 @@ fn what_bursts_took_says_nothing_of_a_stream() {
     assert_eq!(choices_after(&mut switcher, &mut socket, 500_000), Some("kk_bbr"));
     assert_eq!(choices_after(&mut switcher, &mut socket, 2_000_000), Some("kk_hybla"));
     let outcomes = &mut socket.connection.as_mut().unwrap().outcomes;
-    outcomes.of.iter_mut().for_each(|outcome| outcome.is_stream = 1);
+    outcomes.by_column.iter_mut().for_each(|outcome| outcome.is_stream = 1);
     assert_eq!(choices_after(&mut switcher, &mut socket, 500_000), Some("kk_bbr"));
 }

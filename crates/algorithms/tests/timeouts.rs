@@ -1,4 +1,4 @@
-//! The rule of the retransmission timer, `bpf/switcher/timeouts.h`, as a connection meets it.
+//! The rule of the retransmission timer, `bpf/switcher/core/timeouts.h`, as a connection meets it.
 
 use kirikae_algorithms::{Algorithm, Socket, Switcher, back_off_is_bounded};
 use kirikae_interface::{SCOPE_KERNEL_TIMEOUTS, policy, scope};
@@ -38,7 +38,7 @@ fn the_allowance_is_lowered_but_never_raised() {
     }
 }
 
-/// TCP_BPF_RTO_MIN takes no more than 200 ms: what could not be put back is not touched.
+/// TCP_BPF_RTO_MIN takes no more than 200 ms: what could not be restored is not touched.
 #[test]
 fn an_allowance_above_the_kernels_is_left_alone() {
     let (mut switcher, mut socket) = met(ADAPTED, 300_000, KERNEL_MAX_MS);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* BBR version 1: what quiet ACKs may leave otherwise, by the numbers of bbr/quiet.h. */
 #include "state.h"
-#include "bbr/quiet.h"
+#include "algorithms/bbr/quiet.h"
 
 static void as_if_looked_at(struct bbr *b)
 {

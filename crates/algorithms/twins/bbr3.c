@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* BBR version 3: what quiet ACKs may leave otherwise, by the numbers of bbr3/quiet.h. */
 #include "state.h"
-#include "bbr3/quiet.h"
+#include "algorithms/bbr3/quiet.h"
 
 struct whole_state {
 	struct bbr3 b;

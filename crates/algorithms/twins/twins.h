@@ -6,7 +6,7 @@
 #ifndef KIRIKAE_TWINS_TWINS_H
 #define KIRIKAE_TWINS_TWINS_H
 
-#include "kernel.h"
+#include "kernel/kernel.h"
 
 #define TWINS_ALIKE (-1)
 

@@ -1,7 +1,7 @@
 //! The whole switcher against whatever a kernel may call it for, in any order, with whatever a hostile
 //! peer may make of a socket's fields. The C traps on undefined behaviour by itself; here is what must
-//! hold besides: a connection is changed only where the policy in force lets it be, and what it had is
-//! given back.
+//! hold besides: a connection is changed only where the policy in force lets it be, and what it had
+//! is restored.
 
 use std::sync::{Arc, LazyLock};
 
@@ -38,7 +38,7 @@ pub(crate) fn play(bytes: &[u8]) {
         played.does(operation, number);
         played.keeps_its_promises();
     }
-    played.is_given_back();
+    played.is_restored();
 }
 
 fn decode(record: &[u8]) -> (u8, u32) {
@@ -74,7 +74,7 @@ impl Played {
                 let state = socket.state();
                 switcher.rtt_sample(socket, number);
                 let is_switched = socket.algorithm() != before;
-                // What is given back may be while the window is being reduced: no undo is pending.
+                // A connection may be restored while the window is being reduced: no undo is pending.
                 let allowed = if is_original(socket) { CaState::Cwr } else { CaState::Disorder };
                 assert!(!is_switched || state <= allowed, "switched in {state:?}");
             }
@@ -157,13 +157,13 @@ impl Played {
     }
 
     /// As an agent does that stops.
-    fn is_given_back(&mut self) {
+    fn is_restored(&mut self) {
         let program_chose = self.socket.connection.as_ref().is_some_and(|connection| {
             connection.current.map(|byte| byte as u8)
                 != name_to_bytes(self.socket.algorithm().name())
         });
-        let given_back = self.switcher.give_back(&mut self.socket, true);
-        assert!(given_back || self.socket.connection.is_none(), "an agent could not stop");
+        let restored = self.switcher.restore(&mut self.socket, true);
+        assert!(restored || self.socket.connection.is_none(), "an agent could not stop");
         let Some(connection) = &self.socket.connection else { return };
         assert_eq!(self.socket.fields.rto_min_us, self.rto_min_us);
         assert_eq!(self.socket.fields.rto_max_ms, self.rto_max_ms);

@@ -1,5 +1,5 @@
 //! What the kernel's side and the agent exchange: structs and numbers, made of the C of
-//! `bpf/switcher/`, with its names and its comments. There is no second place to change.
+//! `bpf/interface/`, with its names and its comments. There is no second place to change.
 
 #[allow(
     missing_docs,
@@ -93,7 +93,7 @@ impl latency_table {
             assert!(at < axis as usize, "place {place:?}");
             index * axis as usize + at
         });
-        &mut self.of[index]
+        &mut self.by_place[index]
     }
 }
 
@@ -140,7 +140,7 @@ impl policy {
     }
 }
 
-impl rtcp_table {
+impl thesis_table {
     /// In-kernel names of the candidates, in the order of the columns.
     pub fn names(&self) -> Vec<String> {
         self.name[..self.algorithms as usize].iter().map(name_from_bytes).collect()

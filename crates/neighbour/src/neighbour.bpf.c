@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* sock_ops programs that have no regard for others, as there are in network plugins. */
-#include "switcher/kernel_bpf.h"
+#include "switcher/bind/kernel_structs.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";
 

@@ -1,4 +1,4 @@
-//! The operator's policy, and the form in which the switcher reads it (`bpf/switcher/policy.h`).
+//! The operator's policy, and the form in which the switcher reads it (`bpf/interface/policy.h`).
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::ops::RangeInclusive;
@@ -72,7 +72,7 @@ pub struct Scope {
     /// Whether choices are only made and reported, and nothing is changed.
     pub observed: bool,
     /// Share of the time (0 to 1) in which connections are left as they are and measured, for comparison: of
-    /// the spans that their bursts are cut into (`bpf/switcher/comparison.h`).
+    /// the spans that their bursts are cut into (`bpf/switcher/core/comparison.h`).
     pub holdback: f64,
     /// Whether the agent goes back to observing where what is held back is faster than what is switched.
     pub guard: bool,
@@ -129,7 +129,7 @@ impl Default for Hysteresis {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Timeouts {
-    /// Lowered and bounded as `bpf/switcher/timeouts.h` says.
+    /// Lowered and bounded as `bpf/switcher/core/timeouts.h` says.
     #[default]
     Adapted,
     /// As the kernel has it.

@@ -14,11 +14,18 @@ pub struct Group {
 pub const GROUPS: &[Group] = &[
     Group {
         name: "algorithms",
-        of: &["bpf/algorithms", "bpf/include", "bpf/stock", "crates/algorithms/src"],
+        of: &[
+            "bpf/algorithms",
+            "bpf/connection",
+            "bpf/kernel",
+            "bpf/stock",
+            "crates/algorithms/src",
+        ],
         // What is not simulated, and what is of the switcher: that in whose memory there is something of
         // an algorithm's beside its own changes nothing of the algorithm.
         without: &[
-            "bpf/include/connection.h",
+            "bpf/connection/connection.h",
+            "bpf/kernel/sock_ops.h",
             "crates/algorithms/src/drive",
             "crates/algorithms/src/portrait.rs",
             "crates/algorithms/src/switcher",
@@ -32,15 +39,19 @@ pub const GROUPS: &[Group] = &[
     Group {
         name: "switcher",
         of: &[
-            "bpf/include/connection.h",
-            "bpf/switcher",
+            "bpf/arithmetic",
+            "bpf/connection/connection.h",
+            "bpf/interface",
+            "bpf/kernel/sock_ops.h",
+            "bpf/switcher/core",
+            "bpf/thesis",
             "crates/algorithms/native.c",
             "crates/algorithms/native_host.h",
             "crates/algorithms/src/switcher",
             "crates/policy/src",
         ],
-        // What binds it to sockets in the kernel is not simulated.
-        without: &["*_bpf.h", "*.bpf.c", "bpf/switcher/in_force.h", "bpf/switcher/listed.h"],
+        // What only people see is not simulated.
+        without: &["bpf/interface/listed.h"],
     },
     // How a latency table is measured. Its connections never switch: of the switcher only what counts
     // losses and sets timeouts matters. (What calls it chooses besides; that it still calls it as
@@ -48,10 +59,10 @@ pub const GROUPS: &[Group] = &[
     Group {
         name: "measuring",
         of: &[
-            "bpf/switcher/estimator.h",
-            "bpf/switcher/loss_runs.h",
-            "bpf/switcher/timeout_options.h",
-            "bpf/switcher/timeouts.h",
+            "bpf/switcher/core/estimator.h",
+            "bpf/switcher/core/loss_runs.h",
+            "bpf/switcher/core/timeout_options.h",
+            "bpf/switcher/core/timeouts.h",
             "crates/simlab/src/characterize",
             "crates/results/src/statistics.rs",
             "crates/table/src/grid.rs",
@@ -90,7 +101,11 @@ pub const GROUPS: &[Group] = &[
         without: &["crates/simlab/src/search/report.rs"],
     },
     // How spans are compared.
-    Group { name: "guard", of: &["bpf/switcher/comparison.h", "crates/guard/src"], without: &[] },
+    Group {
+        name: "guard",
+        of: &["bpf/interface/span_sums.h", "bpf/switcher/core/comparison.h", "crates/guard/src"],
+        without: &[],
+    },
     Group {
         name: "studies",
         of: &["crates/studies/src"],

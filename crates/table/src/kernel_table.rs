@@ -1,4 +1,4 @@
-//! The table as the kernel reads it: `struct latency_table` of `bpf/switcher/latency_table.h`.
+//! The table as the kernel reads it: `struct latency_table` of `bpf/interface/latency_table.h`.
 
 use kirikae_interface::{axis, expectation, latency_table, name_to_bytes};
 use zerocopy::FromZeros;
@@ -20,7 +20,7 @@ pub const ALGORITHMS: usize = kirikae_interface::TABLE_ALGORITHMS as usize;
 /// Steps to a doubling, in all that is kept as a logarithm.
 const OCTAVE: f64 = kirikae_interface::OCTAVE as f64;
 /// Probabilities are kept as multiples of this.
-const PROBABILITY_ONE: f64 = (1 << kirikae_interface::PROBABILITY_BITS) as f64;
+const PROBABILITY_ONE: f64 = (1 << kirikae_interface::PROBABILITY_SHIFT) as f64;
 /// A stream's share of the rate is kept as multiples of this.
 const SHARE_ONE: f64 = kirikae_interface::SHARE_ONE as f64;
 /// Regrets are multiples of 2^-16.
@@ -28,7 +28,7 @@ const REGRET_ONE: f64 = (1 << 16) as f64;
 /// What no channel loses may be lost all the same.
 const PROBABILITY_LEAST: f64 = 1e-6;
 
-/// The table as the switcher reads it: `struct latency_table` of `bpf/switcher/latency_table.h`.
+/// The table as the switcher reads it: `struct latency_table` of `bpf/interface/latency_table.h`.
 pub type KernelTable = latency_table;
 
 impl LatencyTable {

@@ -1,7 +1,7 @@
 //! Latency tables: which latency each algorithm had, measured beforehand, under which conditions.
 //!
 //! [`LatencyTable`] is a table as a file and [`KernelTable`] the form in which the switcher reads it
-//! (`bpf/switcher/latency_table.h`). [`rtcp`] has the thesis' tables. [`Friendliness`] says which of a table's
+//! (`bpf/interface/latency_table.h`). [`thesis`] has the thesis' tables. [`Friendliness`] says which of a table's
 //! algorithms may be chosen, by [`friendliness`].
 
 pub mod friendliness;
@@ -9,8 +9,8 @@ mod grid;
 mod kernel_table;
 mod latency_table;
 mod printed;
-pub mod rtcp;
 mod shipped;
+pub mod thesis;
 
 pub use friendliness::{Friendliness, NoCandidate};
 pub use grid::{BURST_LOSS_PACKETS, Condition, Expectation, Grid, Load, Place};

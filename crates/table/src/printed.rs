@@ -1,6 +1,6 @@
 //! The published tables as they are printed, with all their algorithms.
 
-use crate::rtcp::{CsvFile, Error, FILES, Files};
+use crate::thesis::{CsvFile, Error, FILES, Files};
 
 /// What a table tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -72,8 +72,8 @@ impl<'a> Host<'a> {
         let shared = &*switcher.shared;
         let host = c::host {
             tables: shared.tables.as_ptr(),
-            rtcp: shared.rtcp.as_deref().map_or(ptr::null(), ptr::from_ref),
-            whereabouts: &raw const switcher.whereabouts,
+            thesis: shared.thesis.as_deref().map_or(ptr::null(), ptr::from_ref),
+            match_key: &raw const switcher.match_key,
             room: room.as_deref_mut().map_or(ptr::null_mut(), ptr::from_mut),
             now_ns: socket.fields.tcp_mstamp * 1000,
             lot: lot(socket.fields.random ^ socket.fields.tcp_mstamp),
@@ -84,7 +84,7 @@ impl<'a> Host<'a> {
         Host { host, shared, policy, socket, room, _socket: PhantomData }
     }
 
-    /// See `happened()` in `bpf/switcher/lifecycle.h`.
+    /// See `happened()` in `bpf/switcher/core/lifecycle.h`.
     pub fn happened(&mut self, call: &c::call) -> u32 {
         let policy = self.policy;
         // SAFETY: in with_pointers().
@@ -98,9 +98,9 @@ impl<'a> Host<'a> {
         callbacks
     }
 
-    /// See `give_back()` in `bpf/switcher/give_back.h`.
-    pub fn give_back(&mut self, in_recovery_too: bool) -> bool {
-        self.with_pointers(|host, tp| unsafe { c::kk_give_back(host, tp, in_recovery_too) })
+    /// See `restore_connection()` in `bpf/switcher/core/restore.h`.
+    pub fn restore(&mut self, in_recovery_too: bool) -> bool {
+        self.with_pointers(|host, tp| unsafe { c::kk_restore(host, tp, in_recovery_too) })
     }
 
     /// SAFETY of what is called: the C gets a host, a socket, a policy and tables that live through
@@ -125,11 +125,14 @@ impl<'a> Host<'a> {
         }
         let event = &self.host.event;
         let named = |name: &[u8; NAME_BYTES]| self.shared.algorithm(name);
-        let (names, predicted_us) = match &self.shared.rtcp {
-            Some(table) => (table.names(), &self.host.rtcp_predicted_us.of[..]),
+        let (names, predicted_us) = match &self.shared.thesis {
+            Some(table) => (table.names(), &self.host.thesis_predicted_us.by_column[..]),
             None => {
                 let table = self.policy.scope[event.scope as usize].table;
-                (self.shared.tables.tables[table as usize].names(), &event.predicted_us.of[..])
+                (
+                    self.shared.tables.tables[table as usize].names(),
+                    &event.predicted_us.by_column[..],
+                )
             }
         };
         let usable = names.iter().zip(predicted_us).filter(|(_, us)| **us > 0);

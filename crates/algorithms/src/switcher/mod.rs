@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use kirikae_interface::{
-    NAME_BYTES, latency_table, name_from_bytes, policy, rtcp_table, whereabouts,
+    NAME_BYTES, latency_table, match_key, name_from_bytes, policy, thesis_table,
 };
 use serde::Serialize;
 
@@ -17,9 +17,9 @@ use crate::{Algorithm, Socket};
 use hooks::{Host, SharedTables};
 
 pub use parts::{
-    Belief, BurstSpans, Estimator, LossRuns, Measured, Period, Predicted, RoundTripSeen,
-    RtcpMeasured, Span, Stream, back_off_is_bounded, exp2_fixed, log2_fixed, period_us,
-    rtcp_choose,
+    Belief, BurstSpans, Estimator, LossRuns, Measured, Period, Predicted, RoundTripSeen, Span,
+    Stream, ThesisMeasured, back_off_is_bounded, exp2_fixed, log2_fixed, period_us, scope_of,
+    thesis_choose,
 };
 pub use replay::{CALL_RECORD_BYTES, CALL_RECORD_VERSION, Replay, ReplayError, Tables};
 
@@ -30,7 +30,7 @@ pub struct Switcher {
     shared: Arc<Shared>,
     /// By an operator who has put another in force since, in place of the shared one.
     policy: Option<Arc<policy>>,
-    whereabouts: whereabouts,
+    match_key: match_key,
     /// Whether segments that are about to be sent are to be told.
     wants_segments: bool,
 }
@@ -39,7 +39,7 @@ pub struct Switcher {
 struct Shared {
     policy: Box<policy>,
     tables: SharedTables,
-    rtcp: Option<Box<rtcp_table>>,
+    thesis: Option<Box<thesis_table>>,
     candidates: Vec<Algorithm>,
 }
 
@@ -123,21 +123,21 @@ impl Switcher {
             require(ours.map(|(_, name)| name), candidates)?;
         }
         let (tables, candidates) = (SharedTables::new(tables), candidates.to_vec());
-        Ok(Switcher::of(Shared { policy, tables, rtcp: None, candidates }))
+        Ok(Switcher::of(Shared { policy, tables, thesis: None, candidates }))
     }
 
     /// R-TCP as published: chosen by the thesis' tables, the rest as above.
     ///
     /// # Errors
     /// As [`new`](Switcher::new).
-    pub fn rtcp(
+    pub fn thesis(
         policy: Box<policy>,
-        table: Box<rtcp_table>,
+        table: Box<thesis_table>,
         candidates: &[Algorithm],
     ) -> Result<Switcher, NoCandidate> {
         require(table.names().into_iter(), candidates)?;
-        let (tables, rtcp) = (SharedTables::default(), Some(table));
-        Ok(Switcher::of(Shared { policy, tables, rtcp, candidates: candidates.to_vec() }))
+        let (tables, thesis) = (SharedTables::default(), Some(table));
+        Ok(Switcher::of(Shared { policy, tables, thesis, candidates: candidates.to_vec() }))
     }
 
     /// One that never switches, and only measures.
@@ -145,7 +145,7 @@ impl Switcher {
         Switcher::of(Shared {
             policy,
             tables: SharedTables::default(),
-            rtcp: None,
+            thesis: None,
             candidates: Vec::new(),
         })
     }
@@ -154,14 +154,14 @@ impl Switcher {
         Switcher {
             shared: Arc::new(shared),
             policy: None,
-            whereabouts: whereabouts::default(),
+            match_key: match_key::default(),
             wants_segments: false,
         }
     }
 
     /// The connection has these ends and cgroups, which rules may ask for.
-    pub fn set_whereabouts(&mut self, whereabouts: whereabouts) {
-        self.whereabouts = whereabouts;
+    pub fn set_match_key(&mut self, match_key: match_key) {
+        self.match_key = match_key;
     }
 
     /// Another policy is in force from now on, by the same tables; the connection follows when it
@@ -219,11 +219,11 @@ impl Switcher {
         self.call(socket, c::BPF_SOCK_OPS_HDR_OPT_LEN_CB, [0; 3]);
     }
 
-    /// Gives back what the connection had when it was met, as an agent that stops does: in Recovery
+    /// Restores what the connection had when it was met, as an agent that stops does: in Recovery
     /// and Loss only where it must be. Whether that was done.
-    pub fn give_back(&mut self, socket: &mut Socket, in_recovery_too: bool) -> bool {
+    pub fn restore(&mut self, socket: &mut Socket, in_recovery_too: bool) -> bool {
         let host = Host::of(self, socket);
-        host.is_some_and(|mut host| host.give_back(in_recovery_too))
+        host.is_some_and(|mut host| host.restore(in_recovery_too))
     }
 
     fn call(&mut self, socket: &mut Socket, op: u32, args: [u32; 3]) -> Option<Switch> {

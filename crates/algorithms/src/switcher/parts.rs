@@ -1,8 +1,15 @@
 //! The parts of the switcher, each for itself.
 
-use kirikae_interface::{latency_table, rtcp_table};
+use kirikae_interface::{NO_SCOPE, latency_table, match_key, policy, thesis_table};
 
 use crate::{Socket, c};
+
+/// Which scope of a policy a connection is in (`bpf/switcher/core/policy_match.h`). None: no rule matches it.
+pub fn scope_of(policy: &policy, key: &match_key) -> Option<u32> {
+    // SAFETY: plain data that the C code only reads during the call.
+    let scope = unsafe { c::kk_scope_of(policy, key) };
+    (scope != NO_SCOPE).then_some(scope)
+}
 
 /// Lost segments sorted into runs.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +43,7 @@ impl LossRuns {
 /// What a round trip showed of a connection.
 pub type RoundTripSeen = c::round_trip_seen;
 
-/// A connection's bursts cut into spans, and held against what those before took (`bpf/switcher/comparison.h`).
+/// A connection's bursts cut into spans, and held against what those before took (`bpf/switcher/core/comparison.h`).
 #[derive(Clone, Debug, Default)]
 pub struct BurstSpans(c::comparison);
 
@@ -202,8 +209,8 @@ impl Belief {
     /// With more conditions than a table has room for.
     pub fn from_weights(weights: &[f64]) -> Belief {
         const IMPOSSIBLE: i32 = -(1 << 12);
-        let mut belief = c::belief { of: [IMPOSSIBLE; c::TABLE_CONDITIONS as usize] };
-        for (log, weight) in belief.of[..weights.len()].iter_mut().zip(weights) {
+        let mut belief = c::belief { weight_log: [IMPOSSIBLE; c::TABLE_CONDITIONS as usize] };
+        for (log, weight) in belief.weight_log[..weights.len()].iter_mut().zip(weights) {
             *log = ((weight.log2() * 256.0) as i32).max(IMPOSSIBLE);
         }
         Belief(belief)
@@ -211,7 +218,8 @@ impl Belief {
 
     /// The weight of each condition of a table that has so many; they sum to 1.
     pub fn weights(&self, conditions: usize) -> Vec<f64> {
-        let weights = self.0.of[..conditions].iter().map(|&log| (f64::from(log) / 256.0).exp2());
+        let weights =
+            self.0.weight_log[..conditions].iter().map(|&log| (f64::from(log) / 256.0).exp2());
         let sum: f64 = weights.clone().sum();
         weights.map(|weight| weight / sum).collect()
     }
@@ -221,8 +229,9 @@ impl Belief {
         let mut prediction = c::prediction::default();
         // SAFETY: as above.
         unsafe { c::kk_predict(table, measured, &self.0, &mut prediction) };
-        let of = prediction.latency_us.of.into_iter().zip(prediction.regret.of);
-        of.take(table.algorithms as usize)
+        let columns = prediction.latency_us.by_column.into_iter().zip(prediction.regret.by_column);
+        columns
+            .take(table.algorithms as usize)
             .map(|(us, regret)| Predicted {
                 latency_s: f64::from(us) / 1e6,
                 regret: f64::from(regret) / 65536.0,
@@ -232,14 +241,14 @@ impl Belief {
 }
 
 /// What the thesis chooses by.
-pub type RtcpMeasured = c::rtcp_measured;
+pub type ThesisMeasured = c::thesis_measured;
 
 /// The choice of the thesis: the column, and the latency predicted for each of them, microseconds.
-pub fn rtcp_choose(table: &rtcp_table, measured: &RtcpMeasured) -> (usize, Vec<u32>) {
-    let mut predicted = c::rtcp_columns::default();
+pub fn thesis_choose(table: &thesis_table, measured: &ThesisMeasured) -> (usize, Vec<u32>) {
+    let mut predicted = c::thesis_columns::default();
     // SAFETY: plain data that the C code only uses during the call.
-    let column = unsafe { c::kk_rtcp_choose(table, measured, &mut predicted) };
-    (column as usize, predicted.of.to_vec())
+    let column = unsafe { c::kk_thesis_choose(table, measured, &mut predicted) };
+    (column as usize, predicted.by_column.to_vec())
 }
 
 /// 256 log2(`value`), as the switcher has it; of 0 as of 1.

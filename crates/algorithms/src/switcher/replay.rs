@@ -1,5 +1,5 @@
 //! Calls of the switcher that were recorded in the kernel, played again: given the same, the native
-//! build must decide the same, call by call (`bpf/switcher/call_record.h`).
+//! build must decide the same, call by call (`bpf/interface/call_record.h`).
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -7,7 +7,7 @@ use kirikae_path::{Direction, Span, Time, stream_seed};
 use kirikae_policy::Scope;
 use kirikae_scenario::{Contender, Controls, FlowGroup, Scenario, schedule};
 use kirikae_sim::{Activity, Flow, Hop, Host, Routes, Simulation, Workload, Write, staggered};
-use kirikae_table::rtcp;
+use kirikae_table::thesis;
 use kirikae_tcp::Control;
 
 /// Time for the handshake before the first burst is due.
@@ -137,11 +137,11 @@ fn switcher(scope: Scope, algorithms: &[Algorithm]) -> Switcher {
 
 /// R-TCP as published has the period of the scope, and nothing else that an operator may say.
 fn thesis(scope: &Scope, algorithms: &[Algorithm]) -> Switcher {
-    let table = rtcp::published().expect("the thesis' tables are good");
+    let table = thesis::published().expect("the thesis' tables are good");
     let policy = kirikae_interface::policy::one(kirikae_interface::scope {
         flags: kirikae_interface::SCOPE_KERNEL_TIMEOUTS,
         period_us: scope.period.fixed_us(),
         ..Default::default()
     });
-    Switcher::rtcp(policy, table, algorithms).expect(OURS)
+    Switcher::thesis(policy, table, algorithms).expect(OURS)
 }

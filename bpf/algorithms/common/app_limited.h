@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Losses while the application was the limit are answered otherwise.
+ *
+ * A loss tells of congestion where the window was what limited the flight. Where the application
+ * was, as with a screen whose frames are sent as they are drawn, a window that is halved would make
+ * the next frames wait, although the path carried what they need. So the window is reduced to no
+ * less than what was in flight, as far as as much was delivered in a round trip before: what has
+ * been validated, in the sense of RFC 7661 (section 4.4), which takes it for the window to reduce.
+ * As soon as something waits to be sent it is the window again that is the limit. Where all of the
+ * send buffer is in flight and the application waits for room, it has more. And a burst after idle
+ * time, all of it in flight at once, may well have been more than the path holds.
+ */
+#ifndef KIRIKAE_APP_LIMITED_H
+#define KIRIKAE_APP_LIMITED_H
+
+#include "algorithms/common/idle_keep.h"
+
+/* What was sent since the latest idle time is a burst as long as it is less than so many times what
+ * is in flight: in slow start it is less than twice as much. */
+#define FLIGHTS_OF_BURST 4
+
+/* Returns what a loss leaves of the window, where the algorithm would leave `ssthresh`. */
+static __always_inline u32 ssthresh_app_limited(const struct sock *sk, u32 ssthresh)
+{
+	struct idle_keep *keep = idle_keep(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 flight = max(tp->max_packets_out, tp->packets_out);
+
+	overflow_loss(keep, tp);
+
+	if (!parameter(sk, idle_keep) || tp->write_seq != tp->snd_nxt ||
+	    tp->data_segs_out - keep->start_segs < FLIGHTS_OF_BURST * flight ||
+	    is_writer_waiting(sk))
+		return ssthresh;
+	return max(ssthresh, min(min(tp->snd_cwnd, flight), max(keep->pipe, keep->latest_pipe)));
+}
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * An algorithm takes over a connection in mid-flight.
+ *
+ * A switch keeps cwnd and ssthresh, zeroes the private area and calls init. The kernel leaves three
+ * things as the predecessor had them, and this mends them: ssthresh, which bbr sets to infinite, so
+ * that its successor would go on in slow start without end; pacing, which bbr turns on and nothing
+ * turns off; and the count of ACKed segments not yet turned into growth, which cubic lets grow to
+ * many times the window and a successor would spend at one ACK.
+ */
+#ifndef KIRIKAE_TAKEOVER_H
+#define KIRIKAE_TAKEOVER_H
+
+#include "connection/connection.h"
+
+/*
+ * Pacing by the socket itself belongs to whichever algorithm turned it on, unless the application
+ * asked for it with SO_MAX_PACING_RATE. (SK_PACING_FQ is the fq queue's and is left alone.)
+ */
+static __always_inline bool pacing_is_ours(const struct sock *sk)
+{
+	return sk->sk_pacing_status == SK_PACING_NEEDED && sk->sk_max_pacing_rate == ~0UL;
+}
+
+/* Every init calls this. */
+static __always_inline void take_over(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct connection *connection;
+
+	/* The ACK of our SYN comes before init, and what it left there belongs to no connection
+	 * yet. */
+	__builtin_memset(inet_csk_ca(sk), 0, PRIVATE_AREA_BYTES);
+	tp->snd_cwnd_cnt = 0;
+	if (pacing_is_ours(sk))
+		sk->sk_pacing_status = SK_PACING_NONE;
+	if (tp->snd_ssthresh < TCP_INFINITE_SSTHRESH)
+		return;
+	connection = connection_of(sk);
+	if (connection && connection->ssthresh_before_bbr)
+		tp->snd_ssthresh = connection->ssthresh_before_bbr;
+}
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A burst is what the application writes at once, seen from below. It begins with a transmission
+ * when nothing is in flight and nothing was waiting to be sent, and goes on until the next such
+ * one. Bulk is a burst that does not end.
+ *
+ * An algorithm tells of CA_EVENT_TX_START and of the rate that it knows the path to have.
+ */
+#ifndef KIRIKAE_BURSTS_H
+#define KIRIKAE_BURSTS_H
+
+#include "connection/connection.h"
+
+/* A new burst counts 1/2^2 in the mean size. What was fast is forgotten by 1/2^6 with each burst:
+ * few are sent as fast as the path carries. */
+#define SIZE_SHIFT 2
+#define RATE_SHIFT 6
+/* A burst of more KiB than this is a transfer that goes on: an interactive program writes less at
+ * once. */
+#define GOES_ON_FROM_KB 64
+/* The mean latency is that of about so many bursts at most, and is known from so many on. */
+#define LATENCY_MEMORY 16
+#define LATENCY_KNOWN 14
+
+/*
+ * Returns how many bytes were written before a sequence number that is not ACKed yet. Sequence
+ * numbers wrap, and bulk of more than 4 GiB would look like a short burst; bytes_acked has 64
+ * bits.
+ */
+static __always_inline u64 bytes_before(const struct tcp_sock *tp, u32 seq)
+{
+	return tp->bytes_acked + (u32)(seq - tp->snd_una);
+}
+
+/* Returns the same number, or the largest that 32 bits hold: bulk may go on for long. */
+static __always_inline u32 at_most_32_bits(u64 number)
+{
+	return min(number, (u64)~0U);
+}
+
+/* A burst of so many bytes took so long until all of it was ACKed. */
+static __always_inline void burst_over(struct bursts *b, u32 bytes, u32 us, u32 rtt_us)
+{
+	u32 latency_us = us - min(us, rtt_us / 2); /* the last ACK's way back is not in it */
+
+	b->latest_us = b->is_mixed ? 0 : latency_us;
+	b->latest_bytes = bytes;
+	if (!b->is_stream) {
+		b->bytes = b->bytes ? b->bytes - (b->bytes >> SIZE_SHIFT) + (bytes >> SIZE_SHIFT)
+				    : bytes;
+	}
+	if (!b->is_mixed) {
+		b->counted = min(b->counted + 1, LATENCY_MEMORY);
+		b->latency_us -= b->latency_us / b->counted;
+		b->latency_us += latency_us / b->counted;
+	}
+	b->is_mixed = false;
+	b->is_stream = false;
+}
+
+/*
+ * Returns the rate to reckon with after a burst that took `us` beside the round trip that any
+ * burst takes: the path carries so much at least. bbr never spreads a burst over less than a round
+ * trip, and when it took no longer, that is no news of the path.
+ */
+static __always_inline u32 rate_of_burst(const struct bursts *b, u64 bytes, u64 us, u32 rtt_us)
+{
+	u32 seen = at_most_32_bits(bytes * USEC_PER_MSEC / max(us, 1ULL));
+	u32 kept = us > rtt_us + rtt_us / 4 ? b->rate - (b->rate >> RATE_SHIFT) : b->rate;
+
+	return us ? max(seen, kept) : b->rate;
+}
+
+/* Something is sent with nothing in flight. `rate` is in bytes per millisecond; 0: the algorithm
+ * knows of none. */
+static __always_inline void next_burst(struct bursts *b, const struct tcp_sock *tp, u32 rate)
+{
+	/* Where everything in flight is lost, the timeout's retransmission has this event, too; and
+	 * so has what was waiting for the window, where one ACK was of all that was in flight. */
+	if (tp->packets_out || !tp->app_limited)
+		return;
+	/* The algorithm has told of this burst already, and now the segment does, too. */
+	if (b->begun && bytes_before(tp, tp->snd_nxt) == b->start)
+		return;
+	if (b->start_us) {
+		u64 bytes = bytes_before(tp, tp->snd_nxt) - b->start;
+		u64 us = tp->delivered_mstamp - b->start_us;
+		u32 rtt_us = tcp_min_rtt(tp);
+
+		burst_over(b, at_most_32_bits(bytes), at_most_32_bits(us), rtt_us);
+		b->rate = rate ? rate : rate_of_burst(b, bytes, us - min(us, (u64)rtt_us), rtt_us);
+	}
+	b->start_us = tp->tcp_mstamp;
+	b->start = bytes_before(tp, tp->snd_nxt);
+	b->begun++;
+}
+
+/* An algorithm that knows of no rate tells of a burst. */
+static __always_inline void burst_begins(struct sock *sk)
+{
+	struct connection *c = connection_of(sk);
+
+	if (c)
+		next_burst(&c->bursts, tcp_sk(sk), 0);
+}
+
+/* Returns the bytes of the burst to reckon with: the present one may be larger than those before.
+ */
+static __always_inline u32 burst_bytes(const struct bursts *b, const struct tcp_sock *tp)
+{
+	u64 present = bytes_before(tp, tp->write_seq) - b->start;
+
+	return b->start_us ? max(b->bytes, at_most_32_bits(present)) : 0;
+}
+
+/* Another algorithm is in use from now on. */
+static __always_inline void bursts_switched(struct bursts *b)
+{
+	b->counted = 0;
+	b->latency_us = 0;
+	b->is_mixed = true;
+}
+
+/* Returns the mean latency of bursts with the algorithm in use, microseconds; 0: there were too
+ * few. */
+static __always_inline u32 burst_latency_us(const struct bursts *b)
+{
+	return b->counted < LATENCY_KNOWN ? 0 : b->latency_us;
+}
+
+#endif

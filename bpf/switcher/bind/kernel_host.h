@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The rest of what host.h promises is done by the kernel's helpers and maps. */
+#ifndef KIRIKAE_KERNEL_HOST_H
+#define KIRIKAE_KERNEL_HOST_H
+
+#include "switcher/bind/active_policy.h"
+#include "switcher/bind/kernel_host_socket.h"
+#include "switcher/bind/match_key.h"
+#include "switcher/bind/reports.h"
+
+static __always_inline struct connection *host_recall(void *sock, struct tcp_sock *tp)
+{
+	return bpf_sk_storage_get(&connections, tp, 0, 0);
+}
+
+static __always_inline struct connection *host_remember(void *sock, struct tcp_sock *tp)
+{
+	return bpf_sk_storage_get(&connections, tp, 0, BPF_SK_STORAGE_GET_F_CREATE);
+}
+
+static __always_inline void host_forget(void *sock, struct tcp_sock *tp)
+{
+	bpf_sk_storage_delete(&connections, tp);
+}
+
+static __always_inline u32 host_draw_lot(void *sock, struct tcp_sock *tp)
+{
+	return record_lot(tp, bpf_get_prandom_u32());
+}
+
+static __always_inline u64 host_now_ns(void *sock, struct tcp_sock *tp)
+{
+	return record_now(tp, bpf_ktime_get_ns());
+}
+
+static __always_inline void host_match_key(void *sock, struct tcp_sock *tp,
+					   struct match_key *match_key)
+{
+	ends_of(tp, &match_key->ends);
+	cgroups_of(tp, match_key);
+	record_match_key(tp, match_key);
+}
+
+static __always_inline const struct latency_table *host_table(void *sock, const struct scope *scope)
+{
+	return latency_table(scope);
+}
+
+#define host_choice choice_by_table
+
+static __always_inline struct switch_event *host_event(void *sock, struct tcp_sock *tp)
+{
+	return switch_event_begin(tp);
+}
+
+static __always_inline void host_tell(void *sock, struct tcp_sock *tp, struct switch_event *event)
+{
+	bpf_ringbuf_submit(event, 0);
+}
+
+static __always_inline struct burst_latencies *host_burst_latencies(void *sock, struct tcp_sock *tp,
+								    u32 key)
+{
+	return bpf_map_lookup_elem(&burst_latencies, &key);
+}
+
+static __always_inline struct span_sums *host_span_sums(void *sock, struct tcp_sock *tp, u32 key)
+{
+	return bpf_map_lookup_elem(&span_sums, &key);
+}
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a rule may ask of a connection is taken from the kernel's socket. */
+#ifndef KIRIKAE_MATCH_KEY_H
+#define KIRIKAE_MATCH_KEY_H
+
+#include "interface/policy.h"
+#include "switcher/bind/kernel_structs.h"
+
+#define MAPPED_IPV4 __builtin_bswap32(0xffff)
+
+static __always_inline void address_of(struct address *address, u16 family, __be32 ipv4,
+				       const struct in6_addr *ipv6)
+{
+	if (family == AF_INET) {
+		address->word[2] = MAPPED_IPV4;
+		address->word[3] = ipv4;
+		return;
+	}
+	for (u32 i = 0; i < 4; i++)
+		address->word[i] = ipv6->in6_u.u6_addr32[i];
+}
+
+static __always_inline void ends_of(const struct tcp_sock *tp, struct ends *ends)
+{
+	const struct sock_common *skc = (const struct sock_common *)tp;
+
+	address_of(&ends->local, skc->skc_family, skc->skc_rcv_saddr, &skc->skc_v6_rcv_saddr);
+	address_of(&ends->remote, skc->skc_family, skc->skc_daddr, &skc->skc_v6_daddr);
+	ends->local_port = skc->skc_num;
+	ends->remote_port = __builtin_bswap16(skc->skc_dport);
+}
+
+/* Returns the inode of its network namespace. */
+static __always_inline u32 namespace_of(const struct tcp_sock *tp)
+{
+	const struct sock_common___net *sk = (const void *)tp;
+
+	return BPF_CORE_READ(sk, skc_net.net, ns.inum);
+}
+
+/* Writes down the cgroup that the socket, or its listener, was made in, and those above it. */
+static __always_inline void cgroups_of(const struct tcp_sock *tp, struct match_key *key)
+{
+	const struct sock___cgroup *sk = (const void *)tp;
+	const struct cgroup *cgroup = sk->sk_cgrp_data.cgroup;
+
+	for (u32 i = 0; i < CGROUP_LEVELS && cgroup; i++) {
+		key->cgroup[i] = BPF_CORE_READ(cgroup, kn, id);
+		cgroup = (const struct cgroup *)BPF_CORE_READ(cgroup, self.parent);
+	}
+}
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * This is a connection's life with the switcher: what is done, and in which order, when it is
+ * established or found, at each round trip, retransmission and timeout, and when the policy has
+ * changed.
+ *
+ * Source: the thesis (Oguchi, 2016), chapter 4, and on from there. It is plain C for both worlds:
+ * what only a kernel or only a simulator can do is behind host.h. Nothing here keeps anything but
+ * in `struct connection`, so that a call depends on nothing but what call_record.h lists.
+ */
+#ifndef KIRIKAE_LIFECYCLE_H
+#define KIRIKAE_LIFECYCLE_H
+
+#include "interface/call_record.h"
+#include "switcher/core/admission.h"
+#include "switcher/core/decision.h"
+#include "switcher/core/host.h"
+#include "switcher/core/reporting.h"
+
+/* Where a program has set another algorithm than was given, the connection is left alone, unless
+ * the policy overrules programs. Then the program's algorithm is the one in use, and is restored in
+ * the end. */
+static __always_inline bool is_taken_away(struct connection *c, const struct tcp_sock *tp,
+					  const struct scope *scope, const char *in_use)
+{
+	if (!(scope->flags & SCOPE_OVERRULES))
+		return has_app_chosen(c, tp, in_use);
+	if (!same_name(in_use, c->current)) {
+		__builtin_memcpy(c->original, in_use, sizeof(c->original));
+		c->flags |= CONNECTION_OVERRULED;
+		connection_met(c);
+	}
+	return false;
+}
+
+/* Chooses, and switches where the choice is another algorithm. */
+static __always_inline void choose_and_switch(void *sock, struct tcp_sock *tp, struct connection *c,
+					      const struct scope *scope,
+					      const struct latency_table *table,
+					      const struct corners *corners)
+{
+	bool is_observed = scope->flags & SCOPE_OBSERVED;
+	char in_use[TCP_CA_NAME_MAX] = {};
+	const char *to;
+
+	if (!host_get_algorithm(sock, tp, in_use) || is_taken_away(c, tp, scope, in_use))
+		return;
+	to = host_choice(sock, tp, c, scope, table, corners);
+	if (!to)
+		return;
+	if (!is_observed) {
+		about_to_switch(c, tp, to);
+		if (!host_set_algorithm(sock, tp, to))
+			return;
+	}
+	report(sock, tp, c, REASON_PREDICTED_LATENCY, scope, to);
+	if (is_observed)
+		note_chosen(c, to);
+	else
+		note_switched(c, to);
+}
+
+/* Returns whether it is time for the lot of another span. It is not in the midst of recovery, where
+ * no connection can be restored. */
+static __always_inline bool is_next_span_due(const struct connection *c, const struct tcp_sock *tp,
+					     const struct scope *scope)
+{
+	return (scope->holdback || is_held_back(c)) && !(scope->flags & SCOPE_OBSERVED) &&
+	       span_is_over(&c->comparison) && ca_state(tcp_to_sock(tp)) <= TCP_CA_Disorder;
+}
+
+/*
+ * An ACK brought an RTT sample, the first of a round trip. This is a function for the sake of the
+ * stack. Returns 0: the verifier wants a number to be returned, and the compiler leaves out one
+ * that it knows.
+ */
+static __attribute__((noinline)) int on_rtt_sample(void *sock, struct tcp_sock *tp,
+						   struct connection *c, const struct scope *scope,
+						   u32 sample_us)
+{
+	const struct latency_table *table;
+	struct corners corners = {};
+	struct period period = {};
+	bool is_over, is_due;
+
+	is_over = period_is_over(c, tp, sample_us, scope->period_us, &period);
+	is_due = choice_is_due(c, tp);
+	if (!is_over && !is_due)
+		return read_now(0);
+	table = host_table(sock, scope);
+	if (table) {
+		measure(c, tp, scope, table, &c->decision.measured, &corners);
+		if (is_over)
+			learn(c, table, &corners, &period);
+	}
+	if (is_due && !is_held_back(c) && lowest_rtt_us(c) >= scope->least_rtt_us)
+		choose_and_switch(sock, tp, c, scope, table, &corners);
+	return read_now(0);
+}
+
+/* Segments were sent again, or, where there is an error, could not be. */
+static __always_inline void retransmitted(struct connection *c, const struct tcp_sock *tp, u32 seq,
+					  u32 segments, u32 error)
+{
+	u32 bytes = (u32)tp->bytes_retrans - c->runs.bytes_retrans;
+
+	c->runs.bytes_retrans = tp->bytes_retrans;
+	if (!error)
+		loss_runs_retransmit(&c->runs, seq, segments, bytes);
+}
+
+/* Keeps the retransmission timer. This is also done where the program has chosen an algorithm
+ * itself since: a bound must end then, and there is no new one. */
+static __always_inline void keep_time(void *sock, struct tcp_sock *tp, struct connection *c,
+				      const struct call *call)
+{
+	bool may_be_bounded = !(c->flags & (CONNECTION_CLOSING | CONNECTION_LEFT_ALONE));
+
+	if (call->op == BPF_SOCK_OPS_RTO_CB && may_be_bounded)
+		timed_out(sock, tp, &c->timeouts, call->args[0]);
+	else if (call->op == BPF_SOCK_OPS_RTO_CB || call->op == BPF_SOCK_OPS_STATE_CB)
+		unbound_back_off(sock, tp, &c->timeouts);
+	else if (call->op == BPF_SOCK_OPS_RTT_CB)
+		timeouts_renew(sock, tp, &c->timeouts);
+}
+
+/* The program can send as long as the state is one of these. */
+static __always_inline bool is_open(u32 state)
+{
+	return state == TCP_ESTABLISHED || state == TCP_CLOSE_WAIT;
+}
+
+/* Counts what the connection's bursts took; it may be time for another span. Returns the callbacks
+ * wanted; 0: as before. */
+static __always_inline u32 compared(void *sock, struct tcp_sock *tp, struct connection *c,
+				    const struct policy *policy, const struct scope *scope)
+{
+	count_burst(sock, tp, c, scope);
+	if (!is_next_span_due(c, tp, scope))
+		return 0;
+	count_span(sock, tp, c, scope);
+	return next_span(sock, tp, c, policy, scope);
+}
+
+/* Looks at a round trip, where the connection has a scope. Returns the callbacks wanted; 0: as
+ * before. */
+static __always_inline u32 measured(void *sock, struct tcp_sock *tp, struct connection *c,
+				    const struct policy *policy, u32 sample_us)
+{
+	const struct scope *scope = active_scope(policy, &c->place);
+	bool had_segments;
+	u32 callbacks;
+
+	if (!scope)
+		return 0;
+	had_segments = wants_segments(c, scope);
+	on_rtt_sample(sock, tp, c, scope, sample_us);
+	callbacks = compared(sock, tp, c, policy, scope);
+	if (!callbacks && wants_segments(c, scope) != had_segments)
+		callbacks = callbacks_wanted(tp, c, policy);
+	return callbacks;
+}
+
+/* Does what a callback asks for. Without a scope a connection keeps what it has until it has its
+ * place in the active policy: no choice is made, and a timer that was changed is still kept.
+ * Returns the callbacks wanted; 0: as before. */
+static __always_inline u32 called_back(void *sock, struct tcp_sock *tp, struct connection *c,
+				       const struct policy *policy, const struct call *call)
+{
+	const struct scope *scope = active_scope(policy, &c->place);
+	u32 callbacks = 0;
+
+	if (call->op == BPF_SOCK_OPS_STATE_CB && !is_open(call->args[1]))
+		c->flags |= CONNECTION_CLOSING;
+	if (scope ? has_timeouts(c, scope) : timeouts_are_changed(&c->timeouts))
+		keep_time(sock, tp, c, call);
+	if (c->flags & CONNECTION_LEFT_ALONE)
+		return 0;
+	if (call->op == BPF_SOCK_OPS_RTT_CB) {
+		callbacks = measured(sock, tp, c, policy, call->args[0]);
+	} else if (call->op == BPF_SOCK_OPS_RETRANS_CB) {
+		retransmitted(c, tp, call->args[0], call->args[1], call->args[2]);
+	} else if (call->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB && wants_segments(c, scope)) {
+		/* Others may have asked for this callback; where one of our algorithms is in use,
+		 * that tells of bursts. */
+		next_burst(&c->bursts, tp, 0);
+	}
+	return callbacks;
+}
+
+static __always_inline bool is_admission(const struct call *call, const struct connection *c)
+{
+	return call->op == BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB ||
+	       call->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB ||
+	       ((call->op == CALL_FOUND || call->op == BPF_SOCK_OPS_RTT_CB) && !c);
+}
+
+/* Something has happened to a connection. Returns what the kernel has to call back for from now on
+ * (BPF_SOCK_OPS_..._CB_FLAG); 0: as before. */
+static __always_inline u32 happened(void *sock, struct tcp_sock *tp, const struct policy *policy,
+				    const struct call *call)
+{
+	struct connection *c = host_recall(sock, tp);
+	/* The verifier is not told the number, or it would go on from here twice. */
+	u32 callbacks = read_now(0), then;
+
+	if (is_admission(call, c))
+		return !c && is_local(tp, policy) ? wait_for(tp) : admit(sock, tp, policy);
+	if (!c)
+		return 0;
+	if (!is_heard(tp, c))
+		callbacks = hear_again(tp, c);
+	if (c->place.generation != policy->generation)
+		callbacks = follow(sock, tp, c, policy);
+	then = called_back(sock, tp, c, policy, call);
+	return then ? then : callbacks;
+}
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The agent is told of each switch, and how long bursts take. */
+#ifndef KIRIKAE_REPORTING_H
+#define KIRIKAE_REPORTING_H
+
+#include "interface/switch_event.h"
+#include "switcher/core/burst_histogram.h"
+#include "switcher/core/comparison.h"
+#include "switcher/core/decision.h"
+#include "switcher/core/host.h"
+#include "switcher/core/policy_match.h"
+
+/* Reports the latest decision, which is for `to`. */
+static __always_inline void report(void *sock, struct tcp_sock *tp, struct connection *c,
+				   u32 reason, const struct scope *scope, const char *to)
+{
+	const struct decision *decision = &c->decision;
+	struct switch_event *event;
+
+	c->latest_switch.at_ns = host_now_ns(sock, tp);
+	c->latest_switch.reason = reason;
+	event = host_event(sock, tp);
+	if (!event)
+		return;
+	event->at_ns = c->latest_switch.at_ns;
+	event->reason = reason;
+	event->is_observed = !!(scope->flags & SCOPE_OBSERVED);
+	event->generation = c->place.generation;
+	event->scope = c->place.scope;
+	__builtin_memcpy(event->from, c->chosen, sizeof(event->from));
+	__builtin_memcpy(event->to, to, sizeof(event->to));
+	event->measured = decision->measured;
+	event->isolated_ppb = c->estimator.isolated_ppb;
+	event->burst_ppb = c->estimator.burst_ppb;
+	event->predicted_us = decision->prediction.latency_us;
+	host_tell(sock, tp, event);
+}
+
+/* Counts the burst that is over since the latest call. Where there were several within a round trip
+ * it is the last one. */
+static __always_inline void count_burst(void *sock, struct tcp_sock *tp, struct connection *c,
+					const struct scope *scope)
+{
+	const struct bursts *b = &c->bursts;
+	struct burst_latencies *latencies;
+	u32 key;
+
+	if (b->begun == c->bursts_counted)
+		return;
+	c->bursts_counted = b->begun;
+	if (!b->latest_us)
+		return;
+	span_burst(&c->comparison, b->latest_us);
+	key = burst_latencies_key(c->place.scope, is_managed(c, scope),
+				  burst_size(b->latest_bytes));
+	latencies = host_burst_latencies(sock, tp, key);
+	if (latencies)
+		burst_latencies_add(latencies, b->latest_us);
+}
+
+/* A span is over. It counts where it is known what is usual, and where its lot was drawn with the
+ * share that holds now: what is drawn with another share is another experiment. */
+static __always_inline void count_span(void *sock, struct tcp_sock *tp, struct connection *c,
+				       const struct scope *scope)
+{
+	struct comparison *span = &c->comparison;
+	u32 key = span_sums_key(c->place.scope, span_stratum(span), is_managed(c, scope));
+	bool counts = span->usual && (s32)(span->drawn_by - scope->held_since) >= 0;
+	struct span_sums *sums = counts ? host_span_sums(sock, tp, key) : NULL;
+	s32 octaves = span_end(span);
+
+	if (sums)
+		span_sums_add(sums, octaves);
+}
+
+#endif

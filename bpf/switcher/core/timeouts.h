@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * This is how long a connection waits before it sends again what nobody has ACKed.
+ *
+ * Source: RFC 6298 (the timeout), RFC 8985, section 7 (the tail loss probe, which the kernel times
+ * by the same values). What is set is the kernel's own: rto_min and, from when a timeout has come,
+ * the longest timeout. Differences from Linux, which has 200 ms and 120 s:
+ *
+ * 1. The timeout allows 50 ms at least for the variation of the RTT: Linux delays an ACK by 40 ms,
+ *    and its timers go off a tick or two late. What varies more is in the kernel's rttvar. In the
+ *    Open state the first to go off is the probe, so that an ACK that comes later still costs one
+ *    segment sent twice, and no window.
+ * 2. A receiver that reports segments twice (DSACK) may be one that delays ACKs for longer, as some
+ *    do for 200 ms: each round trip with a report doubles the allowance, up to what the kernel had;
+ *    QUIET_ROUNDS without one halve it again. The kernel does not raise rttvar for that: it falls
+ *    no further from where the late ACK has brought it.
+ * 3. The first 7 timeouts in a row wait 1 s at most for the next, where the timeout before back-off
+ *    is no longer than half of that. RFC 6298 (2.5) wants 60 s at least, since a sender must slow
+ *    down for a path that has collapsed: 8 segments in 7 s are slow, and from then on the timeout
+ *    doubles as ever.
+ * 4. The bound must not make the kernel give a connection up, which reckons with it: it gives up
+ *    after the time that tcp_retries2 timeouts within the bound would take, counted from the first
+ *    of the retransmissions under way, which may be far older than the timeouts in a row; and,
+ *    where the program has closed the connection, as soon as a timeout has come to the bound. So
+ *    the bound is taken away before a timeout could come near that time, and with the first state
+ *    that is not open.
+ */
+#ifndef KIRIKAE_TIMEOUTS_H
+#define KIRIKAE_TIMEOUTS_H
+
+#include "connection/connection.h"
+
+/* The kernel's default, and the most that TCP_BPF_RTO_MIN takes. */
+#define KERNEL_RTO_MIN_US (200 * USEC_PER_MSEC)
+#define LEAST_RTO_MIN_US (50 * USEC_PER_MSEC)
+#define MOST_DOUBLINGS 2
+/* So many round trips with an RTT sample are needed. */
+#define QUIET_ROUNDS 64
+/* The least that TCP_RTO_MAX_MS takes. */
+#define BOUNDED_RTO_MS 1000
+#define BOUNDED_TIMEOUTS 7
+/* The kernel's TCP_RTO_MIN, from which it reckons: it doubles twice before the bound. */
+#define GIVEN_UP_FROM_MS 200
+
+/* Returns the allowance to be set, where the kernel's is longer; 0: none. */
+static __always_inline u32 rto_min_wanted(const struct timeouts *t)
+{
+	u32 wanted = min(LEAST_RTO_MIN_US << t->doublings, t->kernel_min_us);
+
+	return wanted == t->wanted_us ? 0 : wanted;
+}
+
+/*
+ * The connection is established, and allows `found_us`. Where it has less than we would set, or
+ * more than could be restored, somebody has set it, and it stays.
+ */
+static __always_inline u32 rto_min_begin(struct timeouts *t, const struct tcp_sock *tp,
+					 u32 found_us)
+{
+	/* A socket that is connected anew may still have what it was given. */
+	u32 kernel_us = t->kernel_min_us && found_us == t->min_us ? t->kernel_min_us : found_us;
+
+	__builtin_memset(t, 0, sizeof(*t));
+	t->dsack_dups = tp->dsack_dups;
+	if (kernel_us <= LEAST_RTO_MIN_US || kernel_us > KERNEL_RTO_MIN_US)
+		return 0;
+	t->kernel_min_us = kernel_us;
+	return rto_min_wanted(t);
+}
+
+/* A round trip is over. Returns the allowance that is to be set now; 0: the same. */
+static __always_inline u32 rto_min_renew(struct timeouts *t, const struct tcp_sock *tp)
+{
+	if (!t->kernel_min_us)
+		return 0;
+	if (tp->dsack_dups != t->dsack_dups) {
+		t->dsack_dups = tp->dsack_dups;
+		t->doublings = min(t->doublings + 1, MOST_DOUBLINGS);
+		t->quiet_rounds = 0;
+	} else if (t->doublings && ++t->quiet_rounds >= QUIET_ROUNDS) {
+		t->doublings--;
+		t->quiet_rounds = 0;
+	}
+	return rto_min_wanted(t);
+}
+
+/* `wanted_us` was set, and became `min_us`: the kernel rounds up to ticks. */
+static __always_inline void rto_min_set(struct timeouts *t, u32 wanted_us, u32 min_us)
+{
+	t->wanted_us = wanted_us;
+	t->min_us = min_us;
+}
+
+/* Returns when the kernel gives up what is bounded, after the first retransmission; at most an
+ * hour. */
+static __always_inline u32 given_up_after_ms(u32 retries)
+{
+	u32 doublings = min(retries, 2U);
+
+	return ((2 << doublings) - 1) * GIVEN_UP_FROM_MS +
+	       (min(retries, 3600U) - doublings) * BOUNDED_RTO_MS;
+}
+
+/*
+ * A timeout has come after `earlier` others in a row, with a kernel that gives up after `retries`.
+ * Returns whether the next is to come within the bound. It may be late by a second. Where
+ * timestamps are in microseconds (a feature of routes, since Linux 6.7), the time since is beyond
+ * all bounds.
+ */
+static __always_inline bool back_off_is_bounded(const struct tcp_sock *tp, u32 earlier, u32 retries)
+{
+	u32 rto_us = (tp->srtt_us >> 3) + tp->rttvar_us;
+	u32 now_ms = (u32)(tp->tcp_mstamp / USEC_PER_MSEC);
+	u32 since_ms = tp->retrans_stamp ? now_ms - tp->retrans_stamp : 0;
+
+	return earlier < BOUNDED_TIMEOUTS && rto_us <= BOUNDED_RTO_MS * USEC_PER_MSEC / 2 &&
+	       (u64)since_ms + 2 * BOUNDED_RTO_MS <= given_up_after_ms(retries);
+}
+
+#endif
