@@ -63,7 +63,7 @@ pub fn bucket_end_s(bucket: usize) -> f64 {
     (f64::from(kernel::SHORTEST_LATENCY_LOG2) + octaves).exp2() / 1e6
 }
 
-/// Of each scope, treatment and size that had a burst.
+/// The latencies for each scope, treatment and size that had a burst.
 pub(crate) fn read(map: &MapHandle, policy: &Policy) -> Result<Vec<BurstLatencies>, Error> {
     let doing = || "reading burst latencies".to_owned();
     let mut latencies = Vec::new();

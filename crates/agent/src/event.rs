@@ -25,7 +25,7 @@ pub struct Switch {
     pub from: String,
     /// In-kernel name of the algorithm taken up.
     pub to: String,
-    /// Why.
+    /// Why it was switched.
     pub reason: Reason,
     /// Whether it was only observed, and not made.
     pub observed: bool,
@@ -115,7 +115,7 @@ impl Switch {
     }
 }
 
-/// Of the kernel's number.
+/// The share of the rate that the kernel's number means; none for 0.
 pub fn stream_share(share: u32) -> Option<f64> {
     (share > 0).then(|| f64::from(share) / f64::from(kirikae_interface::SHARE_ONE))
 }

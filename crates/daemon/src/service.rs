@@ -25,7 +25,7 @@ pub(crate) enum Request {
     Connections(oneshot::Sender<Answer<Arc<Connections>>>),
     Measured(oneshot::Sender<Answer<Measured>>),
     Reload(oneshot::Sender<Answer<()>>),
-    /// Of one scope, or of all.
+    /// Ends the observing that the guard of one scope, or of all, has begun.
     Resume(Option<String>, oneshot::Sender<Answer<()>>),
 }
 

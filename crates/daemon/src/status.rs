@@ -18,9 +18,9 @@ pub struct Status {
     pub policy: PolicyInForce,
     /// How many connections are remembered.
     pub connections: usize,
-    /// Of these by the algorithm in use.
+    /// How many of these there are of each algorithm in use.
     pub by_algorithm: BTreeMap<String, usize>,
-    /// Of these by what becomes of them.
+    /// How many of these there are of each treatment.
     pub by_treatment: BTreeMap<String, usize>,
     /// Switches reported, by reason.
     pub switches: BTreeMap<String, u64>,
@@ -90,7 +90,7 @@ pub struct Bursts {
     pub switched: bool,
     /// Bytes that a burst has less than; none: any more.
     pub below_bytes: Option<u32>,
-    /// How many.
+    /// How many there were.
     pub count: u64,
     /// What they took in the mean, seconds.
     pub mean_s: f64,

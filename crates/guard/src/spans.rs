@@ -19,7 +19,7 @@ const LEAST_SPREAD: f64 = 0.0625;
 /// The spans of one treatment: sums of their residuals.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spans {
-    /// How many.
+    /// How many spans there were.
     pub spans: u64,
     /// Bursts that were counted in them.
     pub bursts: u64,
@@ -44,7 +44,7 @@ pub struct Arms {
 pub struct Strata(pub [Arms; STRATA]);
 
 impl Spans {
-    /// One more.
+    /// Adds a span that took so many octaves.
     pub fn add(&mut self, octaves: f64) {
         self.spans += 1;
         self.bursts += u64::from(SPAN_COUNTED);

@@ -4,7 +4,7 @@ pub use comfy_table::{Attribute, Cell, CellAlignment, Color, Row, Table, presets
 use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle};
 use textwrap::{Options, WordSplitter};
 
-/// Of a table, where there is no terminal to fit it into.
+/// The width of a table where there is no terminal to fit it into.
 const COLUMNS: u16 = 100;
 
 /// An empty table, to which rows are added: as wide as the terminal at most, 100 columns where standard
