@@ -30,7 +30,7 @@ pub struct BurstLatencies {
     pub scope: String,
     /// Whether the connections were switched; not: held back or observed.
     pub switched: bool,
-    /// Which of [`BURST_SIZES`].
+    /// The place of the size in [`BURST_SIZES`].
     pub size: usize,
     /// Sum of what the bursts took, seconds.
     pub sum_s: f64,

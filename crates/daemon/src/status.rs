@@ -54,7 +54,7 @@ pub struct PolicyInForce {
 pub struct ScopeInForce {
     /// What it is called.
     pub name: String,
-    /// Which connections, in words.
+    /// The connections that belong to it, in words.
     pub matches: String,
     /// Algorithms that may be chosen.
     pub algorithms: Vec<String>,
@@ -108,7 +108,7 @@ pub struct Connections {
     pub now_ns: u64,
     /// How many match the words; all of them, where there are none.
     pub matching: usize,
-    /// Of those as many as were asked for; in the order of namespace and ends, if none was named.
+    /// As many of them as were asked for; in the order of namespace and ends, if none was named.
     pub connections: Vec<Connection>,
     /// The one that was asked for besides, if there is such a one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
