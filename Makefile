@@ -5,8 +5,8 @@ LAB := target/release/kirikae-lab
 DEMO := scenarios/long-clean.toml scenarios/long-isolated-1.toml \
 	scenarios/long-bursts.toml scenarios/shallow.toml
 
-.PHONY: demo test required conformance kernels bench fuzz build format lint deny web web-check deb \
-	deb-test build-cross test-cross stale regenerate
+.PHONY: demo test required conformance kernels bench fuzz build format lint deny docs rustdoc msrv web web-check \
+	deb deb-test build-cross test-cross stale regenerate
 
 # ARCH=arm64: for another architecture, built in a Debian of its own (scripts/cross).
 ifdef ARCH
@@ -38,7 +38,7 @@ build:
 # Everything that CI checks. What the host lacks is told first where KIRIKAE_REQUIRE names it
 # (KIRIKAE_REQUIRE=root,chromium), and else skipped and counted at the end.
 test: required
-	$(MAKE) --no-print-directory lint deny
+	$(MAKE) --no-print-directory lint rustdoc deny
 	cargo test --workspace --locked
 	$(STALE) || echo "(No failure: see CONTRIBUTING.md, What is generated)"
 	-scripts/install-missing guest
@@ -67,6 +67,8 @@ lint: web-check
 	scripts/install-missing build test
 	cargo fmt --all --check
 	clang-format --dry-run --Werror $$(git ls-files '*.c' '*.h')
+	shellcheck $$(git ls-files .ci packaging scripts | xargs grep -lE '^#!.*[/ ](ba)?sh$$')
+	scripts/book --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 
 # The page that the agent serves, from web/; what comes out is committed, so that only who changes it
@@ -84,6 +86,22 @@ web-check:
 web/node_modules: web/package-lock.json
 	cd web && npm ci --silent
 	touch $@
+
+# The documents as a site with navigation and search, target/docs/index.html; a link that leads nowhere ends it.
+docs:
+	scripts/install-missing docs
+	scripts/book
+
+# What our crates offer, target/doc; a warning, such as a link that leads nowhere, ends it.
+rustdoc:
+	scripts/install-missing build
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+
+# Whether it builds with the oldest Rust that Cargo.toml promises, in a directory of its own.
+msrv:
+	scripts/install-missing build msrv
+	cargo +$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml) check --workspace --all-targets --locked \
+		--target-dir target/msrv
 
 # Licences, duplicate versions and sources of what we depend on.
 deny:

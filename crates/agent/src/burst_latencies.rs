@@ -30,7 +30,7 @@ pub struct BurstLatencies {
     pub scope: String,
     /// Whether the connections were switched; not: held back or observed.
     pub switched: bool,
-    /// Which of [`BURST_SIZES`].
+    /// The place of the size in [`BURST_SIZES`].
     pub size: usize,
     /// Sum of what the bursts took, seconds.
     pub sum_s: f64,
@@ -63,7 +63,7 @@ pub fn bucket_end_s(bucket: usize) -> f64 {
     (f64::from(kernel::SHORTEST_LATENCY_LOG2) + octaves).exp2() / 1e6
 }
 
-/// Of each scope, treatment and size that had a burst.
+/// The latencies for each scope, treatment and size that had a burst.
 pub(crate) fn read(map: &MapHandle, policy: &Policy) -> Result<Vec<BurstLatencies>, Error> {
     let doing = || "reading burst latencies".to_owned();
     let mut latencies = Vec::new();

@@ -24,7 +24,7 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// Of a line for each connection, by what the kernel said.
+    /// The tally of a line for each connection, by what the kernel said.
     fn printed(lines: &[u8]) -> Taken {
         let tally = |printed| lines.iter().filter(|&&byte| byte == printed).count();
         Taken { asked_again: tally(b'1'), refused: tally(b'0') }

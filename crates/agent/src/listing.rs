@@ -19,7 +19,7 @@ use crate::object;
 use kirikae_policy::Policy;
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/listing.bpf.o"));
-/// Of a socket that is connected no more, but that its program still holds.
+/// The state of a socket that is connected no more, but that its program still holds.
 const TCP_CLOSE: u32 = 7;
 const NOT_PACED: u64 = u64::MAX;
 
@@ -39,9 +39,9 @@ pub struct Connection {
     pub treatment: Treatment,
     /// In-kernel name of the algorithm in use.
     pub algorithm: String,
-    /// Of the one it had when it was met.
+    /// The name of the algorithm that it had when it was met.
     pub original: String,
-    /// Of the one chosen; the one in use but where that is only observed.
+    /// The name of the algorithm that was chosen. It is the one in use but where choices are only observed.
     pub chosen: String,
     /// Switches, or where they are only observed, choices.
     pub switches: u32,
@@ -77,7 +77,7 @@ pub struct Connection {
     pub predicted_original_s: Option<f64>,
     /// Payload sent, retransmissions included, bytes.
     pub bytes_sent: u64,
-    /// Of that, sent again.
+    /// How many of these bytes were sent again.
     pub bytes_retransmitted: u64,
 }
 
@@ -104,7 +104,7 @@ pub struct Stream {
 pub struct LatestSwitch {
     /// CLOCK_MONOTONIC, in nanoseconds.
     pub at_ns: u64,
-    /// Why.
+    /// Why it was switched.
     pub reason: Reason,
 }
 

@@ -13,7 +13,7 @@ const OCTAVE: f64 = kernel::SPAN_OCTAVE as f64;
 
 const _: () = assert!(STRATA == kernel::SPAN_STRATA as usize);
 
-/// Of a scope by its number, since the share that is held back is what it is.
+/// The spans of a scope by its number, counted since the share that is held back is what it is.
 pub(crate) fn read(map: &MapHandle, scope: usize) -> Result<Strata, Error> {
     let mut strata = Strata::default();
     for (stratum, arms) in strata.0.iter_mut().enumerate() {

@@ -58,9 +58,9 @@ pub struct Feature {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// It is.
+    /// It is there.
     Present,
-    /// It is not.
+    /// It is missing.
     Missing,
     /// It could not be looked at.
     Unknown,

@@ -179,7 +179,7 @@ impl Switcher {
         self.recorder.iter().flat_map(|(_, received)| received.try_iter())
     }
 
-    /// Of the policy in force.
+    /// The generation of the policy in force.
     pub fn generation(&self) -> u32 {
         self.generation
     }

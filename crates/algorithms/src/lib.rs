@@ -1,5 +1,4 @@
-//! The C of `bpf/`, compiled natively behind a safe interface: the same algorithms and the same
-//! switcher that run in the kernel, for tests and for the simulator.
+#![doc = include_str!("../README.md")]
 
 mod algorithm;
 mod bpftune;

@@ -34,7 +34,7 @@ pub enum Event {
 /// A scene.
 #[derive(Clone, Copy, Debug)]
 pub struct Scene {
-    /// Its name.
+    /// What it is called on pages and in snapshots.
     pub name: &'static str,
     /// Window to begin with, and whether slow start is over by then.
     pub begin: (u32, bool),

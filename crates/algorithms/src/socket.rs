@@ -6,10 +6,10 @@ use crate::c;
 use crate::twin::{Compared, Twin};
 use crate::{Algorithm, Losses};
 
-/// What one ACK told of the rate of delivery.
+/// What one ACK told of the rate of delivery, the kernel's `struct rate_sample`.
 pub type RateSample = c::rate_sample;
 
-/// `enum tcp_ca_state`
+/// The state of congestion control, the kernel's `enum tcp_ca_state`, in the kernel's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs)]
 pub enum CaState {
@@ -29,7 +29,7 @@ pub enum CaEvent {
     CwndRestart,
     /// End of a window reduction.
     CompleteCwr,
-    /// Retransmission timeout.
+    /// The retransmission timer expired.
     Loss,
 }
 
@@ -60,7 +60,8 @@ pub struct Socket {
 unsafe impl Send for Socket {}
 
 impl Socket {
-    /// A new connection: window of 10 segments, ssthresh infinite, no RTT sample.
+    /// A new connection with segments of `mss` bytes: its window is 10 segments, its ssthresh infinite, and it
+    /// has no RTT sample. The algorithm has taken it up.
     pub fn new(algorithm: Algorithm, mss: u32) -> Socket {
         let mut socket = Socket::connecting(algorithm, mss);
         socket.establish();
@@ -115,7 +116,7 @@ impl Socket {
         self.connection.as_deref().map_or(0, |connection| bytes(connection))
     }
 
-    /// `init`: the algorithm takes the connection up.
+    /// Calls `init`: the algorithm takes the connection up.
     pub fn establish(&mut self) {
         self.large_state = self.algorithm.has_large_state().then(|| Box::new([0; _]));
         self.twin = self.algorithm.has_twin().then(|| Twin::of(self)).flatten();
@@ -137,7 +138,7 @@ impl Socket {
         }
     }
 
-    /// `set_state`, and then the socket's own state.
+    /// Calls `set_state`, and then sets the socket's own state.
     pub fn set_state(&mut self, state: CaState) {
         if let Some(set_state) = self.algorithm.ops().set_state {
             self.call(|sk| unsafe { set_state(sk, state as u8) });
@@ -145,14 +146,14 @@ impl Socket {
         self.fields.inet_conn.set_icsk_ca_state(state as u8);
     }
 
-    /// `cwnd_event`
+    /// Calls `cwnd_event`.
     pub fn cwnd_event(&mut self, event: CaEvent) {
         if let Some(cwnd_event) = self.algorithm.ops().cwnd_event {
             self.call(|sk| unsafe { cwnd_event(sk, event as c::tcp_ca_event) });
         }
     }
 
-    /// `pkts_acked`: segments cumulatively ACKed, the RTT sample in microseconds, if any, and the
+    /// Calls `pkts_acked` with the segments cumulatively ACKed, the RTT sample in microseconds, if any, and the
     /// segments delivered since the latest of them was sent.
     pub fn pkts_acked(&mut self, segments: u32, rtt_us: Option<u32>, delivered: u32) {
         if let Some(pkts_acked) = self.algorithm.ops().pkts_acked {
@@ -163,7 +164,7 @@ impl Socket {
         }
     }
 
-    /// `cong_avoid`
+    /// Calls `cong_avoid`: `acked` segments were newly ACKed, up to the sequence number `ack`.
     pub fn cong_avoid(&mut self, ack: u32, acked: u32) {
         if let Some(cong_avoid) = self.algorithm.ops().cong_avoid {
             // With quiet ACKs, and so with a twin, an algorithm has cong_control instead.
@@ -171,7 +172,7 @@ impl Socket {
         }
     }
 
-    /// `cong_control`
+    /// Calls `cong_control`, where the algorithm has it.
     pub fn cong_control(&mut self, sample: &RateSample) {
         if let Some(cong_control) = self.algorithm.ops().cong_control {
             if self.twin.is_some() {
@@ -200,13 +201,19 @@ impl Socket {
         Some(self.fields.snd_ssthresh).filter(|ssthresh| *ssthresh < c::TCP_INFINITE_SSTHRESH)
     }
 
-    /// `ssthresh`: the slow start threshold after a loss.
+    /// Calls `ssthresh`: the slow start threshold after a loss, in segments.
+    ///
+    /// # Panics
+    /// Every algorithm has this callback; one without it panics.
     pub fn ssthresh(&mut self) -> u32 {
         let ssthresh = self.algorithm.ops().ssthresh.expect("compulsory");
         self.call(|sk| unsafe { ssthresh(sk) })
     }
 
-    /// `undo_cwnd`: the window when a reduction is taken back.
+    /// Calls `undo_cwnd`: the window in segments when a reduction is taken back.
+    ///
+    /// # Panics
+    /// Every algorithm has this callback; one without it panics.
     pub fn undo_cwnd(&mut self) -> u32 {
         let undo_cwnd = self.algorithm.ops().undo_cwnd.expect("compulsory");
         self.call(|sk| unsafe { undo_cwnd(sk) })

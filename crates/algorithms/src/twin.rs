@@ -34,13 +34,13 @@ fn comparison(algorithm: Algorithm) -> Option<Comparison> {
 /// How many ACKs two twins have had.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compared {
-    /// ACKs.
+    /// How many ACKs both had.
     pub acks: u64,
     /// Those after which the one that may be quiet had samples that were only noted.
     pub noted: u64,
 }
 
-/// The twin.
+/// The twin of a socket.
 pub(crate) struct Twin {
     comparison: Comparison,
     socket: Socket,

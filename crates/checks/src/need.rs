@@ -48,7 +48,7 @@ impl Need {
         Need::Recordings,
     ];
 
-    /// Its name.
+    /// The name by which `KIRIKAE_REQUIRE` calls it.
     pub fn name(self) -> &'static str {
         match self {
             Need::Root => "root",

@@ -26,7 +26,7 @@ pub(crate) enum Request {
     Connections(oneshot::Sender<Answer<Arc<Connections>>>),
     Measured(oneshot::Sender<Answer<Measured>>),
     Reload(oneshot::Sender<Answer<()>>),
-    /// Of one scope, or of all.
+    /// Ends the observing that the guard of one scope, or of all, has begun.
     Resume(Option<String>, oneshot::Sender<Answer<()>>),
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Measured {
 pub(crate) struct Handle {
     pub requests: mpsc::Sender<Request>,
     pub log: Arc<Mutex<SwitchLog>>,
-    /// Of each server one request at a time is before the agent: however many ask for the page, the
+    /// One request of each server at a time is before the agent: however many ask for the page, the
     /// commands wait for one of them.
     pub turn: Arc<tokio::sync::Mutex<()>>,
 }
@@ -71,7 +71,7 @@ impl Service {
     /// Starts the agent; see [`Agent::start`]. `file`: where its policy is from.
     ///
     /// # Errors
-    /// As there.
+    /// See [`Agent::start`].
     pub fn start(config: &Config, file: Option<String>) -> Result<Service, kirikae_agent::Error> {
         let (guards, _) = Guards::default().under(&config.policy);
         let agent = Agent::start(config)?;
@@ -131,7 +131,7 @@ impl Service {
     /// Puts another policy in force; see [`Agent::reload`].
     ///
     /// # Errors
-    /// As there.
+    /// See [`Agent::reload`].
     pub fn reload(&mut self, config: &Config) -> Result<(), kirikae_agent::Error> {
         self.listed = None;
         let (guards, policy) = self.guards.under(&config.policy);
@@ -163,7 +163,7 @@ impl Service {
     /// Takes in cgroups of the policy that have been made anew; see [`Agent::renew`].
     ///
     /// # Errors
-    /// As there.
+    /// See [`Agent::renew`].
     pub fn renew(&mut self) -> Result<bool, kirikae_agent::Error> {
         let is_renewed = self.agent.renew()?;
         if is_renewed {
@@ -176,7 +176,7 @@ impl Service {
     /// told: that it is so, once.
     ///
     /// # Errors
-    /// As there.
+    /// See [`Agent::ask_again`].
     pub fn ask_again(&mut self) -> Result<Option<String>, kirikae_agent::Error> {
         let (before, now) = (self.taken, self.agent.ask_again()?);
         self.taken = Taken { asked_again: before.asked_again + now.asked_again, ..now };
@@ -199,7 +199,7 @@ impl Service {
     /// Stops the agent; see [`Agent::stop`].
     ///
     /// # Errors
-    /// As there.
+    /// See [`Agent::stop`].
     pub fn stop(self) -> Result<Restored, kirikae_agent::Error> {
         self.agent.stop()
     }

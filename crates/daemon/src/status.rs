@@ -19,9 +19,9 @@ pub struct Status {
     pub policy: PolicyInForce,
     /// How many connections are remembered.
     pub connections: usize,
-    /// Of these by the algorithm in use.
+    /// How many of these there are of each algorithm in use.
     pub by_algorithm: BTreeMap<String, usize>,
-    /// Of these by what becomes of them.
+    /// How many of these there are of each treatment.
     pub by_treatment: BTreeMap<String, usize>,
     /// Switches reported, by reason.
     pub switches: BTreeMap<String, u64>,
@@ -55,7 +55,7 @@ pub struct PolicyInForce {
 pub struct ScopeInForce {
     /// What it is called.
     pub name: String,
-    /// Which connections, in words.
+    /// The connections that belong to it, in words.
     pub matches: String,
     /// Algorithms that may be chosen.
     pub algorithms: Vec<String>,
@@ -91,7 +91,7 @@ pub struct Bursts {
     pub switched: bool,
     /// Bytes that a burst has less than; none: any more.
     pub below_bytes: Option<u32>,
-    /// How many.
+    /// How many there were.
     pub count: u64,
     /// What they took in the mean, seconds.
     pub mean_s: f64,
@@ -109,7 +109,7 @@ pub struct Connections {
     pub now_ns: u64,
     /// How many match the words; all of them, where there are none.
     pub matching: usize,
-    /// Of those as many as were asked for; in the order of namespace and ends, if none was named.
+    /// As many of them as were asked for; in the order of namespace and ends, if none was named.
     pub connections: Vec<Connection>,
     /// The one that was asked for besides, if there is such a one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -22,9 +22,9 @@ pub struct Kernel {
 pub struct Host {
     /// None where its name is not understood.
     pub kernel: Option<Kernel>,
-    /// Of its network namespace.
+    /// The sysctls of its network namespace.
     pub sysctls: Sysctls,
-    /// To the destination, or by default.
+    /// The route to the destination, or the default one.
     #[serde(serialize_with = "write_route")]
     pub route: Result<Route, Unread>,
 }

@@ -12,14 +12,14 @@ pub enum Source {
     Given,
     /// On connections to the destination.
     Measured,
-    /// Nobody said.
+    /// Nobody said it; it is assumed.
     Assumed,
 }
 
 /// A figure, and where it is from.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Known {
-    /// The figure.
+    /// The figure itself.
     pub value: f64,
     /// Where it is from.
     pub source: Source,

@@ -17,7 +17,7 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// This process.
+    /// The owner that this process is.
     ///
     /// # Panics
     /// If /proc is not mounted.

@@ -90,7 +90,8 @@ pub enum Reason {
 }
 
 impl Guard {
-    /// Of a scope whose operator holds back this share of the spans (0 to 1). With 0 nothing is ever compared.
+    /// A guard for a scope whose operator holds back this share of the spans (0 to 1). With 0 nothing is ever
+    /// compared.
     ///
     /// # Panics
     /// With another share.

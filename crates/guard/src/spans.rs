@@ -8,8 +8,8 @@ use kirikae_interface::{SPAN_COUNTED, SPAN_STRATA};
 /// of an octave, and beyond.
 pub const STRATA: usize = SPAN_STRATA as usize;
 
-/// Of what a stratum's spans spread by, this is known before there are any: as much as so many spans
-/// would say. So that a stratum of few spans that happen to agree is not taken for a calm one.
+/// What is presumed of a stratum's spread before there are any spans weighs as much as so many spans would.
+/// So a stratum of few spans that happen to agree is not taken for a calm one.
 const PRESUMED_SPANS: f64 = 8.0;
 /// And this is what they would say, octaves (standard deviation).
 const PRESUMED_SPREAD: [f64; STRATA] = [0.25, 0.25, 0.25, 0.5, 1.0];
@@ -19,7 +19,7 @@ const LEAST_SPREAD: f64 = 0.0625;
 /// The spans of one treatment: sums of their residuals.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spans {
-    /// How many.
+    /// How many spans there were.
     pub spans: u64,
     /// Bursts that were counted in them.
     pub bursts: u64,
@@ -44,7 +44,7 @@ pub struct Arms {
 pub struct Strata(pub [Arms; STRATA]);
 
 impl Spans {
-    /// One more.
+    /// Adds a span that took so many octaves.
     pub fn add(&mut self, octaves: f64) {
         self.spans += 1;
         self.bursts += u64::from(SPAN_COUNTED);
@@ -125,10 +125,10 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Of all epochs. In each epoch the share held back is the same throughout, and in each stratum of each epoch
-    /// the treatments are compared with each other alone: neither a trend nor what connections there
-    /// are takes part. These differences are averaged by the inverse of their variances. None where there is
-    /// nothing to compare.
+    /// The difference over all epochs. In each epoch the share held back is the same throughout, and in
+    /// each stratum of each epoch the treatments are compared with each other alone: neither a trend nor
+    /// what connections there are takes part. These differences are averaged by the inverse of their
+    /// variances. None where there is nothing to compare.
     ///
     /// The variance of a stratum is that about the means of its epochs and treatments. Each treatment has one of its
     /// own, which begins as that of both together: of few spans that are held back a long tail may be

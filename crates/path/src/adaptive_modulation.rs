@@ -12,7 +12,7 @@ use crate::{Arq, ArqSpec, CrossTrafficSpec, Element, QueueSpec, RadioSpec, strea
 /// A radio link with adaptive modulation, and how it repeats what it loses.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AdaptiveModulationSpec {
-    /// The signal.
+    /// How strong the signal is over time, and the rate that follows from it.
     pub radio: RadioSpec,
     /// What repeats the packets that have bit errors.
     pub arq: ArqSpec,

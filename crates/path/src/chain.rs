@@ -112,12 +112,12 @@ impl<P> Chain<P> {
         Some(due)
     }
 
-    /// How many packets have entered.
+    /// The number of packets that have entered.
     pub fn offered(&self) -> u64 {
         self.offered
     }
 
-    /// How many packets have entered and neither been delivered nor dropped yet.
+    /// The number of packets that have entered and were neither delivered nor dropped yet.
     pub fn inside(&self) -> u64 {
         self.inside
     }

@@ -8,7 +8,7 @@ use crate::{OnTime, RandomStream, Span, Time};
 /// Packets of one size at a constant rate, always or in turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CrossTrafficSpec {
-    /// While it sends; at least 1.
+    /// The rate in bit/s while it sends; at least 1.
     pub bits_per_second: u64,
     /// IP length of each packet, 20 to 65535.
     pub packet_bytes: u32,

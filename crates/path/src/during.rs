@@ -11,7 +11,8 @@ pub struct During<P> {
 }
 
 impl<P> During<P> {
-    /// Of a channel that passes or drops, and holds nothing.
+    /// The losses of `channel` in the given intervals. The channel passes or drops each packet at once;
+    /// one that answers [`Outcome::Held`] is none.
     pub fn new(channel: Box<dyn Element<P> + Send>, when: Intervals) -> During<P> {
         During { channel, when }
     }

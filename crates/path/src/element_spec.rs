@@ -16,14 +16,14 @@ use crate::{
 pub enum ElementSpec {
     /// [`Delay`]
     Delay {
-        /// At most one day.
+        /// How much later each packet leaves than it arrived; at most one day.
         delay: Span,
     },
     /// [`LimitedDelay`]
     LimitedDelay {
-        /// At most one day.
+        /// How much later each packet leaves than it arrived; at most one day.
         delay: Span,
-        /// What may be under way.
+        /// How much may be under way at once; the rest is dropped.
         limit: QueueLimit,
     },
     /// [`Jitter`]
@@ -44,7 +44,7 @@ pub enum ElementSpec {
     },
     /// The most usual [`Link`](ElementSpec::Link): constant rate, drop-tail, and nothing else.
     Rate {
-        /// At least 1.
+        /// The rate in bit/s; at least 1.
         bits_per_second: u64,
         /// What may wait, not counting the packet being transmitted.
         limit: QueueLimit,
@@ -57,7 +57,7 @@ pub enum ElementSpec {
     LinkChange(LinkChangeSpec),
     /// [`IndependentLoss`]
     Loss {
-        /// 0 to less than 1.
+        /// The probability that a packet is lost; from 0 to less than 1.
         probability: f64,
     },
     /// [`GilbertElliott`]
@@ -73,7 +73,7 @@ pub enum ElementSpec {
     During {
         /// What loses meanwhile: one of the losses above.
         loss: Box<ElementSpec>,
-        /// When it does.
+        /// The times at which it loses.
         #[serde(flatten)]
         when: Intervals,
     },
@@ -81,7 +81,7 @@ pub enum ElementSpec {
     Arq {
         /// Probability that a single transmission is lost, 0 to less than 1.
         loss: f64,
-        /// What is done about it.
+        /// How often a lost packet is repeated, and how late.
         #[serde(flatten)]
         arq: ArqSpec,
     },

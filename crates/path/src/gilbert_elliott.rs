@@ -9,13 +9,13 @@ use crate::{DropCause, Dropped, Element, Outcome, Packet, RandomStream, Time};
 /// The parameters of a Gilbert-Elliott channel, each a probability from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct GilbertElliottSpec {
-    /// Of moving from good to bad.
+    /// The probability of moving from good to bad after a packet.
     pub p: f64,
-    /// Of moving from bad to good.
+    /// The probability of moving from bad to good after a packet.
     pub r: f64,
-    /// That a packet passes in the good state.
+    /// The probability that a packet passes in the good state.
     pub k: f64,
-    /// That a packet passes in the bad state.
+    /// The probability that a packet passes in the bad state.
     pub h: f64,
 }
 

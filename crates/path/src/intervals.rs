@@ -7,7 +7,7 @@ use crate::{Span, Time};
 /// the last does not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Intervals {
-    /// From each first time to each second one, ascending and apart from each other.
+    /// Each interval's beginning and end. They are in order of time and do not touch.
     pub intervals: Vec<(Time, Time)>,
     /// The intervals come again after this time, and again: they count from a multiple of it and
     /// lie within it.

@@ -14,7 +14,7 @@ pub struct Jitter<P> {
 }
 
 impl<P> Jitter<P> {
-    /// Delays from `least` to `least + jitter`.
+    /// Delays each packet by `least` to `least + jitter`, drawn from the stream of `seed`.
     pub fn new(least: Span, jitter: Span, order: Order, seed: u64) -> Jitter<P> {
         let random = RandomStream::new(seed);
         Jitter { least, jitter, packets: Departures::new(order), random }

@@ -1,11 +1,4 @@
-//! What a packet meets between sender and receiver: delay, rate and queue, loss.
-//!
-//! An [`Element`] is a state machine that is told the time; this crate knows no clock and does no
-//! I/O. The simulator drives it with virtual time, the emulator with the kernel's clock, and both
-//! get the same fate for the same packets arriving at the same times.
-//!
-//! A path is described by a [`PathSpec`], plain data; [`PathSpec::build`] turns it and a seed into
-//! a [`Chain`] of elements for each direction.
+#![doc = include_str!("../README.md")]
 
 mod adaptive_modulation;
 mod arq;

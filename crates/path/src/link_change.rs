@@ -22,11 +22,11 @@ pub struct LinkChangeSpec {
 /// A link, and when it is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct UsedLink {
-    /// When the link before it is given up.
+    /// When the link before it is given up, from the path's start.
     pub at: Time,
     /// How long there is no link then.
     pub silence: Span,
-    /// Its rate; at least 1.
+    /// Its rate in bit/s; at least 1.
     pub bits_per_second: u64,
     /// Its propagation delay; at most a day.
     pub delay: Span,
@@ -77,7 +77,7 @@ pub struct LinkChange<P> {
 }
 
 impl<P> LinkChange<P> {
-    /// With links that are described as they must be.
+    /// The links of a description that [`PathSpec::validate`](crate::PathSpec::validate) accepts.
     pub fn new(spec: LinkChangeSpec) -> LinkChange<P> {
         let (link, delay) = Self::parts(&spec.queue, spec.links[0]);
         let LinkChangeSpec { queue, links } = spec;

@@ -13,7 +13,7 @@ use crate::{CrossTrafficSpec, Element, QueueSpec, RateStep, RecordedRate, RetryS
 pub struct LinkSpec {
     /// How fast it sends.
     pub rate: RateSpec,
-    /// Bytes of the frame around each packet: what is sent, and does not count in the queue.
+    /// Bytes of the frame around each packet, which take time to send and do not count in the queue.
     pub overhead: u32,
     /// What waits before it.
     pub queue: QueueSpec,
@@ -27,11 +27,11 @@ pub struct LinkSpec {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RateSpec {
-    /// In bit/s, at least 1.
+    /// A constant rate in bit/s; at least 1.
     Constant(u64),
-    /// Steps in order of time, the first at 0, the last not to 0 bit/s.
+    /// A rate that changes in steps: in order of time, the first at 0, the last not to 0 bit/s.
     Scheduled(Vec<RateStep>),
-    /// As recorded.
+    /// Opportunities to send, as they were recorded.
     Recorded(RecordedRate),
 }
 

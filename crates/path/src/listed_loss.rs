@@ -3,7 +3,7 @@ use crate::{DropCause, Dropped, Element, Outcome, Packet, Time};
 /// Loses exactly the packets whose numbers are listed. For tests, and to replay a known loss.
 #[derive(Debug)]
 pub struct ListedLoss {
-    /// Ascending.
+    /// The numbers of the packets to lose, ascending.
     numbers: Vec<u64>,
 }
 

@@ -6,7 +6,7 @@ use crate::{DropCause, Dropped, Element, Intervals, Outcome, Packet, Span, Time}
 /// When nothing passes, and what becomes of what arrives meanwhile.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OutageSpec {
-    /// When.
+    /// The times at which nothing passes.
     #[serde(flatten)]
     pub when: Intervals,
     /// Whether packets wait for the end, to leave all at once, or are dropped.

@@ -22,14 +22,14 @@ impl RandomStream {
         self.uniform() < probability
     }
 
-    /// Uniform on [0, 1).
+    /// A number from 0 to less than 1, each of the 2^53 multiples of 2^-53 with the same probability.
     #[inline]
     pub fn uniform(&mut self) -> f64 {
         // The 53 high bits fill the mantissa of a double, every value exact.
         (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Exponential with this mean, 0 or more.
+    /// A number from the exponential distribution with this mean, which is 0 or more.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * (1.0 - self.uniform()).ln()
     }

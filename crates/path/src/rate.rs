@@ -86,7 +86,7 @@ impl Rate for Constant {
 pub struct RateStep {
     /// When it begins.
     pub at: Time,
-    /// 0 to transmit nothing.
+    /// The rate from then on in bit/s; 0 transmits nothing.
     pub bits_per_second: u64,
 }
 

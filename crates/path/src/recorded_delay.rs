@@ -78,7 +78,8 @@ pub struct RecordedDelay<P> {
 }
 
 impl<P> RecordedDelay<P> {
-    /// Where the delay falls, packets overtake earlier ones or wait for them.
+    /// An element that plays these delays. Where the delay falls, `order` says whether packets overtake
+    /// earlier ones or wait for them.
     pub fn new(recorded: RecordedDelays, order: Order) -> RecordedDelay<P> {
         RecordedDelay { recorded, current: 0, packets: Departures::new(order) }
     }

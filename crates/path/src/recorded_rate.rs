@@ -54,7 +54,7 @@ impl RecordedRate {
     }
 
     /// The rate of the busiest `window` in bit/s, whole milliseconds being as fine as a recording
-    /// is; the mean rate of a shorter round.
+    /// is. Of a round that is shorter than the window it is the mean rate.
     pub fn busiest(&self, window: Span) -> u64 {
         let round = self.round();
         if round <= window {

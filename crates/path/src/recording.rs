@@ -8,7 +8,7 @@ use crate::Span;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}: found {found}; allowed: {allowed}")]
 pub struct BadLine {
-    /// From 1.
+    /// The line's number in the file, from 1.
     pub line: usize,
     /// What stands there.
     pub found: String,

@@ -9,7 +9,7 @@ use crate::gilbert_elliott::GilbertElliottSpec;
 /// Frames that may be lost, and how often a lost one is sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RetrySpec {
-    /// Each frame meets this channel.
+    /// The channel that each frame meets, in the order in which frames are sent.
     pub channel: GilbertElliottSpec,
     /// A packet is lost when its first frame and so many more were; at most 255.
     pub limit: u32,

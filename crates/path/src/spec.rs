@@ -43,9 +43,9 @@ impl fmt::Display for Direction {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{direction} element {element}: {field} = {found} is not {allowed}")]
 pub struct SpecError {
-    /// Where.
+    /// The direction that the element belongs to.
     pub direction: Direction,
-    /// Where; counts from 0 within its direction.
+    /// The element's place in its direction, from 0.
     pub element: usize,
     /// The value's name in a scenario file, with those of the tables that it is in.
     pub field: String,
@@ -57,6 +57,9 @@ pub struct SpecError {
 
 impl PathSpec {
     /// Checks every value's range, and that something is delivered.
+    ///
+    /// # Errors
+    /// The first value that is out of its range, with its place and what is allowed.
     pub fn validate(&self) -> Result<(), SpecError> {
         for (direction, elements) in
             [(Direction::Forward, &self.forward), (Direction::Backward, &self.backward)]
@@ -73,7 +76,10 @@ impl PathSpec {
 
     /// The forward and the backward chain. Each random element draws from its own stream, seeded
     /// with [`stream_seed`]`(seed, [direction, element])`: direction 0 is forward, 1 backward, and
-    /// elements count from 0.
+    /// elements count from 0. The same description and seed give the same fate for the same packets.
+    ///
+    /// # Errors
+    /// A path that [`validate`](Self::validate) refuses.
     pub fn build<P: Send + 'static>(&self, seed: u64) -> Result<(Chain<P>, Chain<P>), SpecError> {
         self.validate()?;
         let chain = |direction: Direction, elements: &[ElementSpec]| {

@@ -14,7 +14,10 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Time(u64);
 
-/// A duration in nanoseconds, never negative.
+/// A duration in nanoseconds, never negative (584 years fit).
+///
+/// # Panics
+/// Sums and products that are longer than that panic.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]

@@ -21,7 +21,7 @@ pub const INK: RGBColor = RGBColor(0x7a, 0x7a, 0x7a);
 pub const BLUE: RGBColor = RGBColor(0x2f, 0x81, 0xe0);
 /// What is beside it.
 pub const ORANGE: RGBColor = RGBColor(0xe0, 0x6c, 0x1f);
-/// Events.
+/// The colour of events.
 pub const PINK: RGBColor = RGBColor(0xd0, 0x45, 0x9a);
 /// Series of a figure, in order: the last three are green, violet and brown.
 pub const SERIES: [RGBColor; 6] = [

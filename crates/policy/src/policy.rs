@@ -55,7 +55,7 @@ impl Since {
 pub struct Scope {
     /// What people call it.
     pub name: String,
-    /// Which connections.
+    /// The connections that belong to it.
     pub matching: Matching,
     /// What to choose by, with the algorithms that may be chosen.
     pub table: Arc<KernelTable>,
@@ -88,7 +88,7 @@ pub struct Scope {
 pub struct Matching {
     /// Directories of the cgroup v2 hierarchy: those in one or below it.
     pub cgroups: Vec<PathBuf>,
-    /// Local ports.
+    /// The local ports that belong to it, as ranges with both their ends.
     pub local_ports: Vec<RangeInclusive<u16>>,
     /// Prefixes of the remote address.
     pub remotes: Vec<IpNet>,
@@ -305,7 +305,7 @@ impl Scope {
     }
 }
 
-/// In words.
+/// The connections that match, in words.
 impl fmt::Display for Matching {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         fn list<T>(what: &str, entries: &[T], text: impl Fn(&T) -> String) -> Option<String> {
@@ -366,7 +366,7 @@ pub fn has_another_cgroup(rule: &kernel::rule, before: &kernel::rule) -> bool {
     rule.cgroup != MISSING && rule.cgroup != before.cgroup
 }
 
-/// Of an address the first `bits` count.
+/// The mask of an address of which the first `bits` count.
 fn mask(bits: u32) -> address {
     Ipv6Addr::from_bits(!u128::MAX.checked_shr(bits).unwrap_or(0)).into()
 }

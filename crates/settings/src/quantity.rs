@@ -73,7 +73,7 @@ impl Quantity for Time {
     }
 }
 
-/// Bits in a second.
+/// A rate in bits per second.
 pub struct Rate(pub u64);
 
 impl Quantity for Rate {
@@ -84,7 +84,7 @@ impl Quantity for Rate {
     }
 }
 
-/// Bytes.
+/// A size in bytes.
 pub struct Size(pub u64);
 
 impl Quantity for Size {

@@ -20,6 +20,9 @@ pub struct Source {
 
 impl Source {
     /// The text of a file; `allowed` tells what one is, where it cannot be read.
+    ///
+    /// # Errors
+    /// A refusal where the file cannot be read.
     pub fn read(file: &Path, allowed: &str) -> Result<Source, Refusal> {
         let text = std::fs::read_to_string(file).map_err(|error| Refusal {
             file: file.to_owned(),
@@ -32,6 +35,9 @@ impl Source {
     }
 
     /// The file's top table.
+    ///
+    /// # Errors
+    /// A refusal of a text that is not TOML.
     pub fn root(&self) -> Result<Spanned<DeTable<'_>>, Refusal> {
         DeTable::parse(&self.text).map_err(|error| {
             let line = error.span().map(|span| self.line(&span));
@@ -138,6 +144,9 @@ impl<'a> Section<'a> {
     }
 
     /// Refuses keys that are not listed, with the nearest listed one.
+    ///
+    /// # Errors
+    /// The first key that is not listed, as a refusal with file, line and key.
     pub fn allow(&self, keys: &[&str]) -> Result<(), Refusal> {
         let Some((key, _)) =
             self.table.iter().find(|(key, _)| !keys.contains(&key.get_ref().as_ref()))
@@ -150,6 +159,9 @@ impl<'a> Section<'a> {
     }
 
     /// A key that must be there.
+    ///
+    /// # Errors
+    /// A refusal where the key is missing.
     pub fn required(&self, key: &str, allowed: &str) -> Result<Field<'a>, Refusal> {
         self.optional(key).ok_or_else(|| {
             self.source.refuse(&self.span, self.full(key), "missing required key", allowed)
@@ -164,33 +176,51 @@ impl<'a> Section<'a> {
     }
 
     /// A quantity with its unit, which must be there.
+    ///
+    /// # Errors
+    /// A refusal where the key is missing, or its value of another kind or out of its range.
     pub fn quantity<Q: Quantity>(&self, key: &str) -> Result<Q, Refusal> {
         self.required(key, Q::ALLOWED)?.quantity()
     }
 
     /// A quantity with its unit, which may be left out.
+    ///
+    /// # Errors
+    /// A refusal where the value is of another kind or out of its range.
     pub fn optional_quantity<Q: Quantity>(&self, key: &str) -> Result<Option<Q>, Refusal> {
         self.optional(key).map(|field| field.quantity()).transpose()
     }
 
     /// A number from 0 to 1, which must be there.
+    ///
+    /// # Errors
+    /// A refusal where the key is missing, or its value of another kind or out of its range.
     pub fn probability(&self, key: &str) -> Result<f64, Refusal> {
         const ALLOWED: &str = "a number from 0 to 1";
         self.required(key, ALLOWED)?.number(0.0..=1.0, ALLOWED)
     }
 
     /// A whole number, which must be there.
+    ///
+    /// # Errors
+    /// A refusal where the key is missing, or its value of another kind or out of its range.
     pub fn whole(&self, key: &str, range: RangeInclusive<u64>) -> Result<u64, Refusal> {
         let allowed = format!("a whole number from {} to {}", range.start(), range.end());
         self.required(key, &allowed)?.whole(range)
     }
 
     /// `true` or `false`; the latter if left out.
+    ///
+    /// # Errors
+    /// A refusal where the value is of another kind or out of its range.
     pub fn flag(&self, key: &str) -> Result<bool, Refusal> {
         self.optional(key).map_or(Ok(false), |field| field.boolean())
     }
 
     /// One of the listed words, as its place in the list; the first if left out.
+    ///
+    /// # Errors
+    /// A refusal where the value is of another kind or out of its range.
     pub fn choice_or_first(&self, key: &str, words: &[&str]) -> Result<usize, Refusal> {
         self.optional(key).map_or(Ok(0), |field| field.choice(words))
     }
@@ -242,11 +272,17 @@ impl<'a> Field<'a> {
     }
 
     /// A string.
+    ///
+    /// # Errors
+    /// A refusal of a value that is no string.
     pub fn text(&self, allowed: &str) -> Result<&'a str, Refusal> {
         self.value.get_ref().as_str().ok_or_else(|| self.refuse(allowed))
     }
 
     /// One of the listed words, as its place in the list.
+    ///
+    /// # Errors
+    /// A refusal of a value that is none of the words.
     pub fn choice(&self, words: &[&str]) -> Result<usize, Refusal> {
         let allowed = words.join(", ");
         let text = self.text(&allowed)?;
@@ -257,11 +293,17 @@ impl<'a> Field<'a> {
     }
 
     /// `true` or `false`.
+    ///
+    /// # Errors
+    /// A refusal of a value that is neither.
     pub fn boolean(&self) -> Result<bool, Refusal> {
         self.value.get_ref().as_bool().ok_or_else(|| self.refuse("true or false"))
     }
 
     /// A whole number.
+    ///
+    /// # Errors
+    /// A refusal of a value of another kind, or out of its range.
     pub fn whole(&self, range: RangeInclusive<u64>) -> Result<u64, Refusal> {
         let number = self.value.get_ref().as_integer().and_then(|integer| {
             let digits = integer.as_str().replace('_', "");
@@ -273,6 +315,9 @@ impl<'a> Field<'a> {
     }
 
     /// A number; `allowed` tells the range.
+    ///
+    /// # Errors
+    /// A refusal of a value of another kind, or out of its range.
     pub fn number(&self, range: RangeInclusive<f64>, allowed: &str) -> Result<f64, Refusal> {
         let number = match self.value.get_ref() {
             DeValue::Float(float) => float.as_str().replace('_', "").parse().ok(),
@@ -286,17 +331,26 @@ impl<'a> Field<'a> {
     }
 
     /// A quantity with its unit.
+    ///
+    /// # Errors
+    /// A refusal of a value of another kind, or out of its range.
     pub fn quantity<Q: Quantity>(&self) -> Result<Q, Refusal> {
         Q::parse(self.text(Q::ALLOWED)?).ok_or_else(|| self.refuse(Q::ALLOWED))
     }
 
     /// A file, named as seen from the one in which its name stands.
+    ///
+    /// # Errors
+    /// A refusal of a value that is no string.
     pub fn file(&self, allowed: &str) -> Result<PathBuf, Refusal> {
         let directory = self.source.file.parent().unwrap_or(Path::new(""));
         Ok(directory.join(self.text(allowed)?))
     }
 
     /// What such a file holds, as `parse` reads its name and text.
+    ///
+    /// # Errors
+    /// A refusal of a value that is no string, of a file that cannot be read, or of the first line in it that `parse` refuses.
     pub fn recording<T>(
         &self,
         parse: impl FnOnce(&str, &str) -> Result<T, BadLine>,
@@ -319,6 +373,9 @@ impl<'a> Field<'a> {
     }
 
     /// A table.
+    ///
+    /// # Errors
+    /// A refusal of a value that is no table.
     pub fn section(&self, allowed: &str) -> Result<Section<'a>, Refusal> {
         let table = self.value.get_ref().as_table().ok_or_else(|| self.refuse(allowed))?;
         let (source, name, span) = (self.source, self.name.clone(), self.value.span());
@@ -342,11 +399,17 @@ impl<'a> Field<'a> {
     }
 
     /// The tables of a list that is not empty.
+    ///
+    /// # Errors
+    /// A refusal of a value that is no list, an empty one, or one with something else than tables.
     pub fn tables(&self, allowed: &str) -> Result<Vec<Section<'a>>, Refusal> {
         self.list(allowed)?.iter().map(|each| each.section(allowed)).collect()
     }
 
     /// The values of a list that is not empty.
+    ///
+    /// # Errors
+    /// A refusal of a value that is no list, or of an empty one.
     pub fn list(&self, allowed: &str) -> Result<Vec<Field<'a>>, Refusal> {
         let list: &DeArray<'a> =
             self.value.get_ref().as_array().ok_or_else(|| self.refuse(allowed))?;

@@ -21,9 +21,9 @@ struct Running {
     made: u32,
     /// Until when it writes, where it writes on and off.
     on_time: OnTime,
-    /// Of on and off: what rounding left over, in bits times 10^9.
+    /// What rounding left over of the writes of [`Workload::OnOff`], in bits times 10^9.
     carry: u64,
-    /// Of a video.
+    /// The encoder, where the activity is a video.
     encoder: Encoder,
     random: RandomStream,
 }

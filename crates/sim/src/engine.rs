@@ -37,7 +37,7 @@ struct Way {
 }
 
 impl<'a, O: Observer> Engine<'a, O> {
-    /// Of a simulation that is valid.
+    /// The engine for a simulation that [`Simulation::validate`] accepts.
     pub fn new(simulation: &Simulation, observer: &'a mut O) -> Engine<'a, O> {
         let seed = simulation.seed;
         let mut ways = Vec::with_capacity(2 * simulation.links.len());

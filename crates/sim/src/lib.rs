@@ -1,9 +1,4 @@
-//! TCP connections over described paths in virtual time.
-//!
-//! A [`Simulation`] is plain data: links, flows over them, what their applications do, and a
-//! duration. [`Simulation::run`] plays it and says what came of it, an [`Outcome`]; [`run_all`]
-//! plays many on all cores. [`Simulation::observe`] and [`observe_all`] do so before an [`Observer`].
-//! The same simulation gives the same outcome, byte for byte, wherever and beside whatever it runs.
+#![doc = include_str!("../README.md")]
 
 mod application;
 mod connection;

@@ -22,10 +22,10 @@ pub trait Observer {
     fn acted(&mut self, _now: Time, _flow: usize, _end: End, _endpoint: &Endpoint) {}
 }
 
-/// Nobody watches.
+/// An observer that watches nothing.
 impl Observer for () {}
 
-/// Watches where there is somebody to.
+/// An observer that may be missing.
 impl<O: Observer> Observer for Option<O> {
     fn packet(&mut self, passage: Passage<'_>) {
         self.iter_mut().for_each(|observer| observer.packet(passage));
@@ -44,7 +44,7 @@ impl<O: Observer> Observer for Option<O> {
     }
 }
 
-/// Both watch.
+/// Two observers, of which the first is told first.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     fn packet(&mut self, passage: Passage<'_>) {
         self.0.packet(passage);
@@ -70,9 +70,9 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
 /// A direction of a link.
 #[derive(Clone, Copy)]
 pub struct LinkState<'a> {
-    /// When.
+    /// The time at which it is told.
     pub at: Time,
-    /// Which.
+    /// The link and its direction.
     pub hop: Hop,
     pub(crate) chain: &'a Chain<u32>,
 }
@@ -87,15 +87,15 @@ impl LinkState<'_> {
 /// A packet at one end of a link.
 #[derive(Clone, Copy, Debug)]
 pub struct Passage<'a> {
-    /// When.
+    /// When it was there.
     pub at: Time,
-    /// Where, and which way.
+    /// The link and its direction.
     pub hop: Hop,
     /// What becomes of it.
     pub step: Step,
     /// The flow's place among the simulation's.
     pub flow: usize,
-    /// Sent by which end.
+    /// The end that sent it.
     pub from: End,
     /// What is in it.
     pub segment: &'a Segment,

@@ -14,7 +14,7 @@ use crate::stream::Written;
 /// What came of a simulation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
-    /// When it ended.
+    /// When it ended: at its duration, or once all flows had nothing left to do.
     pub end: Time,
     /// One for each flow, in their order.
     pub flows: Vec<FlowOutcome>,
@@ -31,13 +31,13 @@ pub struct Outcome {
 pub struct FlowOutcome {
     /// The switches of the client's congestion control, in order of time.
     pub switches: Vec<(Time, Switch)>,
-    /// What the client lost, as the switcher counts; none without one.
+    /// What the client lost, as the switcher counts it. There is none without a switcher.
     pub losses: Option<Losses>,
     /// What the client wrote.
     pub client: Vec<Written>,
     /// What the server wrote.
     pub server: Vec<Written>,
-    /// What it took to bring it there, by end: the client's, the server's.
+    /// What each end sent for it: first the client, then the server.
     pub traffic: [Traffic; 2],
 }
 
@@ -50,14 +50,14 @@ pub struct Traffic {
     pub segments: u64,
     /// How many of them it had sent before.
     pub retransmissions: u64,
-    /// Its smoothed round-trip time at the end; none without a sample.
+    /// Its smoothed round-trip time at the end, if there was a sample.
     pub srtt: Option<Span>,
 }
 
 /// A flow that had something left to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Left {
-    /// Its place.
+    /// The flow's place among the simulation's.
     pub flow: usize,
     /// Bytes written that could not yet be read, both ways; those of an unlimited write excepted.
     pub bytes: u64,
@@ -68,7 +68,7 @@ pub struct Left {
 /// What one direction of a link did.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DirectionOutcome {
-    /// Where.
+    /// The link and its direction.
     pub hop: Hop,
     /// Packets that entered.
     pub offered: u64,
@@ -101,15 +101,15 @@ impl DirectionOutcome {
 /// A packet that a link dropped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DroppedPacket {
-    /// When.
+    /// When it was dropped.
     pub at: Time,
     /// Its number in its direction of the link, from 0.
     pub number: u64,
-    /// Why.
+    /// Why it was dropped.
     pub cause: DropCause,
-    /// Whose.
+    /// The place of the flow that it belonged to.
     pub flow: usize,
-    /// Sent by which end.
+    /// The end that sent it.
     pub from: End,
     /// Bytes of its end's stream in it; empty in an ACK.
     pub stream: Range<u64>,

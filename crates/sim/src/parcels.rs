@@ -9,9 +9,9 @@ use crate::simulation::End;
 #[derive(Debug)]
 pub(crate) struct Parcel {
     pub segment: Segment,
-    /// Whose.
+    /// The place of the flow that it belongs to.
     pub flow: u32,
-    /// Sent by which end.
+    /// The end that sent it.
     pub from: End,
     /// Links of its route that it has behind it.
     pub hop: u16,

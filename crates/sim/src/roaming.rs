@@ -20,7 +20,7 @@ enum Change {
 }
 
 impl Roaming {
-    /// Of an end with this TCP.
+    /// What is to come for an end with this TCP.
     pub fn new(mobile: &Mobile, profile: &Profile) -> Roaming {
         let freezes = profile.handover == Handover::Freeze;
         let mut changes = Vec::new();

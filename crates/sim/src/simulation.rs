@@ -15,11 +15,13 @@ use crate::outcome::Outcome;
 use crate::workload::Activity;
 
 /// Links, the flows over them, and how long they are looked at.
+///
+/// It is plain data, and what comes of it depends on nothing else.
 #[derive(Clone, Debug)]
 pub struct Simulation {
     /// Seed of every random stream: of the links' elements, and of what the applications draw.
     pub seed: u64,
-    /// Each with elements of its own for each direction. The random streams of link 0 are those of
+    /// The links, each with elements of its own for each direction. The random streams of link 0 are those of
     /// [`PathSpec::build`] with the simulation's seed.
     pub links: Vec<PathSpec>,
     /// TCP connections over the links.
@@ -41,14 +43,14 @@ pub struct Flow {
     pub server: Host,
     /// What the applications do.
     pub activities: Vec<Activity>,
-    /// The end whose link changes and knows of it; none: neither does.
+    /// The end whose link changes and which is told of it. Where there is none, neither end is told.
     pub mobile: Option<Mobile>,
 }
 
 /// An end that is told of changes of its link, for what its profile does about them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Mobile {
-    /// Which.
+    /// The end that moves.
     pub end: End,
     /// From when to when it has no link, in order of time.
     pub gaps: Vec<Range<Time>>,
@@ -82,45 +84,45 @@ pub enum End {
     Server,
 }
 
-/// A simulation that is none. Places count from 0.
+/// Why a simulation cannot be run. Places count from 0.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum SimulationError {
     /// A link's description is no path.
     #[error("link {link}: {error}")]
     Link {
-        /// Which.
+        /// The link's place among the simulation's.
         link: usize,
-        /// Why.
+        /// What is wrong with its description.
         error: SpecError,
     },
     /// A flow without a link one way.
     #[error("flow {flow}: no route for what the {from} sends")]
     NoRoute {
-        /// Which.
+        /// The flow's place among the simulation's.
         flow: usize,
-        /// From where.
+        /// The end whose packets have no route.
         from: End,
     },
     /// A route over a link that is not there.
     #[error("flow {flow}: its route takes link {link}, which is not there")]
     UnknownLink {
-        /// Which.
+        /// The flow's place among the simulation's.
         flow: usize,
-        /// The link's place.
+        /// The place that its route names.
         link: usize,
     },
     /// A route on which neither delay nor rate takes time: an unlimited flow would never get on.
     #[error("flow {flow}: a round trip takes no time")]
     NoTime {
-        /// Which.
+        /// The flow's place among the simulation's.
         flow: usize,
     },
     /// An activity that cannot be done.
     #[error("flow {flow}, activity {activity}: {fault}")]
     Workload {
-        /// Which.
+        /// The flow's place among the simulation's.
         flow: usize,
-        /// Its place among the flow's.
+        /// The activity's place among the flow's.
         activity: usize,
         /// What is wrong.
         fault: &'static str,
@@ -128,7 +130,7 @@ pub enum SimulationError {
 }
 
 impl End {
-    /// Both.
+    /// Both ends, the client first.
     pub(crate) const BOTH: [End; 2] = [End::Client, End::Server];
 
     /// The end at the other side.
@@ -209,7 +211,7 @@ impl Simulation {
         if takes_time { Ok(()) } else { Err(SimulationError::NoTime { flow }) }
     }
 
-    /// Plays it.
+    /// Plays it in virtual time, on the calling thread.
     ///
     /// # Errors
     /// A simulation that [`validate`](Self::validate) refuses.
@@ -217,7 +219,7 @@ impl Simulation {
         self.observe(&mut ())
     }
 
-    /// Plays it before an observer.
+    /// Plays it, and tells an observer what happens.
     ///
     /// # Errors
     /// As [`run`](Self::run).

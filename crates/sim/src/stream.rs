@@ -16,9 +16,9 @@ pub struct Written {
     pub offset: u64,
     /// Bytes in it.
     pub bytes: u64,
-    /// When its first byte could be read in order at the other end.
+    /// When its first byte could be read in order at the other end, if it could before the end.
     pub first: Option<Time>,
-    /// When its last byte could be.
+    /// When its last byte could be read in order there, if it could before the end.
     pub last: Option<Time>,
 }
 
@@ -33,7 +33,7 @@ impl Written {
         Some(self.last? - self.first?)
     }
 
-    /// Its bytes of the stream.
+    /// The bytes of the stream that it is.
     pub fn range(&self) -> Range<u64> {
         self.offset..self.offset + self.bytes
     }
@@ -59,7 +59,7 @@ impl Stream {
         self.writes.push(written);
     }
 
-    /// Bytes written.
+    /// The number of bytes written.
     pub fn bytes(&self) -> u64 {
         self.writes.last().map_or(0, |last| last.range().end)
     }

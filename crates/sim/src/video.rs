@@ -10,17 +10,17 @@ use serde::{Deserialize, Serialize};
 /// pictures are left out and the next are smaller; after a while without they are larger again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Video {
-    /// From a picture to the next.
+    /// The time from a picture to the next; above 0.
     pub interval: Span,
     /// Bytes of a picture at each quality, the lowest first.
     pub ladder: Arc<[u64]>,
-    /// The first of so many pictures is a key picture ...
+    /// The first of each so many pictures is a key picture.
     pub key_every: u32,
-    /// ... and so many times as large.
+    /// A key picture has so many times the bytes of another.
     pub key_times: u32,
-    /// What takes longer is late.
+    /// A picture whose report takes longer than this is late.
     pub late: Span,
-    /// How many pictures.
+    /// How many pictures there are.
     pub count: u32,
 }
 

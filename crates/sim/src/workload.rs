@@ -26,28 +26,28 @@ pub enum Workload {
     OneByOne(Arc<[Write]>),
     /// The client writes everything at once.
     Bulk {
-        /// So many bytes; none: without end.
+        /// How many bytes, at least 1; without an end if there is no number.
         bytes: Option<u64>,
     },
     /// The client writes a request, and the server its response as soon as it has all of it; then
     /// the client thinks, and asks again.
     Requests {
-        /// Bytes of a request.
+        /// Bytes of a request; at least 1.
         request: u64,
-        /// Bytes of a response.
+        /// Bytes of a response; at least 1.
         response: u64,
         /// From the last byte of a response to the next request.
         think: Interval,
-        /// How many requests.
+        /// How many requests; at least 1.
         count: u32,
     },
     /// The client writes at a rate for a time and then nothing for a time, without end.
     OnOff {
-        /// Bytes of one write.
+        /// Bytes of one write; at least 1, and so many that there are at most [`MOST_WRITES`] a second.
         bytes: u64,
-        /// How fast it writes while it does, bit/s.
+        /// The rate at which it writes while it does, in bit/s; at least 1.
         bits_per_second: u64,
-        /// How long it writes.
+        /// How long it writes; the mean is above 0.
         on: Interval,
         /// How long it pauses.
         off: Interval,
@@ -59,9 +59,9 @@ pub enum Workload {
 /// A write of the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Write {
-    /// When, from the beginning of its activity.
+    /// When it is due, counted from the beginning of its activity.
     pub at: Span,
-    /// How much.
+    /// How many bytes; at least 1.
     pub bytes: u64,
 }
 
@@ -115,7 +115,7 @@ impl Workload {
 }
 
 impl Interval {
-    /// Its mean.
+    /// The mean duration.
     pub fn mean(self) -> Span {
         match self {
             Interval::Fixed(span) | Interval::Exponential(span) => span,

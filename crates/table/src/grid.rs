@@ -50,7 +50,7 @@ pub struct Place {
     pub rate: u64,
     /// What is written.
     pub load: Load,
-    /// The condition.
+    /// What else the path does.
     pub condition: Condition,
 }
 

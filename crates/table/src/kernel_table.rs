@@ -8,13 +8,13 @@ use crate::latency_table::{LatencyTable, OURS};
 
 /// Most round-trip times in a table.
 pub const RTTS: usize = kirikae_interface::TABLE_RTTS as usize;
-/// Most rates.
+/// Most rates in a table.
 pub const RATES: usize = kirikae_interface::TABLE_RATES as usize;
-/// Most burst sizes and streams together.
+/// Most burst sizes and streams together in a table.
 pub const LOADS: usize = kirikae_interface::TABLE_LOADS as usize;
-/// Most conditions.
+/// Most conditions in a table.
 pub const CONDITIONS: usize = kirikae_interface::TABLE_CONDITIONS as usize;
-/// Most algorithms (columns).
+/// Most algorithms (columns) in a table.
 pub const ALGORITHMS: usize = kirikae_interface::TABLE_ALGORITHMS as usize;
 
 /// Steps to a doubling, in all that is kept as a logarithm.

@@ -35,7 +35,7 @@ impl Kind {
 /// A table of one RTT.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Printed {
-    /// Milliseconds.
+    /// The round-trip time in milliseconds.
     pub rtt_ms: u32,
     /// The loss rates or bandwidths, ascending.
     pub points: Vec<f64>,

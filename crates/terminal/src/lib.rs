@@ -6,7 +6,7 @@ pub use comfy_table::{Attribute, Cell, CellAlignment, Color, Row, Table, presets
 use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle};
 use textwrap::{Options, WordSplitter};
 
-/// Of a table, where there is no terminal to fit it into.
+/// The width of a table where there is no terminal to fit it into.
 const COLUMNS: u16 = 100;
 
 /// Whether standard output is to be coloured: on a terminal, unless NO_COLOR is set.

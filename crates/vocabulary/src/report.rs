@@ -54,11 +54,11 @@ impl DirectionReport {
 /// Actual less due time of a direction's writes, in microseconds; 0 if there were none.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct TimingError {
-    /// Median.
+    /// The median in microseconds.
     pub p50_us: f64,
-    /// 99th percentile.
+    /// The 99th percentile in microseconds.
     pub p99_us: f64,
-    /// Largest.
+    /// The largest in microseconds.
     pub max_us: f64,
 }
 
@@ -71,7 +71,7 @@ pub struct DroppedPacket {
     pub direction: Direction,
     /// Its number in that direction, from 0.
     pub number: u64,
-    /// Why.
+    /// Why it was dropped.
     pub cause: DropCause,
     /// The TCP segment in it, if it was one.
     pub segment: Option<Segment>,

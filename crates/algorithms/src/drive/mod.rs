@@ -45,7 +45,7 @@ pub enum Operation {
     },
     /// What is in flight is ACKed at an even pace, and as much sent again, several times.
     Flights {
-        /// Round trips.
+        /// How many round trips.
         count: u8,
         /// ACKs in each, at most.
         acks: u8,
@@ -78,12 +78,12 @@ pub enum Operation {
     },
     /// For a retransmission timeout the program used so many segments of the window.
     ApplicationLimited {
-        /// Segments.
+        /// How many segments of the window were used.
         used: u32,
     },
     /// The path takes segments of this size now.
     Mss {
-        /// Bytes.
+        /// The segment size in bytes.
         bytes: u32,
     },
     /// The program sets SO_MAX_PACING_RATE.
@@ -105,7 +105,7 @@ pub enum Operation {
 pub struct Broken {
     /// Position of the operation.
     pub at: usize,
-    /// The operation.
+    /// The operation after which it did not hold.
     pub operation: Operation,
     /// What should have held.
     pub what: String,
@@ -136,7 +136,7 @@ pub struct Beginning {
 
 /// A connection that operations are played against.
 pub struct Connection {
-    /// Its socket.
+    /// The socket that the operations change.
     pub socket: Socket,
     state: CaState,
     una: u32,
@@ -201,7 +201,7 @@ impl Connection {
         self.socket.fields.snd_nxt.wrapping_sub(self.una).div_ceil(self.mss())
     }
 
-    /// One operation.
+    /// Plays one operation, and checks what must hold.
     ///
     /// # Errors
     /// Where something that must hold did not.

@@ -72,7 +72,7 @@ pub struct Switch {
 /// What was lost on a connection since it was established, up to its latest measuring period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Losses {
-    /// Segments sent.
+    /// Segments with data that were sent.
     pub segments: u64,
     /// Those lost in runs of at most 2.
     pub isolated: i64,

@@ -16,7 +16,7 @@ pub const CALL_RECORD_BYTES: usize = size_of::<c::call_record>();
 /// The latency tables of a policy, by the numbers that its scopes have for them.
 pub type Tables = BTreeMap<u32, Arc<latency_table>>;
 
-/// Of what is recorded of a call.
+/// The version of what is recorded of a call.
 pub const CALL_RECORD_VERSION: u32 = c::CALL_RECORD_VERSION;
 
 /// Plays recorded calls again.
@@ -29,7 +29,7 @@ pub struct Replay {
     /// Calls after which the native build's state was taken from the record, because one before
     /// them is missing: nobody read it in time, or it was before the recording began.
     pub taken_over: u64,
-    /// Of the calls compared, by what they were for.
+    /// How many of the calls compared there were for each purpose.
     pub by_kind: BTreeMap<&'static str, u64>,
     /// Switches, made or observed, among them.
     pub switches: u64,
@@ -52,9 +52,9 @@ pub enum ReplayError {
     Policy(u32),
     /// Something else came of it.
     Differs {
-        /// Which connection.
+        /// The number of the connection.
         connection: u64,
-        /// Which of the connection's calls, from 1.
+        /// The number of the call among the connection's, from 1.
         serial: u32,
         /// What it was for.
         kind: &'static str,

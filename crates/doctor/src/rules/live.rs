@@ -5,7 +5,7 @@ use crate::connection::Busy;
 use crate::units::{percent, rate, size, time};
 use crate::{Connection, Finding, Limit, Verdict};
 
-/// Of many connections the busiest tell enough.
+/// How many connections are shown: the busiest of many tell enough.
 const SHOWN: usize = 5;
 /// A share of the time that is worth telling.
 const OFTEN: f64 = 0.1;

@@ -70,7 +70,7 @@ fn all_connections(case: &Case) -> Finding {
         ))
 }
 
-/// Bytes.
+/// The size of a page in bytes.
 fn page_size() -> f64 {
     let found = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE);
     found.ok().flatten().map_or(4096.0, |bytes| bytes as f64)

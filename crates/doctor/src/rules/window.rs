@@ -8,10 +8,11 @@ use crate::{Finding, Kernel, Limit, Verdict};
 const BY_WINDOW: &str = "window / RTT (RFC 7323, 1.1)";
 /// The largest window without scaling (RFC 9293, section 3.1).
 const UNSCALED: f64 = 65_535.0;
-/// Of a send buffer, what is in use: a writer who waits is woken when a third is free (sk_stream_write_space), so
-/// between 5/6 of it in the mean, where the path spaces the ACKs, and all of it, where they come at once.
+/// The share of a send buffer that is in use. A writer who waits is woken when a third is free
+/// (sk_stream_write_space), so it is between 5/6 in the mean, where the path spaces the ACKs, and all, where they
+/// come at once.
 const IN_USE: f64 = 11.0 / 12.0;
-/// Of its memory, what is data: as measured (docs/doctor.md).
+/// The share of its memory that is data, as measured (docs/doctor.md).
 const DATA: f64 = 0.95;
 /// From this release on the kernel measures which share of the memory of a receive buffer is data; before,
 /// tcp_adv_win_scale told.

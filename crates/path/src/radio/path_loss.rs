@@ -8,7 +8,7 @@ use crate::check::{Unfit, check};
 /// What the loss depends on besides the distance.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PathLoss {
-    /// In MHz; 1500 to 2000.
+    /// The frequency in MHz; 1500 to 2000.
     pub frequency_mhz: f64,
     /// Height of the base station's antenna in metres; 30 to 200.
     pub base_height_m: f64,
