@@ -32,7 +32,7 @@ pub(super) fn read(root: &Section) -> Result<(Scope, Option<Refusal>), Refusal> 
     };
     let section = field.section("[scope] with keys of a [[scope]] in a policy file")?;
     let choice = CHOICE.iter().find_map(|key| section.optional(key)).map(|field| {
-        field.refuse("none beside --table or --policy, which say what may be chosen, too")
+        field.refuse("none beside --table or --friendliness, which say what may be chosen, too")
     });
     let latencies = Latencies { table: Cow::Borrowed(kirikae_table::shipped()), is_given: false };
     let mut scope = read_scope_of_all(&section, &latencies)?;

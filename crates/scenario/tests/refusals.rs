@@ -239,7 +239,7 @@ fn a_second_choice() {
     assert_eq!(
         kirikae_scenario::refuse_second_choice(&scenarios).unwrap_err().to_string(),
         "x.toml:18: scope.algorithms: found [\"kk_cubic\"]; allowed: none beside --table or \
-         --policy, which say what may be chosen, too",
+         --friendliness, which say what may be chosen, too",
     );
 }
 
