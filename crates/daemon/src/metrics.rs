@@ -127,144 +127,159 @@ struct Snapshot(Numbers);
 impl Collector for Snapshot {
     fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
         let Snapshot(numbers) = self;
-        let seconds = Some(&Unit::Seconds);
-        let ratio = Unit::Other("ratio".into());
-
-        let mut family = encoder.encode_descriptor(
-            "kirikae_connections",
-            "Connections remembered, by the algorithm in use and what becomes of them",
-            None,
-            MetricType::Gauge,
-        )?;
-        for (labels, count) in &numbers.connections {
-            ConstGauge::new(*count as i64).encode(family.encode_family(labels)?)?;
-        }
-
-        let unheard = encoder.encode_descriptor(
-            "kirikae_connections_unheard",
-            "Connections whose callbacks another sock_ops program has taken, and that cannot be asked for again",
-            None,
-            MetricType::Gauge,
-        )?;
-        ConstGauge::new(numbers.unheard as i64).encode(unheard)?;
-
-        let mut family = encoder.encode_descriptor(
-            "kirikae_guard_suspended",
-            "Whether a scope is only observed because switching hurts (1), or not (0)",
-            None,
-            MetricType::Gauge,
-        )?;
-        for (scope, guard) in &numbers.guards {
-            let labels = [("scope", scope)];
-            let metric = family.encode_family(&labels)?;
-            ConstGauge::new(i64::from(guard.suspended)).encode(metric)?;
-        }
-
-        let mut family = encoder.encode_descriptor(
-            "kirikae_guard",
-            "What switched bursts take over what stock ones take, and the ends of the interval",
-            Some(&ratio),
-            MetricType::Gauge,
-        )?;
-        for (scope, guard) in &numbers.guards {
-            for (end, value) in
-                ["least", "estimate", "most"].iter().zip(guard.ratio.into_iter().flatten())
-            {
-                let labels = [("scope", scope.as_str()), ("end", end)];
-                let metric = family.encode_family(&labels)?;
-                ConstGauge::new(value).encode(metric)?;
-            }
-        }
-
-        let mut family = encoder.encode_descriptor(
-            "kirikae_switches",
-            "Switches made, by reason",
-            None,
-            MetricType::Counter,
-        )?;
-        for (reason, count) in &numbers.switches {
-            ConstCounter::new(*count).encode(family.encode_family(&[("reason", reason)])?)?;
-        }
-
-        for (name, what, count) in [
-            (
-                "kirikae_switches_observed",
-                "Choices of connections that are only observed",
-                numbers.observed,
-            ),
-            (
-                "kirikae_events_lost",
-                "Switches that were made and not reported",
-                numbers.events_lost,
-            ),
-            (
-                "kirikae_callbacks_asked_again",
-                "Times that callbacks of a connection were asked for again, because another sock_ops \
-                 program had taken them",
-                numbers.asked_again,
-            ),
-            (
-                "kirikae_switcher_runs",
-                "Runs of the switcher, while kernel.bpf_stats_enabled is 1",
-                numbers.runs,
-            ),
-        ] {
-            let metric = encoder.encode_descriptor(name, what, None, MetricType::Counter)?;
-            ConstCounter::new(count).encode(metric)?;
-        }
-        let metric = encoder.encode_descriptor(
-            "kirikae_switcher_run",
-            "Time that these runs took",
-            seconds,
-            MetricType::Counter,
-        )?;
-        ConstCounter::new(numbers.run_s).encode(metric)?;
-
-        for (name, what, unit, histogram) in [
-            (
-                "kirikae_connection_rtt",
-                "Smoothed round-trip times of the connections there are",
-                seconds,
-                &numbers.rtt_s,
-            ),
-            (
-                "kirikae_connection_isolated_loss",
-                "Rates of isolated losses of the connections there are",
-                Some(&ratio),
-                &numbers.isolated_loss,
-            ),
-            (
-                "kirikae_connection_burst_loss",
-                "Rates of burst losses of the connections there are",
-                Some(&ratio),
-                &numbers.burst_loss,
-            ),
-        ] {
-            let mut metric = encoder.encode_descriptor(name, what, unit, MetricType::Histogram)?;
-            metric.encode_histogram::<[(&str, &str); 0]>(
-                histogram.sum,
-                histogram.count(),
-                &histogram.buckets,
-                None,
-            )?;
-        }
-
-        let mut family = encoder.encode_descriptor(
-            "kirikae_burst",
-            "What bursts took until all of them was ACKed, less half a round trip: of connections that \
-             are switched, and of stock ones, which are held back or observed",
-            seconds,
-            MetricType::Histogram,
-        )?;
-        for (labels, histogram) in &numbers.bursts {
-            let mut metric = family.encode_family(labels)?;
-            metric.encode_histogram::<[(&str, &str); 0]>(
-                histogram.sum,
-                histogram.count(),
-                &histogram.buckets,
-                None,
-            )?;
-        }
-        Ok(())
+        encode_gauges(numbers, &mut encoder)?;
+        encode_counters(numbers, &mut encoder)?;
+        encode_histograms(numbers, &mut encoder)
     }
+}
+
+/// How things are: connections, and what the guards found.
+fn encode_gauges(numbers: &Numbers, encoder: &mut DescriptorEncoder) -> fmt::Result {
+    let ratio = Unit::Other("ratio".into());
+
+    let mut family = encoder.encode_descriptor(
+        "kirikae_connections",
+        "Connections remembered, by the algorithm in use and what becomes of them",
+        None,
+        MetricType::Gauge,
+    )?;
+    for (labels, count) in &numbers.connections {
+        ConstGauge::new(*count as i64).encode(family.encode_family(labels)?)?;
+    }
+
+    let unheard = encoder.encode_descriptor(
+        "kirikae_connections_unheard",
+        "Connections whose callbacks another sock_ops program has taken, and that cannot be asked for again",
+        None,
+        MetricType::Gauge,
+    )?;
+    ConstGauge::new(numbers.unheard as i64).encode(unheard)?;
+
+    let mut family = encoder.encode_descriptor(
+        "kirikae_guard_suspended",
+        "Whether a scope is only observed because switching hurts (1), or not (0)",
+        None,
+        MetricType::Gauge,
+    )?;
+    for (scope, guard) in &numbers.guards {
+        let labels = [("scope", scope)];
+        let metric = family.encode_family(&labels)?;
+        ConstGauge::new(i64::from(guard.suspended)).encode(metric)?;
+    }
+
+    let mut family = encoder.encode_descriptor(
+        "kirikae_guard",
+        "What switched bursts take over what stock ones take, and the ends of the interval",
+        Some(&ratio),
+        MetricType::Gauge,
+    )?;
+    for (scope, guard) in &numbers.guards {
+        for (end, value) in
+            ["least", "estimate", "most"].iter().zip(guard.ratio.into_iter().flatten())
+        {
+            let labels = [("scope", scope.as_str()), ("end", end)];
+            let metric = family.encode_family(&labels)?;
+            ConstGauge::new(value).encode(metric)?;
+        }
+    }
+    Ok(())
+}
+
+/// What was counted since the agent started.
+fn encode_counters(numbers: &Numbers, encoder: &mut DescriptorEncoder) -> fmt::Result {
+    let seconds = Some(&Unit::Seconds);
+
+    let mut family = encoder.encode_descriptor(
+        "kirikae_switches",
+        "Switches made, by reason",
+        None,
+        MetricType::Counter,
+    )?;
+    for (reason, count) in &numbers.switches {
+        ConstCounter::new(*count).encode(family.encode_family(&[("reason", reason)])?)?;
+    }
+
+    for (name, what, count) in [
+        (
+            "kirikae_switches_observed",
+            "Choices of connections that are only observed",
+            numbers.observed,
+        ),
+        ("kirikae_events_lost", "Switches that were made and not reported", numbers.events_lost),
+        (
+            "kirikae_callbacks_asked_again",
+            "Times that callbacks of a connection were asked for again, because another sock_ops \
+             program had taken them",
+            numbers.asked_again,
+        ),
+        (
+            "kirikae_switcher_runs",
+            "Runs of the switcher, while kernel.bpf_stats_enabled is 1",
+            numbers.runs,
+        ),
+    ] {
+        let metric = encoder.encode_descriptor(name, what, None, MetricType::Counter)?;
+        ConstCounter::new(count).encode(metric)?;
+    }
+    let metric = encoder.encode_descriptor(
+        "kirikae_switcher_run",
+        "Time that these runs took",
+        seconds,
+        MetricType::Counter,
+    )?;
+    ConstCounter::new(numbers.run_s).encode(metric)?;
+    Ok(())
+}
+
+/// How quantities are spread: of the connections there are, and of bursts.
+fn encode_histograms(numbers: &Numbers, encoder: &mut DescriptorEncoder) -> fmt::Result {
+    let seconds = Some(&Unit::Seconds);
+    let ratio = Unit::Other("ratio".into());
+
+    for (name, what, unit, histogram) in [
+        (
+            "kirikae_connection_rtt",
+            "Smoothed round-trip times of the connections there are",
+            seconds,
+            &numbers.rtt_s,
+        ),
+        (
+            "kirikae_connection_isolated_loss",
+            "Rates of isolated losses of the connections there are",
+            Some(&ratio),
+            &numbers.isolated_loss,
+        ),
+        (
+            "kirikae_connection_burst_loss",
+            "Rates of burst losses of the connections there are",
+            Some(&ratio),
+            &numbers.burst_loss,
+        ),
+    ] {
+        let mut metric = encoder.encode_descriptor(name, what, unit, MetricType::Histogram)?;
+        metric.encode_histogram::<[(&str, &str); 0]>(
+            histogram.sum,
+            histogram.count(),
+            &histogram.buckets,
+            None,
+        )?;
+    }
+
+    let mut family = encoder.encode_descriptor(
+        "kirikae_burst",
+        "What bursts took until all of them was ACKed, less half a round trip: of connections that \
+         are switched, and of stock ones, which are held back or observed",
+        seconds,
+        MetricType::Histogram,
+    )?;
+    for (labels, histogram) in &numbers.bursts {
+        let mut metric = family.encode_family(labels)?;
+        metric.encode_histogram::<[(&str, &str); 0]>(
+            histogram.sum,
+            histogram.count(),
+            &histogram.buckets,
+            None,
+        )?;
+    }
+    Ok(())
 }

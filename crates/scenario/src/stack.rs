@@ -45,15 +45,19 @@ pub fn read(root: &Section) -> Result<Profile, Refusal> {
             with_buffers(Profile::named(name).expect("each name listed is a profile's"))
         }
     };
-    let mut keys = vec!["profile", "mtu"];
-    if let Some(field) = section.optional("mtu") {
-        let Size(bytes) = field.quantity()?;
-        if !MTUS.contains(&bytes) {
-            let allowed = format!("a size from {} B to {} B", MTUS.start(), MTUS.end());
-            return Err(field.refuse(allowed));
-        }
-        profile.mtu = bytes as u32;
-    }
+    let mut keys = vec!["profile"];
+    keys.extend(read_switches(&section, &mut profile)?);
+    keys.extend(read_times(&section, &mut profile)?);
+    keys.extend(read_sizes(&section, &mut profile)?);
+    keys.extend(read_kinds(&section, &mut profile)?);
+    section.allow(&keys)?;
+    agree(&section, &profile)?;
+    Ok(profile)
+}
+
+/// Reads what is on or off; returns the keys.
+fn read_switches(section: &Section, profile: &mut Profile) -> Result<Vec<&'static str>, Refusal> {
+    let mut keys = Vec::new();
     let switches: [(&'static str, &mut bool); 15] = [
         ("sack", &mut profile.sack),
         ("timestamps", &mut profile.timestamps),
@@ -77,6 +81,12 @@ pub fn read(root: &Section) -> Result<Profile, Refusal> {
             *feature = field.boolean()?;
         }
     }
+    Ok(keys)
+}
+
+/// Reads the times; returns the keys.
+fn read_times(section: &Section, profile: &mut Profile) -> Result<Vec<&'static str>, Refusal> {
+    let mut keys = Vec::new();
     let times: [(&'static str, &mut Span); 6] = [
         ("rto-min", &mut profile.rto_min),
         ("rto-max", &mut profile.rto_max),
@@ -90,6 +100,20 @@ pub fn read(root: &Section) -> Result<Profile, Refusal> {
         if let Some(field) = section.optional(key) {
             *time = field.quantity()?;
         }
+    }
+    Ok(keys)
+}
+
+/// Reads segments and bytes; returns the keys.
+fn read_sizes(section: &Section, profile: &mut Profile) -> Result<Vec<&'static str>, Refusal> {
+    let mut keys = vec!["mtu"];
+    if let Some(field) = section.optional("mtu") {
+        let Size(bytes) = field.quantity()?;
+        if !MTUS.contains(&bytes) {
+            let allowed = format!("a size from {} B to {} B", MTUS.start(), MTUS.end());
+            return Err(field.refuse(allowed));
+        }
+        profile.mtu = bytes as u32;
     }
     for (key, segments) in
         [("initial-window", &mut profile.initial_window), ("reordering", &mut profile.reordering)]
@@ -112,7 +136,11 @@ pub fn read(root: &Section) -> Result<Profile, Refusal> {
             *bytes = size as u32;
         }
     }
-    keys.extend(["loss-detection", "reduction", "growth", "handover"]);
+    Ok(keys)
+}
+
+/// Reads which of several ways it does something in; returns the keys.
+fn read_kinds(section: &Section, profile: &mut Profile) -> Result<[&'static str; 4], Refusal> {
     if let Some(field) = section.optional("loss-detection") {
         let kinds = [
             LossDetection::Rack,
@@ -142,9 +170,7 @@ pub fn read(root: &Section) -> Result<Profile, Refusal> {
         let names = ["none", "immediate-expiration", "bandwidth-aware", "freeze"];
         profile.handover = kinds[field.choice(&names)?];
     }
-    section.allow(&keys)?;
-    agree(&section, &profile)?;
-    Ok(profile)
+    Ok(["loss-detection", "reduction", "growth", "handover"])
 }
 
 /// What of it the real kernel is not shown, if anything: its TCP is as it is, but for the buffers.
