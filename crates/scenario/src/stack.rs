@@ -45,7 +45,7 @@ pub fn read(root: &Section) -> Result<Profile, Refusal> {
             with_buffers(Profile::named(name).expect("each name listed is a profile's"))
         }
     };
-    let mut keys = vec!["profile"];
+    let mut keys = vec!["profile", "mtu"];
     keys.extend(read_switches(&section, &mut profile)?);
     keys.extend(read_times(&section, &mut profile)?);
     keys.extend(read_sizes(&section, &mut profile)?);
@@ -106,7 +106,7 @@ fn read_times(section: &Section, profile: &mut Profile) -> Result<Vec<&'static s
 
 /// Reads segments and bytes; returns the keys.
 fn read_sizes(section: &Section, profile: &mut Profile) -> Result<Vec<&'static str>, Refusal> {
-    let mut keys = vec!["mtu"];
+    let mut keys = Vec::new();
     if let Some(field) = section.optional("mtu") {
         let Size(bytes) = field.quantity()?;
         if !MTUS.contains(&bytes) {
