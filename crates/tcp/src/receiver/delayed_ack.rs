@@ -4,7 +4,7 @@ use kirikae_path::Time;
 
 use super::Host;
 use crate::segment::Segment;
-use crate::timer_wheel::{expiry, in_ticks, of_ticks, ticks};
+use crate::timer_wheel::{expiry, in_ticks, span_of_ticks, ticks};
 
 /// Segments ACKed one by one at the start and after trouble (`TCP_MAX_QUICKACKS`).
 pub(super) const MAX_QUICK: u8 = 16;
@@ -175,7 +175,7 @@ impl DelayedAck {
         }
         if !self.timer || tick + ato < self.timeout {
             self.timeout = tick + ato;
-            self.expiry = expiry(now, of_ticks(ato.into(), hz), hz);
+            self.expiry = expiry(now, span_of_ticks(ato.into(), hz), hz);
         }
         self.timer = true;
         false

@@ -72,7 +72,7 @@ impl Sender {
         let left = self.cwnd().saturating_sub(in_flight);
         let held_back = self.profile.segmentation_offload && self.may_hold_back(left);
         let fields = &mut self.socket.fields;
-        fields.set_is_cwnd_limited((left <= self.reordering || held_back).into());
+        fields.set_is_cwnd_limited((left <= self.reordering.segments() || held_back).into());
         fields.max_packets_out = 0; // half of it used is not enough
     }
 
