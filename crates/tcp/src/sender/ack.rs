@@ -188,17 +188,11 @@ impl Sender {
         self.una = ack.acked_to;
     }
 
-    /// The receive window may have changed, but not by an older segment (RFC 9293, section 3.10.7.4).
+    /// The receive window may have changed.
     fn update_window(&mut self, now: Time, segment: &Segment, ack: &mut Ack) {
-        let same = segment.seq == self.window_seq;
-        if ack.una_advanced
-            || segment.seq > self.window_seq
-            || (same && (segment.window > self.window || segment.window == 0))
-        {
+        if self.window.is_news(segment.seq, segment.window, ack.una_advanced) {
             ack.window_update = true;
-            let changes = segment.window != self.window;
-            self.window = segment.window;
-            self.window_seq = segment.seq;
+            let changes = self.window.update(segment.seq, segment.window);
             if changes && self.nxt < self.written && self.packets_out() == 0 {
                 self.idle_restart(now); // the time in which the window was closed counts as idle
             }
@@ -369,7 +363,7 @@ impl Sender {
             let acked = if self.profile.count_segments { delivered } else { delivered.min(1) };
             let una = self.una as u32;
             self.socket.cong_avoid(una, acked);
-            self.usage.stamp_us = self.now_us();
+            self.usage.window_changed(self.now_us());
         }
     }
 

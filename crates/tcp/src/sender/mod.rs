@@ -15,8 +15,10 @@ mod tail_loss_probe;
 mod undo;
 // What a connection remembers beside that.
 mod delivery_rate;
+mod peer_window;
 mod scoreboard;
 mod send_buffer;
+mod window_usage;
 // What the sender does with it.
 mod ack;
 mod duplicates;
@@ -43,6 +45,7 @@ use delivery_rate::DeliveryRate;
 use extensions::PathEstimate;
 use frto::Frto;
 use lowest_rtt::LowestRtt;
+use peer_window::PeerWindow;
 use prr::Prr;
 use rack::Rack;
 use reordering::Reordering;
@@ -53,7 +56,7 @@ use switcher_callbacks::SwitcherCallbacks;
 use tail_loss_probe::TailLossProbe;
 use timers::Timers;
 use undo::Undo;
-use window::Usage;
+use window_usage::WindowUsage;
 
 /// What the kernel's clock shows at the simulation's start: an algorithm may take time 0 for "never".
 const BOOT_NS: u64 = 1_000_000_000_000;
@@ -72,10 +75,8 @@ pub(crate) struct Sender {
     /// End of what the send buffer has taken of what was written.
     written: u64,
     buffer: SendBuffer,
-    /// The receive window announced last, bytes: SND.WND.
-    window: u32,
-    /// Sequence number of the segment that it came with: SND.WL1.
-    window_seq: u64,
+    /// The receive window announced last.
+    window: PeerWindow,
     board: Scoreboard,
     rtt: RttEstimator,
     lowest_rtt: LowestRtt,
@@ -86,7 +87,7 @@ pub(crate) struct Sender {
     prr: Prr,
     frto: Frto,
     undo: Undo,
-    usage: Usage,
+    usage: WindowUsage,
     rate: DeliveryRate,
     /// `snd_nxt` at the latest loss or mark: where Recovery, Loss and CWR end.
     high_seq: u64,
@@ -132,8 +133,7 @@ impl Sender {
             nxt: 1,
             written: 1,
             buffer: SendBuffer::new(&profile, 1),
-            window: 0,
-            window_seq: 1,
+            window: PeerWindow::closed(1),
             board: Scoreboard::default(),
             rtt: RttEstimator::new(profile.rto_initial.as_nanos() / 1000),
             lowest_rtt: LowestRtt::default(),
@@ -144,7 +144,7 @@ impl Sender {
             prr: Prr::default(),
             frto: Frto::default(),
             undo: Undo::new(profile.undo),
-            usage: Usage::default(),
+            usage: WindowUsage::default(),
             rate: DeliveryRate::default(),
             high_seq: 1,
             retransmissions: 0,
@@ -177,7 +177,7 @@ impl Sender {
 
     /// The other end's receive window before its first ACK, bytes.
     pub fn set_window(&mut self, bytes: u32) {
-        self.window = bytes;
+        self.window.set(bytes);
     }
 
     /// Both ends are ECN-capable.
@@ -219,18 +219,22 @@ impl Sender {
         self.socket.state()
     }
 
+    /// The state changes, and the algorithm hears of it first.
     fn set_state(&mut self, state: CaState) {
         self.socket.set_state(state);
     }
 
+    /// The congestion window, segments.
     fn cwnd(&self) -> u32 {
         self.socket.fields.snd_cwnd
     }
 
+    /// The window is so many segments, at least one.
     fn set_cwnd(&mut self, cwnd: u32) {
         self.socket.fields.snd_cwnd = cwnd.max(1);
     }
 
+    /// Segments sent and not cumulatively ACKed.
     fn packets_out(&self) -> u32 {
         self.socket.fields.packets_out
     }
@@ -248,10 +252,12 @@ impl Sender {
         self.board.bytes_in_flight().saturating_sub(u64::from(arrived) * u64::from(self.mss))
     }
 
+    /// The time as endpoints are told it.
     fn now(&self) -> Time {
         Time::from_nanos(self.socket.fields.tcp_clock_cache - BOOT_NS)
     }
 
+    /// Microseconds of the kernel's clock.
     fn now_us(&self) -> u64 {
         self.socket.fields.tcp_mstamp
     }
@@ -315,7 +321,7 @@ impl Sender {
         self.switcher.as_ref().map_or(&[], |switcher| switcher.switches())
     }
 
-    /// The segments of `bytes`.
+    /// Segments that so many bytes make.
     fn segments(&self, bytes: u64) -> u32 {
         bytes.div_ceil(u64::from(self.mss)) as u32
     }

@@ -209,7 +209,7 @@ impl Sender {
                 self.ecn.owes_cwr = false;
             }
         }
-        self.usage.stamp_us = self.now_us();
+        self.usage.window_changed(self.now_us());
         self.rack.look_again();
     }
 

@@ -40,7 +40,7 @@ impl Sender {
                 Reduction::RateHalving | Reduction::AtOnce => ssthresh.min(self.cwnd()),
             };
             self.set_cwnd(cwnd);
-            self.usage.stamp_us = self.now_us();
+            self.usage.window_changed(self.now_us());
         }
         self.socket.cwnd_event(CaEvent::CompleteCwr);
     }
@@ -98,6 +98,6 @@ impl Sender {
             cwnd -= count >> 1;
         }
         self.set_cwnd(cwnd.min(self.packets_in_flight() + 1));
-        self.usage.stamp_us = self.now_us();
+        self.usage.window_changed(self.now_us());
     }
 }

@@ -14,7 +14,7 @@ impl Sender {
         let train = self.train_segments();
         let mut rearm = false;
         loop {
-            // As much as goes in one train leaves without asking pacing again.
+            // A train leaves as a whole: pacing is not asked again within it.
             if !self.may_retransmit() || self.pacing_holds() {
                 break;
             }

@@ -49,7 +49,7 @@ impl Sender {
         }
         self.set_cwnd(self.packets_in_flight() + 1);
         self.socket.fields.snd_cwnd_cnt = 0;
-        self.usage.stamp_us = self.now_us();
+        self.usage.window_changed(self.now_us());
         if self.state() <= CaState::Disorder
             && self.socket.fields.sacked_out >= self.profile.reordering
         {

@@ -38,7 +38,7 @@ pub(super) enum Limit {
 impl Sender {
     /// Sequence number at which the receive window ends.
     pub(super) fn window_end(&self) -> u64 {
-        self.una + u64::from(self.window)
+        self.una + u64::from(self.window.bytes())
     }
 
     /// Sends what was written as far as window, receiver and pacing let it.
@@ -213,7 +213,7 @@ impl Sender {
         let mss = u64::from(self.mss);
         let window = u64::from(self.cwnd().saturating_sub(self.packets_in_flight())) * mss;
         let limit = window.min(room);
-        let whole = (u64::from(self.cwnd()) * mss).min(self.window.into());
+        let whole = (u64::from(self.cwnd()) * mss).min(self.window.bytes().into());
         let last = self.nxt + unit == self.written;
         if limit >= u64::from(train) * mss
             || (!last && limit >= unit)

@@ -127,7 +127,7 @@ impl Sender {
 
     /// Whether the other end has closed its window because its link is about to go.
     pub(in crate::sender) fn is_frozen(&self) -> bool {
-        self.profile.handover == Handover::Freeze && self.window == 0
+        self.profile.handover == Handover::Freeze && self.window.bytes() == 0
     }
 }
 
