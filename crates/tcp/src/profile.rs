@@ -9,7 +9,7 @@ use serde::Serialize;
 /// kernel's timer wheel does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Profile {
-    /// Its name in scenario files.
+    /// The name of the profile in scenario files.
     pub name: &'static str,
     /// Largest IP packet, bytes.
     pub mtu: u32,
@@ -96,13 +96,13 @@ pub struct Profile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossDetection {
-    /// By time: RACK (RFC 8985).
+    /// RACK finds them by time (RFC 8985).
     Rack,
-    /// By the highest SACKed segment: FACK (Mathis and Mahdavi 1996).
+    /// The highest SACKed segment tells of them: FACK (Mathis and Mahdavi 1996).
     Fack,
-    /// By SACKed segments above (RFC 6675), or duplicate ACKs without SACK (RFC 6582).
+    /// SACKed segments above tell of them (RFC 6675), or duplicate ACKs without SACK (RFC 6582).
     Duplicates,
-    /// By SACKed segments or duplicate ACKs, and by time with each ACK: Cubic+ (Fukuda 2019).
+    /// SACKed segments or duplicate ACKs tell of them, and so does time with each ACK: Cubic+ (Fukuda 2019).
     DuplicatesOrTime,
 }
 
@@ -111,12 +111,12 @@ pub enum LossDetection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Handover {
-    /// Nothing: the sender waits for its timer.
+    /// Nothing is done: the sender waits for its timer.
     None,
     /// The mobile host tells its peer that the link is back; what was in flight is lost, as after a
     /// timeout.
     ImmediateExpiration,
-    /// That, and ssthresh is the bandwidth-delay product as measured in the slow start that follows.
+    /// The same, and ssthresh is the bandwidth-delay product as measured in the slow start that follows.
     BandwidthAware,
     /// The mobile host closes its window before the link goes, and opens it when it is back; timeouts
     /// wait meanwhile (Freeze-TCP: Goff, Moronski, Phatak, Gupta 2000).
@@ -127,10 +127,10 @@ pub enum Handover {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Growth {
-    /// After what the ACK tells of losses, where the window was the limit of the latest flight, or in
+    /// It grows after what the ACK tells of losses, where the window was the limit of the latest flight, or in
     /// slow start half of it was used (RFC 7661).
     Validated,
-    /// Before, where what was in flight left next to nothing of the window: not while a write runs
+    /// It grows before, where what was in flight left next to nothing of the window: not while a write runs
     /// out (Linux before 3.16).
     InFlight,
 }
@@ -139,19 +139,19 @@ pub enum Growth {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reduction {
-    /// Proportional rate reduction (RFC 6937).
+    /// Proportional rate reduction brings it down (RFC 6937).
     Proportional,
-    /// One segment for every two ACKs (Hoe 1995).
+    /// It falls by one segment for every two ACKs (Hoe 1995).
     RateHalving,
-    /// At once: what is in flight falls to ssthresh before anything new is sent, which without SACK is
+    /// It falls at once: what is in flight comes down to ssthresh before anything new is sent, which without SACK is
     /// the inflated window of RFC 6582, section 3.2.
     AtOnce,
 }
 
-/// See [`Profile::sack_compression`].
+/// How ACKs that tell of holes are compressed: [`Profile::sack_compression`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Compression {
-    /// Longest wait.
+    /// The longest wait.
     pub delay: Span,
     /// Most segments that one ACK tells of.
     pub segments: u32,

@@ -30,18 +30,18 @@ pub struct Segment {
     pub window: u32,
     /// Timestamp in milliseconds and the one echoed (RFC 7323), where both ends have timestamps.
     pub timestamp: Option<Timestamp>,
-    /// SYN.
+    /// SYN: the connection is opened.
     pub syn: bool,
     /// PSH: a write of the application ends with this segment.
     pub psh: bool,
     /// The mobile host that sends it has a link again: stands for the SYN of TCP Migrate (Snoeren,
     /// Balakrishnan 2000).
     pub migrate: bool,
-    /// ECE and CWR (RFC 3168).
+    /// ECE: a mark has arrived (RFC 3168).
     pub ece: bool,
-    /// See `ece`.
+    /// CWR: the window was reduced for it (RFC 3168).
     pub cwr: bool,
-    /// Codepoint in the IP header.
+    /// The ECN codepoint in the IP header.
     pub ecn: Ecn,
     /// SACK blocks, the first of which may be a DSACK (RFC 2883); most segments have none.
     pub sack: Option<Box<SackBlocks>>,
@@ -50,14 +50,14 @@ pub struct Segment {
 /// The timestamp option, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Timestamp {
-    /// TSval: the sender's clock.
+    /// TSval: the sender's clock, which wraps.
     pub value: u32,
     /// TSecr: the other end's clock as last heard.
     pub echo: u32,
 }
 
 impl Timestamp {
-    /// The clock of timestamps.
+    /// The clock of timestamps, in milliseconds, at `now`; it wraps.
     pub fn clock(now: Time) -> u32 {
         (now.as_nanos() / 1_000_000) as u32
     }
@@ -66,16 +66,16 @@ impl Timestamp {
 /// ECN codepoint of the IP header (RFC 3168).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum Ecn {
-    /// Not ECN-capable.
+    /// The sender is not ECN-capable.
     #[default]
     NotEct,
-    /// ECN-capable, ECT(0).
+    /// The sender is ECN-capable: ECT(0).
     Ect,
-    /// Congestion experienced.
+    /// A queue has marked the packet: congestion experienced.
     Ce,
 }
 
-/// As many blocks as fit beside timestamps (3), or without them (4).
+/// The blocks of a SACK option (RFC 2018): three fit beside timestamps, and four without them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SackBlocks {
     blocks: [Range<u64>; SackBlocks::MOST],
@@ -83,10 +83,10 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// Most blocks of a segment without timestamps.
+    /// The most blocks that a segment has: those that fit without timestamps.
     pub const MOST: usize = 4;
 
-    /// One more block; beyond the most there is room for it is left out.
+    /// Adds a block; one for which there is no room is left out.
     pub fn push(&mut self, block: Range<u64>) {
         if let Some(place) = self.blocks.get_mut(self.count) {
             *place = block;
@@ -94,7 +94,7 @@ impl SackBlocks {
         }
     }
 
-    /// The blocks, in the order sent.
+    /// The blocks in the order in which they are sent.
     pub fn as_slice(&self) -> &[Range<u64>] {
         &self.blocks[..self.count]
     }

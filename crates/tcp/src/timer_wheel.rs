@@ -21,7 +21,7 @@ pub(crate) fn expiry(now: Time, delay: Span, hz: u32) -> Time {
         .find(|level| distance < (BUCKETS - 1) << (LEVEL_SHIFT * level))
         .unwrap_or(LEVELS - 1);
     let shift = LEVEL_SHIFT * level;
-    Time::ZERO + of_ticks(((expires >> shift) + 1) << shift, hz)
+    Time::ZERO + span_of_ticks(((expires >> shift) + 1) << shift, hz)
 }
 
 /// Ticks gone by at `now`: the kernel's `jiffies`, which here begin with 0.
@@ -35,7 +35,7 @@ pub(crate) fn in_ticks(span: Span, hz: u32) -> u64 {
 }
 
 /// The span of so many ticks.
-pub(crate) fn of_ticks(ticks: u64, hz: u32) -> Span {
+pub(crate) fn span_of_ticks(ticks: u64, hz: u32) -> Span {
     Span::from_nanos(ticks * tick(hz))
 }
 

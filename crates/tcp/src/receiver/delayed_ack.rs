@@ -4,7 +4,7 @@ use kirikae_path::Time;
 
 use super::Host;
 use crate::segment::Segment;
-use crate::timer_wheel::{expiry, in_ticks, of_ticks, ticks};
+use crate::timer_wheel::{expiry, in_ticks, span_of_ticks, ticks};
 
 /// Segments ACKed one by one at the start and after trouble (`TCP_MAX_QUICKACKS`).
 pub(super) const MAX_QUICK: u8 = 16;
@@ -15,7 +15,7 @@ const MIN_MSS: u32 = 88;
 
 /// The state of delayed ACKs: `icsk_ack` of the kernel.
 ///
-/// Times are in ticks, in 32 bits: 198 days at HZ 250.
+/// Times are in ticks, in 32 bits, which is enough for 198 days at HZ 250.
 #[derive(Clone, Debug)]
 pub(super) struct DelayedAck {
     /// When the timer goes off, and the tick it was set for.
@@ -33,14 +33,15 @@ pub(super) struct DelayedAck {
     quick: u8,
     /// Data goes both ways in turns: an ACK waits for the answer that will carry it.
     ping_pong: bool,
-    /// An ACK is owed,
+    /// An ACK is owed.
     pub scheduled: bool,
-    /// at once,
+    /// An ACK is owed, and at once.
     pub now: bool,
-    /// or when the timer goes off.
+    /// An ACK is owed when the timer goes off.
     timer: bool,
-    /// A write ended with what is to be ACKed, and one more did.
+    /// A write ended with what is to be ACKed.
     pushed: bool,
+    /// Another write has ended since.
     pushed_twice: bool,
 }
 
@@ -175,7 +176,7 @@ impl DelayedAck {
         }
         if !self.timer || tick + ato < self.timeout {
             self.timeout = tick + ato;
-            self.expiry = expiry(now, of_ticks(ato.into(), hz), hz);
+            self.expiry = expiry(now, span_of_ticks(ato.into(), hz), hz);
         }
         self.timer = true;
         false
@@ -193,7 +194,7 @@ impl DelayedAck {
         }
         self.timer = false;
         if self.ping_pong {
-            // No answer came.
+            // No answer came that would have carried the ACK.
             self.ping_pong = false;
             self.ato = least(host);
         } else {

@@ -1,6 +1,6 @@
 //! The receiving half of a connection: what it acknowledges, when, and how much it lets in.
 //!
-//! As Linux 6.18 does it (net/ipv4/tcp_input.c and tcp_output.c; the functions are named where their
+//! It does so as Linux 6.18 does (net/ipv4/tcp_input.c and tcp_output.c; the functions are named where their
 //! rules stand), but for these deliberate differences:
 //!
 //! 1. Memory is counted in bytes of data; there is neither overhead nor memory pressure.
@@ -48,7 +48,7 @@ pub(crate) struct Host<'a> {
     pub srtt: Option<Span>,
     /// The sending half's retransmission timeout.
     pub rto: Span,
-    /// What that allows for the variation of the RTT at least.
+    /// What the timeout allows for the variation of the RTT at least.
     pub rto_min: Span,
 }
 
@@ -144,7 +144,7 @@ impl Receiver {
         }
     }
 
-    /// `tcp_data_queue`
+    /// Takes in the data of a segment (`tcp_data_queue`).
     fn receive_data(&mut self, now: Time, segment: &Segment, host: &Host) {
         if segment.cwr && host.profile.ecn {
             self.demand_cwr = false;
@@ -201,7 +201,7 @@ impl Receiver {
         {
             self.rcv_nxt = disorder.fill(self.rcv_nxt);
             if disorder.is_empty() {
-                // RFC 5681, section 4.2: an immediate ACK when a gap has been filled.
+                // RFC 5681, section 4.2, wants an immediate ACK when a gap has been filled.
                 self.acks.at_once();
             }
             self.forget_disorder();
@@ -231,13 +231,13 @@ impl Receiver {
         }
     }
 
-    /// `tcp_data_ecn_check`
+    /// Notes what the IP header says of marks (`tcp_data_ecn_check`).
     fn note_congestion(&mut self, segment: &Segment, host: &Host) {
         if !host.profile.ecn {
             return;
         }
         let quick = match segment.ecn {
-            // Probably a retransmission, after loss.
+            // It is probably a retransmission, after loss.
             Ecn::NotEct => self.ecn_seen,
             Ecn::Ect => false,
             Ecn::Ce => !std::mem::replace(&mut self.demand_cwr, true),
@@ -255,7 +255,7 @@ impl Receiver {
         worth_it || self.acks.scheduled && self.is_due(now, host)
     }
 
-    /// `__tcp_ack_snd_check`
+    /// Whether an ACK that is owed is sent now, or waits (`__tcp_ack_snd_check`).
     fn is_due(&mut self, now: Time, host: &Host) -> bool {
         let window_moves = self.fitting_window() >= self.window.told();
         let waits = host.profile.delayed_ack && !self.acks.is_urgent();
@@ -285,7 +285,7 @@ impl Receiver {
         self.read_on(now, most, host)
     }
 
-    /// `tcp_recvmsg` with `tcp_cleanup_rbuf`
+    /// The application reads, which may open the window (`tcp_recvmsg` with `tcp_cleanup_rbuf`).
     fn read_on(&mut self, now: Time, most: u64, host: &Host) -> bool {
         let bytes = self.unread().min(most);
         if bytes == 0 {
@@ -308,7 +308,7 @@ impl Receiver {
         }
     }
 
-    /// From now on the window told is 0, or again the one there is room for.
+    /// The window told is 0 from now on, or again the one there is room for.
     pub(crate) fn freeze(&mut self, frozen: bool) {
         self.frozen = frozen;
     }

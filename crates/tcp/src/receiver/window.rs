@@ -12,16 +12,16 @@ const UNSCALED_MAX: u32 = 65_535;
 const INITIAL_READING: u32 = 10;
 /// Smaller segments say nothing of how data fills the buffer.
 const TELLING_BYTES: u32 = 128;
-/// Scale of a smoothed round trip.
+/// A smoothed round trip is kept as so many times itself.
 const SMOOTHING: u64 = 8;
 
 /// The receive window. Buffers are counted in bytes of data: what the kernel reckons for the
 /// overhead of packet buffers is left out.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
-    /// The sequence number up to which was ACKed when the window was last told,
+    /// The sequence number up to which was ACKed when the window was last told.
     wup: u64,
-    /// and the window then told.
+    /// The window that was told then, bytes.
     wnd: u32,
     /// The buffer: the most that the window may be now.
     clamp: u32,
@@ -41,7 +41,7 @@ impl Profile {
 }
 
 impl Window {
-    /// `tcp_select_initial_window`
+    /// The window of a SYN and the scale (`tcp_select_initial_window`).
     pub fn new(profile: &Profile, mss: u32) -> Window {
         let most = if profile.window_scaling { profile.receive_buffer } else { UNSCALED_MAX };
         let clamp = most.min(profile.receive_window_max);
@@ -224,7 +224,7 @@ impl RightSizing {
         }
         let read = u64::from(self.read).saturating_sub(unread) as u32;
         if read > self.most_read {
-            // As much again as reading grew by, twice: slow start doubles in each round trip.
+            // Twice as much again as reading grew by: slow start doubles in each round trip.
             let (before, grown) = (u64::from(self.most_read), u64::from(read - self.most_read));
             let twice = 2 * u64::from(read);
             self.most_read = read;

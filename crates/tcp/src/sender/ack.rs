@@ -1,29 +1,40 @@
 //! What an ACK brings, in the order in which the kernel works it through (tcp_ack).
 
-use std::ops::Range;
-
 use kirikae_algorithms::CaState;
 use kirikae_path::Time;
 
 use super::delivery_rate::Sampling;
 use super::scoreboard::Sent;
+use super::undo::is_before;
 use super::{BOOT_NS, Sender};
-use crate::{Growth, SackBlocks, Segment, Timestamp};
+use crate::{Growth, Segment, Timestamp};
 
 /// What is found out about an ACK while it is worked through.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ack {
+    /// First byte that it does not ACK: SEG.ACK.
+    pub acked_to: u64,
+    /// First byte that was not ACKed before it: SND.UNA.
+    pub prior_una: u64,
+    /// The timestamp that it echoes, milliseconds (RFC 7323).
+    pub echo_ms: Option<u32>,
+    /// It ACKs something cumulatively.
     pub una_advanced: bool,
-    /// It was overtaken by a later one.
+    /// A later one has overtaken it.
     pub old: bool,
-    /// It carries data, opens the window or ACKs something.
+    /// It carries data.
     pub carries_data: bool,
+    /// It changes the receive window, or confirms it.
     pub window_update: bool,
+    /// A segment is ACKed cumulatively.
     pub data_acked: bool,
+    /// A segment is SACKed that was not before.
     pub data_sacked: bool,
+    /// It reports a mark (ECE, RFC 3168).
     pub ece: bool,
+    /// It reports a segment that arrived twice because it was sent twice (DSACK, RFC 2883).
     pub dsack: bool,
-    /// The DSACK is for the loss probe.
+    /// The DSACK is for the tail loss probe.
     pub dsack_of_probe: bool,
     /// Something that was sent again is ACKed cumulatively.
     pub retransmission_acked: bool,
@@ -36,11 +47,17 @@ pub(super) struct Ack {
 }
 
 impl Ack {
-    /// Not a duplicate ACK in the sense of RFC 5681.
+    /// Whether it is no duplicate ACK in the sense of RFC 5681.
     pub fn is_not_duplicate(&self) -> bool {
         self.carries_data || self.window_update || self.data_acked
     }
 
+    /// Whether it stands for a segment that arrived out of order, where there is no SACK to say so.
+    pub fn is_duplicate(&self) -> bool {
+        !(self.old || self.una_advanced || self.dsack || self.is_not_duplicate())
+    }
+
+    /// Whether it tells of more than progress, or progress is not all that matters in this state.
     fn is_dubious(&self, state: CaState) -> bool {
         !self.is_not_duplicate()
             || self.data_sacked
@@ -53,41 +70,52 @@ impl Ack {
 /// What is to be sent beside what the window lets go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Retransmit {
+    /// Nothing is sent again.
     Nothing,
-    /// What is lost.
+    /// What is held for lost is sent again.
     Lost,
-    /// New data, to find out whether a timeout was one.
+    /// New data is sent first, to find out whether a timeout was spurious.
     New,
 }
 
-/// When the segments were sent that an ACK is about, microseconds.
+/// When the first and the last of the segments were sent that an ACK is about, microseconds.
 #[derive(Clone, Copy, Debug, Default)]
-struct SentTimes {
-    first: Option<u64>,
-    last: Option<u64>,
+pub(super) struct SentTimes {
+    first_us: Option<u64>,
+    last_us: Option<u64>,
 }
 
 impl SentTimes {
-    fn add(&mut self, sent_us: u64) {
-        self.first.get_or_insert(sent_us);
-        self.last = Some(sent_us);
+    pub fn add(&mut self, sent_us: u64) {
+        self.first_us.get_or_insert(sent_us);
+        self.last_us = Some(sent_us);
     }
 }
 
 /// What an ACK delivers.
 #[derive(Clone, Copy, Debug, Default)]
-struct Delivery {
-    sampling: Sampling,
-    acked_times: SentTimes,
-    sacked_times: SentTimes,
+pub(super) struct Delivery {
+    /// The sample of the delivery rate.
+    pub sampling: Sampling,
+    /// When the segments were sent, once, that are ACKed cumulatively.
+    pub acked_times: SentTimes,
+    /// When the segments were sent, once, that are SACKed.
+    pub sacked_times: SentTimes,
     /// Segments ACKed cumulatively.
-    segments: u32,
-    /// There was something SACKed before, up to here.
-    highest_before: Option<u64>,
-    /// Lowest sequence number of a segment, never sent again, SACKed after a later one was ...
-    sacked_out_of_order: Option<u64>,
-    /// ... and ACKed cumulatively after a later one was SACKed.
-    acked_out_of_order: Option<u64>,
+    pub segments: u32,
+    /// End of what was SACKed before; none where nothing was.
+    pub highest_before: Option<u64>,
+    /// Lowest sequence number of a segment, never sent again, that is SACKed after a later one was ...
+    pub sacked_out_of_order: Option<u64>,
+    /// ... and of one that is ACKed cumulatively after a later one was SACKed.
+    pub acked_out_of_order: Option<u64>,
+}
+
+/// Segments delivered and lost in all, as counted before an ACK.
+#[derive(Clone, Copy, Debug)]
+struct Counts {
+    delivered: u32,
+    lost: u32,
 }
 
 impl Sender {
@@ -95,112 +123,86 @@ impl Sender {
     pub fn on_ack(&mut self, now: Time, segment: &Segment, out: &mut Vec<Segment>) {
         self.set_clock(now);
         if segment.ack > self.nxt {
-            return;
+            return; // it ACKs what was not sent
         }
-        let (delivered, lost) = (self.socket.fields.delivered, self.socket.fields.lost);
-        let prior_una = self.una;
-        let mut ack = Ack {
-            una_advanced: segment.ack > prior_una,
-            carries_data: segment.len > 0,
-            ece: segment.ece && self.ecn.capable && segment.ack >= prior_una,
-            old: segment.ack < prior_una,
-            ..Ack::default()
-        };
+        let before = self.counts();
+        let mut ack = self.classify(segment);
         let mut delivery = Delivery::default();
         delivery.sampling.prior_in_flight = self.packets_in_flight();
         delivery.highest_before = self.board.highest_sacked();
-        self.undo.echo = segment.timestamp.map(|timestamp| timestamp.echo);
         if !ack.old {
-            if ack.una_advanced {
-                self.timeouts = 0;
-                self.estimate_path(segment.ack);
-            }
-            self.update_window(now, segment, &mut ack);
+            self.take_ack_number(now, segment, &mut ack);
         }
         if let Some(blocks) = &segment.sack
             && self.profile.sack
         {
-            self.on_sack(segment.ack, blocks.as_slice(), &mut ack, &mut delivery);
+            self.on_sack(blocks.as_slice(), &mut ack, &mut delivery);
         }
         let retransmit = if ack.old {
             // It is late, but what it SACKs is news all the same.
             if !(ack.data_sacked || ack.dsack) {
                 return;
             }
-            self.alert(prior_una, &mut ack)
+            self.alert(&mut ack)
         } else if self.packets_out() == 0 {
-            self.idle_ack(prior_una, segment, &mut ack);
-            return;
+            return self.ack_while_idle(&mut ack);
         } else {
-            self.advance(segment, prior_una, &mut ack, &mut delivery);
-            if self.uses_rack() {
-                self.rack_adapt_window(&delivery.sampling);
-            }
-            self.probe_acked(segment.ack, &ack);
-            if self.profile.growth == Growth::InFlight && !self.in_reduction() {
-                self.limit_by_flight(delivery.sampling.prior_in_flight);
-                self.grow_window(delivery.segments, &ack);
-            }
-            let retransmit = if ack.is_dubious(self.state()) {
-                self.alert(prior_una, &mut ack)
-            } else {
-                Retransmit::Nothing
-            };
-            if ack.set_timer && !self.schedule_loss_probe(true) {
-                self.rearm_retransmission();
-            }
-            retransmit
+            self.ack_in_flight(&mut ack, &mut delivery)
         };
-        let fields = &self.socket.fields;
-        let delivered = fields.delivered.wrapping_sub(delivered);
-        let lost = fields.lost.wrapping_sub(lost);
         if !ack.old {
-            let sample = self.rate_sample(&delivery.sampling, delivered, lost);
-            if self.socket.algorithm().controls_alone() {
-                self.socket.cong_control(&sample);
-            } else {
-                self.control_window(delivered, lost, &ack);
-            }
+            self.control_congestion(&ack, &delivery, before);
         }
-        match retransmit {
-            Retransmit::Nothing => {}
-            Retransmit::Lost => self.retransmit_lost(now, out),
-            Retransmit::New => {
-                self.transmit_new(now, out);
-                if self.nxt <= self.high_seq {
-                    self.frto = false;
-                    self.retransmit_lost(now, out);
-                }
-            }
+        self.send_after_ack(now, retransmit, out);
+    }
+
+    fn counts(&self) -> Counts {
+        let fields = &self.socket.fields;
+        Counts { delivered: fields.delivered, lost: fields.lost }
+    }
+
+    /// What can be told of an ACK by itself.
+    fn classify(&self, segment: &Segment) -> Ack {
+        let prior_una = self.una;
+        Ack {
+            acked_to: segment.ack,
+            prior_una,
+            echo_ms: segment.timestamp.map(|timestamp| timestamp.echo),
+            una_advanced: segment.ack > prior_una,
+            carries_data: segment.len > 0,
+            ece: segment.ece && self.ecn.capable && segment.ack >= prior_una,
+            old: segment.ack < prior_una,
+            ..Ack::default()
         }
     }
 
-    /// A window that may have changed, but not by an older segment (RFC 9293, section 3.10.7.4).
+    /// SND.UNA and the receive window follow an ACK that is not old.
+    fn take_ack_number(&mut self, now: Time, segment: &Segment, ack: &mut Ack) {
+        if ack.una_advanced {
+            self.timeouts = 0;
+            self.estimate_path(ack.acked_to);
+        }
+        self.update_window(now, segment, ack);
+        let fields = &mut self.socket.fields;
+        fields.bytes_acked += ack.acked_to - self.una;
+        fields.snd_una = ack.acked_to as u32;
+        self.una = ack.acked_to;
+    }
+
+    /// The receive window may have changed.
     fn update_window(&mut self, now: Time, segment: &Segment, ack: &mut Ack) {
-        let same = segment.seq == self.window_seq;
-        if ack.una_advanced
-            || segment.seq > self.window_seq
-            || (same && (segment.window > self.window || segment.window == 0))
-        {
+        if self.window.is_news(segment.seq, segment.window, ack.una_advanced) {
             ack.window_update = true;
-            let changes = segment.window != self.window;
-            self.window = segment.window;
-            self.window_seq = segment.seq;
+            let changes = self.window.update(segment.seq, segment.window);
             if changes && self.nxt < self.written && self.packets_out() == 0 {
                 self.idle_restart(now); // the time in which the window was closed counts as idle
             }
         }
-        let una = self.una.max(segment.ack);
-        let fields = &mut self.socket.fields;
-        fields.bytes_acked += una - self.una;
-        fields.snd_una = una as u32;
-        self.una = una;
     }
 
-    /// Nothing was in flight: a window may have opened.
-    fn idle_ack(&mut self, prior_una: u64, segment: &Segment, ack: &mut Ack) {
+    /// An ACK while nothing is in flight: a window may have opened.
+    fn ack_while_idle(&mut self, ack: &mut Ack) {
         if ack.dsack {
-            self.alert(prior_una, ack);
+            self.alert(ack);
         }
         if self.nxt < self.written {
             let unit = (self.written - self.nxt).min(self.mss.into());
@@ -210,225 +212,140 @@ impl Sender {
                 self.await_window(); // the receiver is there: the wait begins anew
             }
         }
-        self.probe_acked(segment.ack, ack);
+        self.probe_acked(ack);
     }
 
-    /// SACK blocks (RFC 2018), the first of which may tell of a duplicate (RFC 2883).
-    fn on_sack(&mut self, acked: u64, blocks: &[Range<u64>], ack: &mut Ack, news: &mut Delivery) {
-        let mut blocks = blocks;
-        if let Some((first, rest)) = blocks.split_first()
-            && (first.end <= acked
-                || rest
-                    .first()
-                    .is_some_and(|next| next.start <= first.start && first.end <= next.end))
+    /// An ACK that is not old while something is in flight: what it delivers, what it tells of losses,
+    /// and the timer.
+    fn ack_in_flight(&mut self, ack: &mut Ack, delivery: &mut Delivery) -> Retransmit {
+        self.advance(ack, delivery);
+        if self.uses_rack()
+            && let Some(prior_delivered) = delivery.sampling.prior_delivered()
         {
-            self.on_dsack(first, ack);
-            blocks = rest;
+            self.rack.adapt_window(prior_delivered, self.socket.fields.delivered);
         }
-        // The newest block comes first, which says nothing of the order in which segments arrived.
-        let mut sorted: [Range<u64>; SackBlocks::MOST] = Default::default();
-        let sorted = &mut sorted[..blocks.len()];
-        sorted.clone_from_slice(blocks);
-        sorted.sort_unstable_by_key(|block| block.start);
-        for block in &*sorted {
-            if block.start >= block.end || block.end > self.nxt || block.end <= acked {
-                continue;
-            }
-            let block = block.start.max(acked)..block.end;
-            let highest = self.board.highest_sacked();
-            for new in self.board.add_sacked(&block) {
-                self.sack_segments(&new, highest, ack, news);
-            }
+        self.probe_acked(ack);
+        if self.profile.growth == Growth::InFlight && !self.in_reduction() {
+            self.limit_by_flight(delivery.sampling.prior_in_flight);
+            self.grow_window(delivery.segments, ack);
         }
-        if let Some(low) = news.sacked_out_of_order
-            && (self.state() != CaState::Loss || self.undo.marker.is_some())
-        {
-            self.check_reordering(low);
+        let retransmit =
+            if ack.is_dubious(self.state()) { self.alert(ack) } else { Retransmit::Nothing };
+        if ack.set_timer && !self.schedule_loss_probe(true) {
+            self.rearm_retransmission();
         }
-    }
-
-    fn on_dsack(&mut self, block: &Range<u64>, ack: &mut Ack) {
-        if block.start >= block.end || block.end > self.nxt {
-            return;
-        }
-        let segments = self.segments(block.end - block.start);
-        let of_probe = self.probe.retransmission
-            && self.probe.end_seq.is_some_and(|end_seq| block.end == end_seq);
-        let fields = &mut self.socket.fields;
-        fields.dsack_dups = fields.dsack_dups.wrapping_add(segments);
-        if fields.dsack_dups > self.retransmissions {
-            return; // the network made the duplicate
-        }
-        ack.dsack = true;
-        // What was sent again in vain has been delivered, too.
-        fields.delivered = fields.delivered.wrapping_add(segments);
-        if of_probe {
-            ack.dsack_of_probe = true;
-        } else if self.reordering_seen {
-            self.rack.dsack_seen = true;
-        }
-        let in_flight = self.board.get(self.board.position(block.start));
-        let sent_again =
-            block.end <= self.una || in_flight.is_some_and(|sent| sent.ever_retransmitted);
-        if sent_again && self.undo.marker.is_some_and(|marker| block.end > marker) {
-            self.undo_retransmission(segments);
-        }
-    }
-
-    /// Segments within a range that was not reported before.
-    fn sack_segments(
-        &mut self,
-        range: &Range<u64>,
-        highest: Option<u64>,
-        ack: &mut Ack,
-        news: &mut Delivery,
-    ) {
-        let mut index = self.board.position(range.start);
-        while let Some(sent) = self.board.get_mut(index)
-            && sent.end() <= range.end
-        {
-            index += 1;
-            if sent.sacked || sent.seq < range.start {
-                continue;
-            }
-            let before = *sent;
-            sent.sacked = true;
-            sent.lost = false;
-            sent.retransmitted = false;
-            sent.at_sending.delivered_us = 0;
-            let fields = &mut self.socket.fields;
-            fields.lost_out -= u32::from(before.lost);
-            fields.retrans_out -= u32::from(before.retransmitted);
-            fields.sacked_out += 1;
-            fields.delivered = fields.delivered.wrapping_add(1);
-            ack.data_sacked = true;
-            if !before.ever_retransmitted {
-                if highest.is_some_and(|highest| before.seq < highest) {
-                    let low = news.sacked_out_of_order.unwrap_or(before.seq);
-                    news.sacked_out_of_order = Some(low.min(before.seq));
-                }
-                ack.original_delivered |= before.end() <= self.high_seq;
-                news.sacked_times.add(before.sent_us);
-            }
-            self.sample_delivered(&mut news.sampling, &before);
-            if self.uses_rack() || self.expires_segments() {
-                self.rack_delivered(&before);
-            }
-        }
-    }
-
-    /// A segment arrived after later ones: how far the path reorders.
-    pub(super) fn check_reordering(&mut self, low: u64) {
-        const REORDERING_MAX: u32 = 300;
-        let highest = self.board.highest_sacked().unwrap_or(self.una);
-        if low >= highest {
-            return;
-        }
-        let distance = self.segments(highest - low);
-        if distance > self.reordering {
-            self.reordering = distance.min(REORDERING_MAX);
-        }
-        self.reordering_seen = true;
+        retransmit
     }
 
     /// What is cumulatively ACKed leaves the scoreboard; RTT, and the algorithm's pkts_acked.
-    fn advance(&mut self, segment: &Segment, prior_una: u64, ack: &mut Ack, news: &mut Delivery) {
-        while let Some(sent) = self.board.pop_acked(segment.ack) {
-            let fields = &mut self.socket.fields;
-            fields.packets_out -= 1;
-            news.segments += 1;
-            if sent.sacked {
-                fields.sacked_out -= 1;
-            } else {
-                if self.profile.sack {
-                    fields.delivered = fields.delivered.wrapping_add(1);
-                }
-                fields.lost_out -= u32::from(sent.lost);
-                fields.retrans_out -= u32::from(sent.retransmitted);
-                self.sample_delivered(&mut news.sampling, &sent);
-                if self.expires_segments() {
-                    self.note_delivery(&sent);
-                } else if self.uses_rack() && !self.was_delivered_before(&sent) {
-                    self.rack_delivered(&sent);
-                }
-            }
-            if sent.ever_retransmitted {
-                ack.retransmission_acked = true;
-            } else if !sent.sacked {
-                news.acked_times.add(sent.sent_us);
-                ack.original_delivered |= sent.end() <= self.high_seq;
-                if news.highest_before.is_some_and(|highest| sent.seq < highest) {
-                    news.acked_out_of_order.get_or_insert(sent.seq);
-                }
-            }
+    fn advance(&mut self, ack: &mut Ack, delivery: &mut Delivery) {
+        while let Some(sent) = self.board.pop_acked(ack.acked_to) {
+            self.segment_acked(&sent, ack, delivery);
         }
-        if news.segments > 0 {
+        if delivery.segments > 0 {
             ack.data_acked = true;
             if !self.profile.sack {
-                self.remove_duplicates(news.segments);
+                self.remove_duplicates(delivery.segments);
                 // Which of them had arrived before cannot be told.
                 ack.original_delivered &= !ack.retransmission_acked;
             }
         }
-        self.board.forget_below(segment.ack);
-        self.sample_rtt(segment, prior_una, ack, news);
+        self.board.forget_below(ack.acked_to);
+        self.sample_rtt(ack, delivery);
         if ack.data_acked {
             ack.set_timer = true;
             // A hole that was never sent again is filled: reordering.
             if self.profile.sack
-                && let Some(low) = news.acked_out_of_order
+                && let Some(low) = delivery.acked_out_of_order
             {
                 self.check_reordering(low);
             }
-        } else if let Some(sacked_us) = news.sacked_times.first
+        } else if let Some(sacked_us) = delivery.sacked_times.first_us
             && self.board.first().is_some_and(|first| first.sent_us > sacked_us)
         {
             // What was SACKed left before the first segment was last sent: its timer runs from now.
             ack.set_timer = true;
         }
-        let delivered = news
+        let delivered = delivery
             .sampling
             .prior_delivered()
             .map_or(0, |prior| self.socket.fields.delivered.wrapping_sub(prior));
-        self.socket.pkts_acked(news.segments, news.sampling.rtt_us, delivered);
+        self.socket.pkts_acked(delivery.segments, delivery.sampling.rtt_us, delivered);
     }
 
-    /// Whether the ACK is older than what was sent again, and so for the original.
-    pub(super) fn was_delivered_before(&self, sent: &Sent) -> bool {
-        let sent_at = Timestamp::clock(Time::from_nanos(sent.sent_us * 1000 - BOOT_NS));
-        let older = |echo: u32| echo.wrapping_sub(sent_at).cast_signed() < 0;
-        sent.ever_retransmitted && self.undo.echo.is_some_and(older)
+    /// One segment is ACKed cumulatively and has left the scoreboard.
+    #[inline]
+    fn segment_acked(&mut self, sent: &Sent, ack: &mut Ack, delivery: &mut Delivery) {
+        let fields = &mut self.socket.fields;
+        fields.packets_out -= 1;
+        delivery.segments += 1;
+        if sent.sacked {
+            fields.sacked_out -= 1;
+        } else {
+            if self.profile.sack {
+                fields.delivered = fields.delivered.wrapping_add(1);
+            }
+            fields.lost_out -= u32::from(sent.lost);
+            fields.retrans_out -= u32::from(sent.retransmitted);
+            self.rate.delivered(&mut delivery.sampling, sent);
+            if self.expires_segments() {
+                self.note_delivery(sent, ack.echo_ms);
+            } else if self.uses_rack() && !was_delivered_before(sent, ack.echo_ms) {
+                self.rack_delivered(sent);
+            }
+        }
+        if sent.ever_retransmitted {
+            ack.retransmission_acked = true;
+        } else if !sent.sacked {
+            delivery.acked_times.add(sent.sent_us);
+            ack.original_delivered |= sent.end() <= self.high_seq;
+            if delivery.highest_before.is_some_and(|highest| sent.seq < highest) {
+                delivery.acked_out_of_order.get_or_insert(sent.seq);
+            }
+        }
     }
 
     /// RTT samples, from segments sent once, or else from the timestamp's echo (RFC 7323).
-    fn sample_rtt(&mut self, segment: &Segment, prior_una: u64, ack: &Ack, news: &mut Delivery) {
+    fn sample_rtt(&mut self, ack: &Ack, delivery: &mut Delivery) {
         let now_us = self.now_us();
         let since = |sent_us: u64| now_us.saturating_sub(sent_us) as u32;
-        let unambiguous = if ack.retransmission_acked { None } else { news.acked_times.first };
+        let unambiguous_us =
+            if ack.retransmission_acked { None } else { delivery.acked_times.first_us };
         // One segment alone, a short one, may have waited for the receiver's delayed ACK.
-        news.sampling.ack_delayed = unambiguous.is_some()
-            && news.segments == 1
-            && news.highest_before.is_none()
-            && segment.ack - prior_una < u64::from(self.mss);
-        let mut first = unambiguous.or(news.sacked_times.first).map(since);
-        let mut last = news.sacked_times.last.or(unambiguous.and(news.acked_times.last)).map(since);
-        if first.is_none()
+        delivery.sampling.ack_delayed = unambiguous_us.is_some()
+            && delivery.segments == 1
+            && delivery.highest_before.is_none()
+            && ack.acked_to - ack.prior_una < u64::from(self.mss);
+        let sacked = delivery.sacked_times;
+        let mut first_us = unambiguous_us.or(sacked.first_us).map(since);
+        let mut last_us =
+            sacked.last_us.or(unambiguous_us.and(delivery.acked_times.last_us)).map(since);
+        if first_us.is_none()
             && ack.data_acked
-            && let Some(timestamp) = segment.timestamp
+            && let Some(echo_ms) = ack.echo_ms
         {
             // No sample from an echo that lies ahead.
-            let ms = Timestamp::clock(self.now()).wrapping_sub(timestamp.echo).max(1);
-            first = i32::try_from(u64::from(ms) * 1000).ok().map(i32::cast_unsigned);
-            last = first;
+            let ms = Timestamp::clock(self.now()).wrapping_sub(echo_ms).max(1);
+            first_us = i32::try_from(u64::from(ms) * 1000).ok().map(i32::cast_unsigned);
+            last_us = first_us;
         }
-        news.sampling.rtt_us = last;
-        if let (Some(first), Some(last)) = (first, last) {
-            self.rtt_sample(first, last);
+        delivery.sampling.rtt_us = last_us;
+        if let (Some(first_us), Some(last_us)) = (first_us, last_us) {
+            self.rtt_sample(first_us, last_us);
         }
     }
 
-    /// The window after an ACK, for an algorithm that leaves reductions to the kernel.
-    fn control_window(&mut self, delivered: u32, lost: u32, ack: &Ack) {
+    /// Window and pacing rate after an ACK that is not old: cong_control, or what the kernel does for
+    /// an algorithm that leaves reductions to it.
+    fn control_congestion(&mut self, ack: &Ack, delivery: &Delivery, before: Counts) {
+        let counts = self.counts();
+        let delivered = counts.delivered.wrapping_sub(before.delivered);
+        let lost = counts.lost.wrapping_sub(before.lost);
+        let min_rtt_us = self.min_rtt_us();
+        let sample = delivery.sampling.finish(&mut self.socket, min_rtt_us, delivered, lost);
+        if self.socket.algorithm().controls_alone() {
+            return self.socket.cong_control(&sample);
+        }
         if self.in_reduction() {
             self.reduce_window(delivered, lost, ack);
         } else if self.profile.growth == Growth::Validated {
@@ -440,17 +357,18 @@ impl Sender {
     /// Growth by an ACK that delivers so many segments.
     fn grow_window(&mut self, delivered: u32, ack: &Ack) {
         // With much reordering whatever is delivered counts, otherwise what is ACKed.
-        let much =
-            self.profile.growth == Growth::Validated && self.reordering > self.profile.reordering;
+        let much = self.profile.growth == Growth::Validated
+            && self.reordering.segments() > self.profile.reordering;
         if ack.data_acked || (much && ack.data_sacked) {
             let acked = if self.profile.count_segments { delivered } else { delivered.min(1) };
             let una = self.una as u32;
             self.socket.cong_avoid(una, acked);
-            self.usage.stamp_us = self.now_us();
+            self.usage.window_changed(self.now_us());
         }
     }
 
-    /// Twice the window in a round trip while slow start is far from its end, else 6/5 of it.
+    /// The pacing rate is twice the window in a round trip while slow start is far from its end, else
+    /// 6/5 of it.
     fn update_pacing_rate(&mut self) {
         const SLOW_START_PERCENT: u64 = 200;
         const AVOIDANCE_PERCENT: u64 = 120;
@@ -469,4 +387,26 @@ impl Sender {
         let sock = &mut fields.inet_conn.icsk_inet.sk;
         sock.sk_pacing_rate = rate.min(sock.sk_max_pacing_rate);
     }
+
+    /// Sends again what an ACK has shown to be lost, or new data in its place.
+    fn send_after_ack(&mut self, now: Time, retransmit: Retransmit, out: &mut Vec<Segment>) {
+        match retransmit {
+            Retransmit::Nothing => {}
+            Retransmit::Lost => self.retransmit_lost(now, out),
+            Retransmit::New => {
+                self.transmit_new(now, out);
+                if self.nxt <= self.high_seq {
+                    self.frto.give_up(); // nothing new could be sent
+                    self.retransmit_lost(now, out);
+                }
+            }
+        }
+    }
+}
+
+/// Whether an ACK with this echo is older than what was sent again of a segment, and so for the
+/// original.
+pub(super) fn was_delivered_before(sent: &Sent, echo_ms: Option<u32>) -> bool {
+    let sent_at_ms = Timestamp::clock(Time::from_nanos(sent.sent_us * 1000 - BOOT_NS));
+    sent.ever_retransmitted && echo_ms.is_some_and(|echo_ms| is_before(echo_ms, sent_at_ms))
 }

@@ -20,14 +20,14 @@ impl Sender {
             return true;
         }
         if self.forward_acks() {
-            return self.forward_acked() > self.reordering;
+            return self.forward_acked() > self.reordering.segments();
         }
-        if fields.sacked_out >= self.reordering {
+        if fields.sacked_out >= self.reordering.segments() {
             return true;
         }
         // With few segments in flight fewer duplicates can come (early retransmit, RFC 5827).
-        fields.packets_out <= self.reordering
-            && fields.sacked_out >= (fields.packets_out / 2).max(self.reordering)
+        fields.packets_out <= self.reordering.segments()
+            && fields.sacked_out >= (fields.packets_out / 2).max(self.reordering.segments())
             && self.nxt == self.written
     }
 
@@ -35,7 +35,7 @@ impl Sender {
     pub(super) fn forward_acks(&self) -> bool {
         self.profile.sack
             && self.profile.loss_detection == LossDetection::Fack
-            && !self.reordering_seen
+            && !self.reordering.is_seen()
     }
 
     /// Marks what is lost; `entering`: recovery begins, and at least one segment is.
@@ -48,12 +48,12 @@ impl Sender {
                 self.mark_lost(index); // the segment, if it was not held for lost,
                 self.mark_lost(index); // and what was sent again of it
             }
-            let lost = self.forward_acked().saturating_sub(self.reordering).max(1);
+            let lost = self.forward_acked().saturating_sub(self.reordering.segments()).max(1);
             return self.mark_head_lost(lost, true);
         }
         let sacked = self.socket.fields.sacked_out;
-        if sacked >= self.reordering {
-            self.mark_head_lost(sacked - self.reordering + 1, false);
+        if sacked >= self.reordering.segments() {
+            self.mark_head_lost(sacked - self.reordering.segments() + 1, false);
         } else if entering {
             self.mark_head_lost(1, true);
         }

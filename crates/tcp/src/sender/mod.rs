@@ -1,42 +1,62 @@
 //! The sending half of an endpoint, as Linux behaves.
+//!
+//! Each mechanism of the RFCs is a type with its own state in a file of its name: [`Prr`], [`RttEstimator`],
+//! [`Rack`], [`Frto`], [`Undo`] and [`TailLossProbe`]. They take time and counts as arguments and say what
+//! follows. The [`Sender`] puts them together, in the order in which the kernel asks them.
 
-mod ack;
-mod delivery_rate;
-mod duplicates;
-mod expiry;
-mod handover;
-mod loss_probe;
+// What the RFCs describe, each with its own state.
+mod frto;
+mod lowest_rtt;
+mod prr;
 mod rack;
-mod recovery;
-mod retransmit;
-mod round_trip;
+mod reordering;
+mod rtt_estimator;
+mod tail_loss_probe;
+mod undo;
+// What a connection remembers beside that.
+mod delivery_rate;
+mod peer_window;
 mod scoreboard;
 mod send_buffer;
-mod switching;
-mod timer;
+mod window_usage;
+// What the sender does with it.
+mod ack;
+mod duplicates;
+mod extensions;
+mod loss_detection;
+mod probes;
+mod recovery;
+mod reduction;
+mod retransmit;
+mod sack;
+mod switcher_callbacks;
+mod timeout;
+mod timers;
 mod transmit;
-mod undo;
 mod window;
-mod window_probe;
 
 use std::sync::Arc;
 
-use kirikae_algorithms::{CaState, Socket};
-use kirikae_path::Time;
+use kirikae_algorithms::{CaState, Socket, Switch};
+use kirikae_path::{Span, Time};
 
-use crate::{Control, Profile, Segment};
+use crate::{Control, Profile, Segment, timer_wheel};
 use delivery_rate::DeliveryRate;
-use handover::PathEstimate;
-use loss_probe::LossProbe;
+use extensions::PathEstimate;
+use frto::Frto;
+use lowest_rtt::LowestRtt;
+use peer_window::PeerWindow;
+use prr::Prr;
 use rack::Rack;
-use recovery::Reduction;
-use round_trip::RoundTrip;
+use reordering::Reordering;
+use rtt_estimator::RttEstimator;
 use scoreboard::Scoreboard;
 use send_buffer::SendBuffer;
-use switching::Switching;
-use timer::Timers;
+use switcher_callbacks::SwitcherCallbacks;
+use tail_loss_probe::TailLossProbe;
+use timers::Timers;
 use undo::Undo;
-use window::Usage;
+use window_usage::WindowUsage;
 
 /// What the kernel's clock shows at the simulation's start: an algorithm may take time 0 for "never".
 const BOOT_NS: u64 = 1_000_000_000_000;
@@ -48,32 +68,29 @@ pub(crate) struct Sender {
     pub socket: Socket,
     /// Most bytes of data in a segment.
     mss: u32,
-    /// First byte not ACKed; next byte to send; end of what the send buffer has
-    /// taken of what was written.
+    /// First byte not ACKed: SND.UNA.
     una: u64,
+    /// Next byte to send: SND.NXT.
     nxt: u64,
+    /// End of what the send buffer has taken of what was written.
     written: u64,
     buffer: SendBuffer,
-    /// The receive window announced last, bytes, and the sequence number of the segment that it came
-    /// with: SND.WND and SND.WL1.
-    window: u32,
-    window_seq: u64,
+    /// The receive window announced last.
+    window: PeerWindow,
     board: Scoreboard,
-    round_trip: RoundTrip,
+    rtt: RttEstimator,
+    lowest_rtt: LowestRtt,
     timers: Timers,
     rack: Rack,
-    probe: LossProbe,
-    reduction: Reduction,
+    reordering: Reordering,
+    probe: TailLossProbe,
+    prr: Prr,
+    frto: Frto,
     undo: Undo,
-    usage: Usage,
+    usage: WindowUsage,
     rate: DeliveryRate,
     /// `snd_nxt` at the latest loss or mark: where Recovery, Loss and CWR end.
     high_seq: u64,
-    /// Segments a SACKed one must be ahead; grows with the reordering seen.
-    reordering: u32,
-    reordering_seen: bool,
-    /// A timeout may have been none (RFC 5682).
-    frto: bool,
     /// Segments sent again, ever.
     retransmissions: u32,
     /// Timeouts since the latest progress.
@@ -83,14 +100,16 @@ pub(crate) struct Sender {
     /// When data was last sent.
     last_sent: Time,
     ecn: Ecn,
-    /// Of a link that has just come back.
+    /// What is measured of a link that has just come back.
     path_estimate: Option<Box<PathEstimate>>,
-    switching: Option<Box<Switching>>,
+    /// Who may switch the congestion control.
+    switcher: Option<Box<SwitcherCallbacks>>,
 }
 
 /// What is negotiated and owed of ECN.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ecn {
+    /// Both ends are ECN-capable.
     capable: bool,
     /// The next new segment tells of the reduction (CWR).
     owes_cwr: bool,
@@ -114,28 +133,27 @@ impl Sender {
             nxt: 1,
             written: 1,
             buffer: SendBuffer::new(&profile, 1),
-            window: 0,
-            window_seq: 1,
+            window: PeerWindow::closed(1),
             board: Scoreboard::default(),
-            round_trip: RoundTrip::new(&profile),
+            rtt: RttEstimator::new(profile.rto_initial.as_nanos() / 1000),
+            lowest_rtt: LowestRtt::default(),
             timers: Timers::default(),
             rack: Rack::default(),
-            probe: LossProbe::default(),
-            reduction: Reduction::default(),
-            undo: Undo::default(),
-            usage: Usage::default(),
+            reordering: Reordering::new(profile.reordering),
+            probe: TailLossProbe::default(),
+            prr: Prr::default(),
+            frto: Frto::default(),
+            undo: Undo::new(profile.undo),
+            usage: WindowUsage::default(),
             rate: DeliveryRate::default(),
             high_seq: 1,
-            reordering: profile.reordering,
-            reordering_seen: false,
-            frto: false,
             retransmissions: 0,
             timeouts: 0,
             window_probes: 0,
             last_sent: now,
             ecn: Ecn::default(),
             path_estimate: None,
-            switching: None,
+            switcher: None,
             profile,
         };
         sender.set_clock(now);
@@ -149,18 +167,17 @@ impl Sender {
         if let Some(rtt_us) = rtt_us {
             sender.rtt_sample(rtt_us, rtt_us);
         }
-        // What switches meets the connection before its algorithm does.
-        sender.switching = control.switcher.clone().map(|mut rule| {
-            rule.met(&mut sender.socket);
-            Box::new(Switching { rule, switches: Vec::new() })
-        });
+        sender.switcher = control
+            .switcher
+            .clone()
+            .map(|rule| Box::new(SwitcherCallbacks::new(rule, &mut sender.socket)));
         sender.socket.establish();
         sender
     }
 
     /// The other end's receive window before its first ACK, bytes.
     pub fn set_window(&mut self, bytes: u32) {
-        self.window = bytes;
+        self.window.set(bytes);
     }
 
     /// Both ends are ECN-capable.
@@ -202,18 +219,22 @@ impl Sender {
         self.socket.state()
     }
 
+    /// The state changes, and the algorithm hears of it first.
     fn set_state(&mut self, state: CaState) {
         self.socket.set_state(state);
     }
 
+    /// The congestion window, segments.
     fn cwnd(&self) -> u32 {
         self.socket.fields.snd_cwnd
     }
 
+    /// The window is so many segments, at least one.
     fn set_cwnd(&mut self, cwnd: u32) {
         self.socket.fields.snd_cwnd = cwnd.max(1);
     }
 
+    /// Segments sent and not cumulatively ACKed.
     fn packets_out(&self) -> u32 {
         self.socket.fields.packets_out
     }
@@ -231,10 +252,12 @@ impl Sender {
         self.board.bytes_in_flight().saturating_sub(u64::from(arrived) * u64::from(self.mss))
     }
 
+    /// The time as endpoints are told it.
     fn now(&self) -> Time {
         Time::from_nanos(self.socket.fields.tcp_clock_cache - BOOT_NS)
     }
 
+    /// Microseconds of the kernel's clock.
     fn now_us(&self) -> u64 {
         self.socket.fields.tcp_mstamp
     }
@@ -246,7 +269,59 @@ impl Sender {
         fields.tcp_mstamp = fields.tcp_clock_cache / 1000;
     }
 
-    /// The segments of `bytes`.
+    /// An RTT sample comes in, microseconds: of the first segment ACKed for the timeout, of the last one
+    /// for the lowest RTT.
+    fn rtt_sample(&mut self, first_us: u32, last_us: u32) {
+        self.lowest_rtt.sample((self.now_us() / 1000) as u32, last_us.max(1));
+        for (shown, sample) in
+            self.socket.fields.rtt_min.s.iter_mut().zip(self.lowest_rtt.samples())
+        {
+            (shown.t, shown.v) = (sample.at_ms, sample.rtt_us);
+        }
+        let rto_min_us = self.rto_min_us();
+        let begins_round = self.rtt.sample(first_us, self.una, self.nxt, rto_min_us);
+        self.socket.fields.rttvar_us = self.rtt.rttvar_4_us();
+        if begins_round {
+            self.tell_rtt(first_us); // once in a round trip, with the srtt before this sample
+        }
+        self.socket.fields.srtt_us = self.rtt.srtt_8_us();
+        self.rtt.reset_back_off(self.rto_max_us());
+    }
+
+    /// Smoothed round-trip time, microseconds; 0 before the first sample.
+    pub fn srtt_us(&self) -> u64 {
+        self.rtt.srtt_us()
+    }
+
+    /// Lowest RTT of the last minutes, microseconds; none before the first sample.
+    fn min_rtt_us(&self) -> Option<u64> {
+        self.lowest_rtt.get()
+    }
+
+    /// The present retransmission timeout, microseconds, back-off included.
+    pub fn rto_us(&self) -> u64 {
+        self.rtt.rto_us()
+    }
+
+    /// Lowest variation that a timeout allows for, microseconds, in whole ticks: a switcher may have set
+    /// it.
+    pub fn rto_min_us(&self) -> u32 {
+        let set = Span::from_nanos(u64::from(self.socket.fields.rto_min_us) * 1000);
+        let ticks = timer_wheel::in_ticks(set, self.profile.hz);
+        (timer_wheel::span_of_ticks(ticks, self.profile.hz).as_nanos() / 1000) as u32
+    }
+
+    /// Longest timeout, microseconds: a switcher may have set it.
+    fn rto_max_us(&self) -> u64 {
+        u64::from(self.socket.fields.rto_max_ms) * 1000
+    }
+
+    /// The switches so far, in order of time.
+    pub fn switches(&self) -> &[(Time, Switch)] {
+        self.switcher.as_ref().map_or(&[], |switcher| switcher.switches())
+    }
+
+    /// Segments that so many bytes make.
     fn segments(&self, bytes: u64) -> u32 {
         bytes.div_ceil(u64::from(self.mss)) as u32
     }

@@ -1,17 +1,10 @@
 //! RACK: a segment is lost when one sent sufficiently later was delivered (RFC 8985, section 6).
 
-use kirikae_algorithms::CaState;
-use kirikae_path::Time;
+use super::scoreboard::{Scoreboard, SendOrder};
 
-use super::Sender;
-use super::ack::Ack;
-use super::delivery_rate::Sampling;
-use super::scoreboard::{SendOrder, Sent};
-use super::timer::{Purpose, TIMEOUT_MIN_US};
-use crate::{LossDetection, Segment};
-
-/// Recoveries for which a wider reordering window is kept (RFC 8985, section 6.2, step 4).
+/// Recoveries for which a wider reordering window is kept (section 6.2, step 4).
 const PERSIST_RECOVERIES: u32 = 16;
+/// RACK.reo_wnd_mult has eight bits in Linux.
 const STEPS_MAX: u32 = 255;
 
 /// RACK's variables.
@@ -19,18 +12,40 @@ const STEPS_MAX: u32 = 255;
 pub(super) struct Rack {
     /// The most recently sent segment that was delivered: RACK.xmit_ts and RACK.end_seq.
     latest: SendOrder,
-    /// Its round-trip time, microseconds: RACK.rtt.
+    /// The round-trip time of the latest delivery, microseconds: RACK.rtt.
     rtt_us: u64,
-    /// It has changed since losses were last looked for.
-    pub advanced: bool,
+    /// Something was delivered since losses were last looked for.
+    has_news: bool,
     /// RACK.reo_wnd_mult: quarters of the lowest RTT that reordering is given.
     steps: u32,
-    /// RACK.reo_wnd_persist
-    pub persist: u32,
+    /// RACK.reo_wnd_persist: recoveries until the window is a quarter again.
+    persist: u32,
     /// A DSACK came in since the window was last adapted.
-    pub dsack_seen: bool,
-    /// `delivered` when the window was last adapted.
+    dsack_seen: bool,
+    /// Segments delivered in all when the window was last adapted.
     adapted_at: u32,
+}
+
+/// What detection comes to.
+#[derive(Debug, Default)]
+pub(super) struct Detected {
+    /// Positions in the scoreboard of what is lost.
+    pub lost: Vec<usize>,
+    /// Time until the last of those that are still waited for is lost, microseconds. None: nothing is
+    /// waited for.
+    pub wait_us: Option<u64>,
+}
+
+/// What the reordering window depends on (section 6.2, step 4).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReorderingWindow {
+    /// No reordering was seen, and the sender is in recovery or has dupthresh segments SACKed: losses
+    /// are not waited for.
+    pub has_shortcut: bool,
+    /// Lowest RTT, microseconds; none before the first sample.
+    pub min_rtt_us: Option<u64>,
+    /// Smoothed RTT, microseconds.
+    pub srtt_us: u64,
 }
 
 impl Default for Rack {
@@ -38,7 +53,7 @@ impl Default for Rack {
         Rack {
             latest: (0, 0),
             rtt_us: 0,
-            advanced: false,
+            has_news: false,
             steps: 1,
             persist: 0,
             dsack_seen: false,
@@ -53,64 +68,83 @@ impl Rack {
         self.rtt_us
     }
 
-    /// Another sign that segments are reordered, not lost.
-    pub fn keep_window(&mut self) {
-        self.persist = (self.persist + 1).min(PERSIST_RECOVERIES);
-    }
-}
-
-impl Sender {
-    pub(super) fn uses_rack(&self) -> bool {
-        self.profile.loss_detection == LossDetection::Rack && self.profile.sack
-    }
-
-    /// A segment is delivered (section 6.2, steps 1 and 2).
-    pub(super) fn rack_delivered(&mut self, sent: &Sent) {
-        let rtt_us = self.now_us().saturating_sub(sent.sent_us);
-        if sent.ever_retransmitted && rtt_us < self.min_rtt_us().unwrap_or(u64::MAX) {
+    /// A segment is delivered (section 6.2, steps 1 and 2). `transmission`: when it was last sent, in
+    /// microseconds, and where it ends.
+    pub fn delivered(
+        &mut self,
+        now_us: u64,
+        transmission: SendOrder,
+        ever_retransmitted: bool,
+        min_rtt_us: Option<u64>,
+    ) {
+        let rtt_us = now_us.saturating_sub(transmission.0);
+        if ever_retransmitted && rtt_us < min_rtt_us.unwrap_or(u64::MAX) {
             return; // more likely the original than what was sent again
         }
-        self.rack.advanced = true;
-        self.rack.rtt_us = rtt_us;
-        self.rack.latest = self.rack.latest.max((sent.sent_us, sent.end()));
+        self.has_news = true;
+        self.rtt_us = rtt_us;
+        self.latest = self.latest.max(transmission);
+    }
+
+    /// A DSACK came in after reordering was seen: the window was too short.
+    pub fn note_dsack(&mut self) {
+        self.dsack_seen = true;
     }
 
     /// Adapts the reordering window to DSACKs, once in a round trip (section 6.2, step 4).
-    pub(super) fn rack_adapt_window(&mut self, sampling: &Sampling) {
-        let Some(prior_delivered) = sampling.prior_delivered() else { return };
-        let rack = &mut self.rack;
-        if prior_delivered.wrapping_sub(rack.adapted_at).cast_signed() < 0 {
-            rack.dsack_seen = false;
+    /// `prior_delivered`: segments delivered in all when the newest segment that an ACK delivers was
+    /// sent. `delivered`: the same now.
+    pub fn adapt_window(&mut self, prior_delivered: u32, delivered: u32) {
+        if prior_delivered.wrapping_sub(self.adapted_at).cast_signed() < 0 {
+            self.dsack_seen = false; // it is for what was sent before the window was adapted
         }
-        if rack.dsack_seen {
-            rack.steps = (rack.steps + 1).min(STEPS_MAX);
-            rack.dsack_seen = false;
-            rack.adapted_at = self.socket.fields.delivered;
-            rack.persist = PERSIST_RECOVERIES;
-        } else if rack.persist == 0 {
-            rack.steps = 1;
+        if self.dsack_seen {
+            self.steps = (self.steps + 1).min(STEPS_MAX);
+            self.dsack_seen = false;
+            self.adapted_at = delivered;
+            self.persist = PERSIST_RECOVERIES;
+        } else if self.persist == 0 {
+            self.steps = 1;
         }
     }
 
-    /// What reordering is given beyond the round trip, microseconds.
-    fn reordering_window_us(&self) -> u64 {
-        if !self.reordering_seen && self.profile.rack_shortcut {
-            let dupthresh = self.socket.fields.sacked_out >= self.reordering;
-            if self.state() >= CaState::Recovery || dupthresh {
-                return 0;
-            }
-        }
-        let quarter_us = self.min_rtt_us().unwrap_or(u32::MAX.into()) >> 2;
-        (quarter_us * u64::from(self.rack.steps)).min(self.srtt_us())
+    /// A recovery turned out to be needless, another sign of reordering: the window is kept for one
+    /// recovery more.
+    pub fn keep_window(&mut self) {
+        self.persist = (self.persist + 1).min(PERSIST_RECOVERIES);
     }
 
-    /// Holds for lost what was sent long enough before the latest delivered segment (section 6.2,
-    /// step 5). Returns the time until the next may be, microseconds.
-    fn rack_detect_loss(&mut self) -> Option<u64> {
-        let now_us = self.now_us();
-        let allowed_us = self.rack.rtt_us + self.reordering_window_us();
+    /// A recovery ended that was needed.
+    pub fn recovery_ended(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+    }
+
+    /// What reordering is given beyond the round trip, microseconds: RACK.reo_wnd.
+    pub fn reordering_window_us(&self, given: ReorderingWindow) -> u64 {
+        if given.has_shortcut {
+            return 0;
+        }
+        let quarter_us = given.min_rtt_us.unwrap_or(u32::MAX.into()) >> 2;
+        (quarter_us * u64::from(self.steps)).min(given.srtt_us)
+    }
+
+    /// Whether anything was delivered since this was last asked, so that losses are to be looked for.
+    pub fn take_news(&mut self) -> bool {
+        std::mem::take(&mut self.has_news)
+    }
+
+    /// What is in flight is to be looked at again with the next ACK, since something is not held for
+    /// lost any more.
+    pub fn look_again(&mut self) {
+        self.has_news = true;
+    }
+
+    /// Finds what was sent long enough before the latest delivered segment to be lost (section 6.2,
+    /// step 5), with this reordering window.
+    pub fn detect_loss(&self, board: &mut Scoreboard, now_us: u64, window_us: u64) -> Detected {
+        let allowed_us = self.rtt_us + window_us;
         let mut wait_us = None;
-        let expired = self.board.expired(self.rack.latest, |sent| {
+        let lost = board.expired(self.latest, |sent| {
             let elapsed_us = now_us - sent.sent_us.min(now_us);
             if elapsed_us >= allowed_us {
                 return true;
@@ -118,50 +152,150 @@ impl Sender {
             wait_us = wait_us.max(Some(allowed_us - elapsed_us));
             false
         });
-        for index in expired {
-            self.mark_lost(index);
-        }
-        wait_us
+        Detected { lost, wait_us }
     }
 
-    /// Looks for losses after an ACK; whether the reordering timer runs now.
-    pub(super) fn rack_mark_lost(&mut self) -> bool {
-        if !self.rack.advanced {
-            return false;
+    /// Whether a segment was sent less than a round trip ago, so that a retransmission timeout does
+    /// not hold it for lost (section 6.3).
+    pub fn is_recent(&self, now_us: u64, sent_us: u64) -> bool {
+        now_us.saturating_sub(sent_us) < self.rtt_us
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scoreboard::{AtSending, Sent};
+    use super::*;
+
+    /// Ten segments of 100 bytes from byte 1 on, sent 10 ms apart from 1 s on.
+    fn ten() -> Scoreboard {
+        let mut board = Scoreboard::default();
+        for n in 0..10 {
+            board.push(Sent::new(1 + 100 * n, 100, sent_us(n), AtSending::default()));
         }
-        self.rack.advanced = false;
-        match self.rack_detect_loss() {
-            Some(wait_us) => {
-                self.set_timer(Purpose::Reordering, wait_us + TIMEOUT_MIN_US);
-                true
-            }
-            None => false,
-        }
+        board
     }
 
-    /// Whether a timeout holds a segment for lost: not one that was sent less than a round trip ago
-    /// (section 6.3).
-    pub(super) fn rack_recently_sent(&self, sent: &Sent) -> bool {
-        self.now_us().saturating_sub(sent.sent_us) < self.rack.rtt_us
+    fn sent_us(n: u64) -> u64 {
+        1_000_000 + 10_000 * n
     }
 
-    /// The reordering timer goes off. It stays what the timer was for until the next is set, so that
-    /// the timeout runs from when the first segment was sent.
-    pub(super) fn reordering_timeout(&mut self, now: Time, out: &mut Vec<Segment>) {
-        let (in_flight, lost) = (self.packets_in_flight(), self.socket.fields.lost);
-        self.rack_detect_loss();
-        if self.packets_in_flight() != in_flight {
-            if self.state() != CaState::Recovery {
-                self.enter_recovery(false);
-                let newly_lost = self.socket.fields.lost - lost;
-                if !self.socket.algorithm().controls_alone() {
-                    self.reduce_window(1, newly_lost, &Ack::default());
-                }
-            }
-            self.retransmit_lost(now, out);
+    /// The n-th of them is SACKed after a round trip of 100 ms.
+    fn sack(rack: &mut Rack, board: &mut Scoreboard, n: u64) -> u64 {
+        let now_us = sent_us(n) + 100_000;
+        board.get_mut(n as usize).unwrap().sacked = true;
+        rack.delivered(now_us, (sent_us(n), 101 + 100 * n), false, Some(100_000));
+        now_us
+    }
+
+    fn window(min_rtt_us: u64, srtt_us: u64) -> ReorderingWindow {
+        ReorderingWindow { has_shortcut: false, min_rtt_us: Some(min_rtt_us), srtt_us }
+    }
+
+    #[test]
+    fn what_was_sent_a_window_before_the_latest_delivery_is_lost() {
+        let (mut rack, mut board) = (Rack::default(), ten());
+        let now_us = sack(&mut rack, &mut board, 4);
+        assert_eq!(rack.rtt_us(), 100_000);
+        // "Packet.xmit_ts + RACK.rtt + RACK.reo_wnd - now() <= 0": 25 ms before the fifth left 0 and 1.
+        let found = rack.detect_loss(&mut board, now_us, 25_000);
+        assert_eq!(found.lost, [0, 1]);
+        // 2 was sent 20 ms and 3 was sent 10 ms before: the timer runs for the last of them.
+        assert_eq!(found.wait_us, Some(15_000));
+        // When it goes off these are lost, too; what was sent after the latest delivery is not.
+        let found = rack.detect_loss(&mut board, now_us + 15_000, 25_000);
+        assert_eq!((found.lost, found.wait_us), (vec![2, 3], None));
+    }
+
+    #[test]
+    fn without_a_window_all_that_was_sent_before_is_lost_at_once() {
+        let (mut rack, mut board) = (Rack::default(), ten());
+        let now_us = sack(&mut rack, &mut board, 2);
+        let found = rack.detect_loss(&mut board, now_us, 0);
+        assert_eq!((found.lost, found.wait_us), (vec![0, 1], None));
+    }
+
+    #[test]
+    fn an_older_delivery_does_not_move_the_latest_back() {
+        let (mut rack, mut board) = (Rack::default(), ten());
+        sack(&mut rack, &mut board, 5);
+        // The third arrives out of order: its round trip is the newest, the fifth stays the latest.
+        board.get_mut(2).unwrap().sacked = true;
+        rack.delivered(sent_us(5) + 120_000, (sent_us(2), 301), false, Some(100_000));
+        assert_eq!(rack.rtt_us(), 150_000);
+        let found = rack.detect_loss(&mut board, sent_us(5) + 120_000, 0);
+        assert_eq!(found.lost, [0, 1], "150 ms have passed since they were sent");
+        assert_eq!(found.wait_us, Some(sent_us(4) + 150_000 - sent_us(5) - 120_000));
+    }
+
+    #[test]
+    fn an_ack_that_comes_too_soon_for_what_was_sent_again_is_for_the_original() {
+        let mut rack = Rack::default();
+        rack.delivered(1_050_000, (1_000_000, 101), true, Some(100_000));
+        assert!(!rack.take_news(), "50 ms after it was sent again, on a path of 100 ms");
+        assert_eq!(rack.rtt_us(), 0);
+        rack.delivered(1_100_000, (1_000_000, 101), true, Some(100_000));
+        assert!(rack.take_news() && !rack.take_news());
+        assert_eq!(rack.rtt_us(), 100_000);
+    }
+
+    #[test]
+    fn the_window_is_a_quarter_of_the_lowest_round_trip_for_each_step_and_at_most_srtt() {
+        let mut rack = Rack::default();
+        assert_eq!(rack.reordering_window_us(window(80_000, 100_000)), 20_000);
+        let mut steps = |delivered: u32| {
+            rack.note_dsack();
+            rack.adapt_window(delivered, delivered);
+            rack.reordering_window_us(window(80_000, 100_000))
+        };
+        assert_eq!(
+            [10, 20, 30, 40, 50].map(&mut steps),
+            [40_000, 60_000, 80_000, 100_000, 100_000]
+        );
+        let shortcut = ReorderingWindow { has_shortcut: true, ..window(80_000, 100_000) };
+        assert_eq!(rack.reordering_window_us(shortcut), 0);
+    }
+
+    #[test]
+    fn dsacks_widen_it_once_in_a_round_trip() {
+        let mut rack = Rack::default();
+        rack.note_dsack();
+        rack.adapt_window(90, 100);
+        // The next is for what was sent when 95 had been delivered, before the window was adapted.
+        rack.note_dsack();
+        rack.adapt_window(95, 110);
+        assert_eq!(rack.reordering_window_us(window(80_000, u64::MAX)), 40_000);
+        rack.note_dsack();
+        rack.adapt_window(100, 120);
+        assert_eq!(rack.reordering_window_us(window(80_000, u64::MAX)), 60_000);
+    }
+
+    #[test]
+    fn it_is_a_quarter_again_after_sixteen_recoveries() {
+        let mut rack = Rack::default();
+        rack.note_dsack();
+        rack.adapt_window(0, 10);
+        for recovery in 1..=16 {
+            rack.adapt_window(10, 10);
+            assert_eq!(rack.reordering_window_us(window(80_000, u64::MAX)), 40_000, "{recovery}");
+            rack.recovery_ended();
         }
-        if self.timers.purpose() != Some(Purpose::Retransmission) {
-            self.rearm_retransmission();
-        }
+        rack.adapt_window(10, 10);
+        assert_eq!(rack.reordering_window_us(window(80_000, u64::MAX)), 20_000);
+        // One that was needless keeps a wider window for one recovery more.
+        rack.note_dsack();
+        rack.adapt_window(10, 20);
+        (0..16).for_each(|_| rack.recovery_ended());
+        rack.keep_window();
+        rack.adapt_window(20, 20);
+        assert_eq!(rack.reordering_window_us(window(80_000, u64::MAX)), 40_000);
+    }
+
+    #[test]
+    fn a_timeout_spares_what_left_less_than_a_round_trip_ago() {
+        let mut rack = Rack::default();
+        rack.delivered(1_100_000, (1_000_000, 101), false, Some(100_000));
+        assert!(rack.is_recent(2_000_000, 1_900_001));
+        assert!(!rack.is_recent(2_000_000, 1_900_000));
     }
 }

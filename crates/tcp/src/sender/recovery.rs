@@ -1,165 +1,162 @@
-//! The states of congestion control, and how the window comes down in them: proportional rate
-//! reduction (RFC 6937), rate halving, or at once.
+//! The states of congestion control: which of them follows from an ACK that tells of more than
+//! progress, and taking a reduction back.
 
-use kirikae_algorithms::{CaEvent, CaState};
+use kirikae_algorithms::CaState;
 
 use super::Sender;
 use super::ack::{Ack, Retransmit};
-use crate::Reduction as Kind;
-
-/// A reduction under way.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Reduction {
-    /// Segments delivered and sent since it began: prr_delivered and prr_out.
-    delivered: u32,
-    sent: u32,
-}
-
-impl Reduction {
-    pub fn count_sent(&mut self, segments: u32) {
-        self.sent += segments;
-    }
-}
 
 impl Sender {
     pub(super) fn in_reduction(&self) -> bool {
         matches!(self.state(), CaState::Cwr | CaState::Recovery)
     }
 
-    /// A reduction begins: at a loss, a mark, or a probe that repaired a loss.
-    pub(super) fn begin_reduction(&mut self) {
-        self.high_seq = self.nxt;
-        self.probe.end_seq = None;
-        self.reduction = Reduction::default();
-        let fields = &mut self.socket.fields;
-        fields.snd_cwnd_cnt = 0;
-        fields.prior_cwnd = fields.snd_cwnd;
-        let ssthresh = self.socket.ssthresh();
-        self.socket.fields.snd_ssthresh = ssthresh;
-        self.owe_cwr();
-    }
-
-    pub(super) fn owe_cwr(&mut self) {
-        self.ecn.owes_cwr = self.ecn.capable;
-    }
-
-    /// It ends: the window is ssthresh, unless it was undone.
-    pub(super) fn end_reduction(&mut self) {
-        if self.socket.algorithm().controls_alone() {
-            return;
+    /// An ACK tells of more than progress: which state follows, and what is to be sent again
+    /// (tcp_fastretrans_alert).
+    pub(super) fn alert(&mut self, ack: &mut Ack) -> Retransmit {
+        if ack.ece {
+            self.undo.forget_ssthresh();
         }
-        if let Some(ssthresh) = self.socket.finite_ssthresh()
-            && (self.state() == CaState::Cwr || self.undo.marker.is_some())
-        {
-            // Rate halving may have gone below it, from where slow start follows.
-            let cwnd = match self.profile.reduction {
-                Kind::Proportional => ssthresh,
-                Kind::RateHalving | Kind::AtOnce => ssthresh.min(self.cwnd()),
-            };
-            self.set_cwnd(cwnd);
-            self.usage.stamp_us = self.now_us();
+        if self.check_reneging(ack) {
+            return Retransmit::Nothing;
         }
-        self.socket.cwnd_event(CaEvent::CompleteCwr);
-    }
-
-    /// In doubt no more than a short train may follow what is in flight.
-    fn moderate_window(&mut self) {
-        if self.profile.moderate_window {
-            self.set_cwnd(self.cwnd().min(self.packets_in_flight() + self.reordering));
+        if self.state() == CaState::Open {
+            if self.socket.fields.retrans_out == 0 {
+                self.undo.forget_retransmissions();
+            }
+        } else if self.una >= self.high_seq && self.state_ends(ack) {
+            return Retransmit::Nothing;
+        }
+        match self.state() {
+            CaState::Recovery => self.alert_in_recovery(ack),
+            CaState::Loss => self.alert_in_loss(ack),
+            CaState::Open | CaState::Disorder | CaState::Cwr => self.alert_before_recovery(ack),
         }
     }
 
-    /// The window after an ACK during a reduction.
-    pub(super) fn reduce_window(&mut self, delivered: u32, newly_lost: u32, ack: &Ack) {
-        if delivered == 0 || self.socket.fields.prior_cwnd == 0 {
-            return;
+    fn alert_in_recovery(&mut self, ack: &mut Ack) -> Retransmit {
+        if !ack.una_advanced {
+            self.count_duplicate(ack);
+        } else if self.try_undo_partial(ack) {
+            return Retransmit::Nothing;
+        } else if !self.profile.sack {
+            self.mark_next_hole_lost();
         }
-        match self.profile.reduction {
-            Kind::Proportional => self.reduce_proportionally(delivered, newly_lost, ack),
-            Kind::RateHalving => self.halve_rate(ack),
-            Kind::AtOnce => self.reduce_at_once(ack),
+        if self.try_undo_dsack() {
+            self.try_to_open(ack);
+        }
+        self.identify_loss(ack, false);
+        if self.state() != CaState::Recovery {
+            if !self.time_to_recover() {
+                return Retransmit::Nothing;
+            }
+            self.enter_recovery(ack.ece);
+        }
+        if self.expires_segments() {
+            self.expire_recovery();
+        }
+        Retransmit::Lost
+    }
+
+    fn alert_in_loss(&mut self, ack: &mut Ack) -> Retransmit {
+        let next = self.process_loss(ack);
+        self.identify_loss(ack, false);
+        if !(self.state() == CaState::Open || ack.lost_retransmission) {
+            self.moderate_window();
+            return next;
+        }
+        // The window was restored, or what was sent again was lost again.
+        if !self.time_to_recover() {
+            self.try_to_open(ack);
+            return next;
+        }
+        self.enter_recovery(ack.ece);
+        Retransmit::Lost
+    }
+
+    fn alert_before_recovery(&mut self, ack: &mut Ack) -> Retransmit {
+        if !self.profile.sack && ack.una_advanced {
+            self.socket.fields.sacked_out = 0;
+        }
+        self.count_duplicate(ack);
+        if self.state() <= CaState::Disorder {
+            self.try_undo_dsack();
+        }
+        self.identify_loss(ack, false);
+        if self.expires_segments() {
+            self.mark_expired();
+        }
+        if !self.time_to_recover() {
+            self.try_to_open(ack);
+            return Retransmit::Nothing;
+        }
+        self.enter_recovery(ack.ece);
+        self.identify_loss(ack, true);
+        Retransmit::Lost
+    }
+
+    fn count_duplicate(&mut self, ack: &Ack) {
+        if !self.profile.sack && ack.is_duplicate() {
+            self.add_duplicate();
         }
     }
 
-    /// RFC 6937, section 3, with the slow start bound where ACKs make progress without new losses,
-    /// and the conservative one where they do not.
-    fn reduce_proportionally(&mut self, delivered: u32, newly_lost: u32, ack: &Ack) {
-        let in_flight = self.packets_in_flight();
-        let fields = &self.socket.fields;
-        let (ssthresh, prior_cwnd) = (fields.snd_ssthresh, fields.prior_cwnd);
-        self.reduction.delivered += delivered;
-        let Reduction { delivered: all_delivered, sent } = self.reduction;
-        let mut send = if in_flight > ssthresh {
-            // "CEIL(prr_delivered * ssthresh / RecoverFS) - prr_out"
-            let due = (u64::from(ssthresh) * u64::from(all_delivered)).div_ceil(prior_cwnd.into());
-            due.saturating_sub(sent.into()) as u32
-        } else {
-            let slow_start = u32::from(ack.una_advanced && newly_lost == 0);
-            let limit = all_delivered.saturating_sub(sent).max(delivered) + slow_start;
-            limit.min(ssthresh - in_flight)
-        };
-        // What is found lost first is sent again at once, however much is in flight.
-        send = send.max(u32::from(sent == 0));
-        self.set_cwnd(in_flight + send);
-    }
-
-    /// The window is ssthresh; what is found lost first, and with an ACK that makes progress, is sent
-    /// again however much is in flight (RFC 6582, section 3.2, steps 3 and 5).
-    fn reduce_at_once(&mut self, ack: &Ack) {
-        let fields = &self.socket.fields;
-        let (ssthresh, left) = (fields.snd_ssthresh, fields.lost_out > fields.retrans_out);
-        let owed = left && (self.reduction.sent == 0 || ack.una_advanced);
-        let least = if owed { self.packets_in_flight() + 1 } else { 0 };
-        self.set_cwnd(ssthresh.max(least));
-    }
-
-    /// One segment less for every second ACK, down to ssthresh; nothing else leaves than ACKs let.
-    fn halve_rate(&mut self, ack: &Ack) {
-        let progress = ack.una_advanced || ack.data_acked || ack.data_sacked || ack.dsack;
-        if !(progress || (!self.profile.sack && !ack.is_not_duplicate())) {
-            return;
+    /// All that was in flight when the state began is ACKed; whether nothing else is to be done.
+    fn state_ends(&mut self, ack: &Ack) -> bool {
+        match self.state() {
+            CaState::Cwr if self.una != self.high_seq => {
+                self.end_reduction();
+                self.set_state(CaState::Open);
+            }
+            CaState::Recovery => {
+                if !self.profile.sack {
+                    self.socket.fields.sacked_out = 0;
+                }
+                if self.try_undo_recovery(ack) {
+                    return true;
+                }
+                self.end_reduction();
+            }
+            CaState::Disorder if self.profile.moderate_window && self.una != self.high_seq => {
+                self.undo.give_up();
+                self.set_state(CaState::Open);
+            }
+            _ => {}
         }
-        let ssthresh = self.socket.fields.snd_ssthresh;
-        let count = self.socket.fields.snd_cwnd_cnt + 1;
-        self.socket.fields.snd_cwnd_cnt = count & 1;
-        let mut cwnd = self.cwnd();
-        if cwnd > ssthresh {
-            cwnd -= count >> 1;
-        }
-        self.set_cwnd(cwnd.min(self.packets_in_flight() + 1));
-        self.usage.stamp_us = self.now_us();
+        false
     }
 
     /// A mark (ECN), without loss.
-    pub(super) fn enter_cwr(&mut self) {
-        self.undo.prior_ssthresh = 0;
+    fn enter_cwr(&mut self) {
+        self.undo.forget_ssthresh();
         if self.state() < CaState::Cwr {
-            self.undo.marker = None;
+            self.undo.give_up();
             self.begin_reduction();
             self.set_state(CaState::Cwr);
         }
     }
 
-    /// A loss is found.
+    /// A loss is found; `marked`: the ACK reports a mark as well, so that the window must come down
+    /// even if the loss was none.
     pub(super) fn enter_recovery(&mut self, marked: bool) {
         if !self.any_retransmission() {
-            self.undo.retransmitted_at = None;
+            self.undo.forget_retransmissions();
         }
-        self.undo.prior_ssthresh = 0;
+        self.undo.forget_ssthresh();
         self.begin_undo();
         if !self.in_reduction() {
             if !marked {
-                self.undo.prior_ssthresh = self.current_ssthresh();
+                self.undo.remember_ssthresh(self.current_ssthresh());
             }
             self.begin_reduction();
         }
         self.set_state(CaState::Recovery);
     }
 
-    /// Open, or Disorder where something is SACKed, lost or sent again.
+    /// The state is Open, or Disorder where something is SACKed, lost or sent again.
     pub(super) fn try_keep_open(&mut self) {
         let fields = &self.socket.fields;
-        let undoable = self.profile.moderate_window && self.undo.marker.is_some();
+        let undoable = self.profile.moderate_window && self.undo.is_pending();
         let disorder =
             fields.sacked_out + fields.lost_out > 0 || self.any_retransmission() || undoable;
         let state = if disorder { CaState::Disorder } else { CaState::Open };
@@ -171,7 +168,7 @@ impl Sender {
 
     fn try_to_open(&mut self, ack: &Ack) {
         if !self.any_retransmission() {
-            self.undo.retransmitted_at = None;
+            self.undo.forget_retransmissions();
         }
         if ack.ece {
             self.enter_cwr();
@@ -182,217 +179,95 @@ impl Sender {
         }
     }
 
-    /// An ACK that is not just progress: which state follows, and what is to be sent again.
-    pub(super) fn alert(&mut self, prior_una: u64, ack: &mut Ack) -> Retransmit {
-        if ack.ece {
-            self.undo.prior_ssthresh = 0;
-        }
-        if self.check_reneging(ack) {
-            return Retransmit::Nothing;
-        }
-        if self.state() == CaState::Open {
-            if self.socket.fields.retrans_out == 0 {
-                self.undo.retransmitted_at = None;
-            }
-        } else if self.una >= self.high_seq && self.state_ends() {
-            return Retransmit::Nothing;
-        }
-        let news = ack.una_advanced || ack.is_not_duplicate() || ack.dsack;
-        let duplicate = !(news || ack.old);
-        match self.state() {
-            CaState::Recovery => {
-                if !ack.una_advanced {
-                    self.count_duplicate(duplicate);
-                } else if self.try_undo_partial(prior_una) {
-                    return Retransmit::Nothing;
-                } else if !self.profile.sack {
-                    self.mark_next_hole_lost();
-                }
-                if self.try_undo_dsack() {
-                    self.try_to_open(ack);
-                }
-                self.identify_loss(ack, false);
-                if self.state() != CaState::Recovery {
-                    if !self.time_to_recover() {
-                        return Retransmit::Nothing;
-                    }
-                    self.enter_recovery(ack.ece);
-                }
-                if self.expires_segments() {
-                    self.expire_recovery();
-                }
-            }
-            CaState::Loss => {
-                let next = self.process_loss(ack, duplicate);
-                self.identify_loss(ack, false);
-                if !(self.state() == CaState::Open || ack.lost_retransmission) {
-                    self.moderate_window();
-                    return next;
-                }
-                // The window was restored, or what was sent again was lost again.
-                if !self.time_to_recover() {
-                    self.try_to_open(ack);
-                    return next;
-                }
-                self.enter_recovery(ack.ece);
-            }
-            CaState::Open | CaState::Disorder | CaState::Cwr => {
-                if !self.profile.sack && ack.una_advanced {
-                    self.socket.fields.sacked_out = 0;
-                }
-                self.count_duplicate(duplicate);
-                if self.state() <= CaState::Disorder {
-                    self.try_undo_dsack();
-                }
-                self.identify_loss(ack, false);
-                if self.expires_segments() {
-                    self.mark_expired();
-                }
-                if !self.time_to_recover() {
-                    self.try_to_open(ack);
-                    return Retransmit::Nothing;
-                }
-                self.enter_recovery(ack.ece);
-                self.identify_loss(ack, true);
-            }
-        }
-        Retransmit::Lost
+    /// From now on what is sent again is watched, so that a reduction may be taken back.
+    pub(super) fn begin_undo(&mut self) {
+        let in_flight = self.socket.fields.retrans_out + self.probe.retransmissions();
+        self.undo.begin(self.una, in_flight);
     }
 
-    /// All that was in flight when the state began is ACKed; whether nothing else is to be done.
-    fn state_ends(&mut self) -> bool {
-        match self.state() {
-            CaState::Cwr if self.una != self.high_seq => {
-                self.end_reduction();
-                self.set_state(CaState::Open);
-            }
-            CaState::Recovery => {
-                if !self.profile.sack {
-                    self.socket.fields.sacked_out = 0;
-                }
-                if self.try_undo_recovery() {
-                    return true;
-                }
-                self.end_reduction();
-            }
-            CaState::Disorder if self.profile.moderate_window && self.una != self.high_seq => {
-                self.undo.marker = None;
-                self.set_state(CaState::Open);
-            }
-            _ => {}
+    /// Whether the ACK shows that an original was only delayed.
+    fn original_was_delayed(&self, ack: &Ack) -> bool {
+        // Without SACK it is forgotten when all of the episode is ACKed.
+        let unsent_tells = self.profile.sack || self.una < self.high_seq;
+        self.undo.original_was_delayed(ack.echo_ms, unsent_tells)
+    }
+
+    fn may_undo(&self, ack: &Ack) -> bool {
+        self.undo.all_were_duplicates() || self.original_was_delayed(ack)
+    }
+
+    /// Window and threshold are as before the reduction; `unmark`: and nothing is lost.
+    fn undo_reduction(&mut self, unmark: bool) {
+        if unmark {
+            self.unmark_lost();
         }
+        if let Some(prior) = self.undo.take_back() {
+            let cwnd = self.socket.undo_cwnd();
+            self.set_cwnd(cwnd);
+            if prior > self.socket.fields.snd_ssthresh {
+                self.socket.fields.snd_ssthresh = prior;
+                self.ecn.owes_cwr = false;
+            }
+        }
+        self.usage.window_changed(self.now_us());
+        self.rack.look_again();
+    }
+
+    /// All of the episode is ACKed; whether the state has to stay.
+    pub(super) fn try_undo_recovery(&mut self, ack: &Ack) -> bool {
+        if self.may_undo(ack) {
+            self.undo_reduction(false);
+        } else {
+            self.rack.recovery_ended();
+        }
+        if !self.profile.sack && self.una == self.high_seq {
+            // Duplicates of what was sent again may still come; they must not look like a loss.
+            if !self.any_retransmission() {
+                self.undo.forget_retransmissions();
+            }
+            return true;
+        }
+        self.set_state(CaState::Open);
         false
     }
 
-    fn count_duplicate(&mut self, duplicate: bool) {
-        if !self.profile.sack && duplicate {
-            self.add_duplicate();
+    /// The reduction is taken back where everything that was sent again turned out to have been there.
+    fn try_undo_dsack(&mut self) -> bool {
+        let all = self.undo.all_were_duplicates();
+        if all {
+            self.rack.keep_window();
+            self.undo_reduction(false);
         }
+        all
     }
 
-    fn time_to_recover(&self) -> bool {
-        if self.uses_rack() {
-            self.socket.fields.lost_out > 0
-        } else {
-            self.duplicates_tell_of_loss()
+    /// In recovery a hole was filled by a delayed original; whether what was sent again is still out.
+    fn try_undo_partial(&mut self, ack: &Ack) -> bool {
+        if !self.original_was_delayed(ack) {
+            return false;
         }
+        self.check_reordering(ack.prior_una);
+        if self.socket.fields.retrans_out > 0 {
+            return true;
+        }
+        if !self.any_retransmission() {
+            self.undo.forget_retransmissions();
+        }
+        self.undo_reduction(true);
+        self.try_keep_open();
+        false
     }
 
-    /// Marks what is lost. Before RACK this waits until recovery is entered.
-    fn identify_loss(&mut self, ack: &mut Ack, entering: bool) {
-        if self.board.is_empty() {
-            return;
+    /// A timeout was spurious: for `certain` by F-RTO, or by what else the ACK shows.
+    pub(super) fn try_undo_loss(&mut self, certain: bool, ack: &Ack) -> bool {
+        if !(certain || self.may_undo(ack)) {
+            return false;
         }
-        let retransmitted = self.socket.fields.retrans_out;
-        if self.uses_rack() {
-            if self.rack_mark_lost() {
-                ack.set_timer = false;
-            }
-        } else if entering || (self.state() == CaState::Recovery && self.profile.sack) {
-            self.mark_lost_by_duplicates(entering);
+        self.undo_reduction(true);
+        self.timeouts = 0;
+        if certain || self.profile.sack {
+            self.set_state(CaState::Open);
         }
-        ack.lost_retransmission |= retransmitted > self.socket.fields.retrans_out;
-    }
-
-    /// In Loss: whether the timeout was none (F-RTO, RFC 5682), whether it is over, what to send.
-    fn process_loss(&mut self, ack: &Ack, duplicate: bool) -> Retransmit {
-        let recovered = self.una >= self.high_seq;
-        if ack.una_advanced && self.try_undo_loss(false) {
-            return Retransmit::Nothing;
-        }
-        if self.frto {
-            // Step 3.b: something was ACKed that was never sent again.
-            if ack.original_delivered && self.try_undo_loss(true) {
-                return Retransmit::Nothing;
-            }
-            if self.nxt > self.high_seq {
-                if ack.data_sacked || duplicate {
-                    self.frto = false; // step 3.a: the loss was real
-                }
-            } else if ack.una_advanced && !recovered {
-                // Step 2.b: new data, to see what comes back.
-                self.high_seq = self.nxt;
-                if self.nxt < self.written && self.window_end() > self.nxt {
-                    return Retransmit::New;
-                }
-                self.frto = false;
-            }
-        }
-        if recovered {
-            self.try_undo_recovery();
-            return Retransmit::Nothing;
-        }
-        if !self.profile.sack {
-            if self.nxt > self.high_seq && duplicate {
-                self.add_duplicate();
-            } else if ack.una_advanced {
-                self.socket.fields.sacked_out = 0;
-            }
-        }
-        Retransmit::Lost
-    }
-
-    /// The receiver has thrown away what it had reported (RFC 2018, section 8): a timeout is near.
-    fn check_reneging(&mut self, ack: &mut Ack) -> bool {
-        let reneged = ack.una_advanced && self.board.first().is_some_and(|first| first.sacked);
-        if reneged {
-            let half_us = (self.srtt_us() / 2).max(10_000);
-            self.set_timer(super::timer::Purpose::Retransmission, half_us);
-            ack.set_timer = false;
-        }
-        reneged
-    }
-
-    /// The retransmission timer has gone off.
-    pub(super) fn enter_loss(&mut self) {
-        let new = self.state() < CaState::Recovery;
-        self.mark_all_lost();
-        if self.state() <= CaState::Disorder
-            || self.una >= self.high_seq
-            || (self.state() == CaState::Loss
-                && (self.timeouts == 0 || !self.profile.hold_ssthresh))
-        {
-            self.undo.prior_ssthresh = self.current_ssthresh();
-            let fields = &mut self.socket.fields;
-            fields.prior_cwnd = fields.snd_cwnd;
-            let ssthresh = self.socket.ssthresh();
-            self.socket.fields.snd_ssthresh = ssthresh;
-            self.socket.cwnd_event(CaEvent::Loss);
-            self.begin_undo();
-        }
-        self.set_cwnd(self.packets_in_flight() + 1);
-        self.socket.fields.snd_cwnd_cnt = 0;
-        self.usage.stamp_us = self.now_us();
-        if self.state() <= CaState::Disorder
-            && self.socket.fields.sacked_out >= self.profile.reordering
-        {
-            // Waiting for so much reordering has cost a timeout.
-            self.reordering = self.reordering.min(self.profile.reordering);
-        }
-        self.set_state(CaState::Loss);
-        self.high_seq = self.nxt;
-        self.probe.end_seq = None;
-        self.owe_cwr();
-        self.frto = self.profile.frto && (new || self.timeouts > 0);
+        true
     }
 }

@@ -26,19 +26,36 @@ pub(super) struct Sent {
     pub at_sending: AtSending,
 }
 
-/// See delivery_rate.rs.
+/// What a segment remembers of the connection's delivery when it is sent (delivery_rate.rs).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AtSending {
     /// When the first segment of the present flight was sent, microseconds.
     pub first_sent_us: u64,
     /// When the latest delivery was reported, microseconds; 0: already used for a sample.
     pub delivered_us: u64,
-    /// Segments delivered.
+    /// Segments delivered in all.
     pub delivered: u32,
+    /// The application, and not the window, was the limit then.
     pub app_limited: bool,
 }
 
 impl Sent {
+    /// A segment that leaves for the first time.
+    pub fn new(seq: u64, len: u32, sent_us: u64, at_sending: AtSending) -> Sent {
+        Sent {
+            seq,
+            len,
+            sacked: false,
+            lost: false,
+            retransmitted: false,
+            expired: false,
+            ever_retransmitted: false,
+            sent_us,
+            at_sending,
+        }
+    }
+
+    /// Sequence number after it.
     pub fn end(&self) -> u64 {
         self.seq + u64::from(self.len)
     }
@@ -72,10 +89,12 @@ pub(super) struct Scoreboard {
 }
 
 impl Scoreboard {
+    /// Whether nothing is in flight.
     pub fn is_empty(&self) -> bool {
         self.segments.is_empty()
     }
 
+    /// A segment leaves for the first time; it is the highest.
     pub fn push(&mut self, sent: Sent) {
         self.segments.push_back(sent);
     }
@@ -89,18 +108,22 @@ impl Scoreboard {
         self.segments.iter().map(bytes).sum()
     }
 
+    /// The lowest segment in flight.
     pub fn first(&self) -> Option<&Sent> {
         self.segments.front()
     }
 
+    /// The segment at `index`, to be changed.
     pub fn get_mut(&mut self, index: usize) -> Option<&mut Sent> {
         self.segments.get_mut(index)
     }
 
+    /// The segment at `index`.
     pub fn get(&self, index: usize) -> Option<&Sent> {
         self.segments.get(index)
     }
 
+    /// Segments in flight.
     pub fn len(&self) -> usize {
         self.segments.len()
     }
@@ -303,17 +326,7 @@ mod tests {
     fn ten() -> Scoreboard {
         let mut board = Scoreboard::default();
         for n in 0..10 {
-            board.push(Sent {
-                seq: 1 + 100 * n,
-                len: 100,
-                sacked: false,
-                lost: false,
-                retransmitted: false,
-                expired: false,
-                ever_retransmitted: false,
-                sent_us: 1 + n,
-                at_sending: AtSending::default(),
-            });
+            board.push(Sent::new(1 + 100 * n, 100, 1 + n, AtSending::default()));
         }
         board
     }

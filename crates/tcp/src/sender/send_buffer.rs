@@ -81,7 +81,7 @@ impl Sender {
         if !self.writer_waits() {
             return false;
         }
-        self.buffer.expand(&self.profile, self.cwnd().max(self.reordering + 1));
+        self.buffer.expand(&self.profile, self.cwnd().max(self.reordering.segments() + 1));
         let has_space = self.buffer.has_space(self.una, self.written);
         if has_space {
             self.fill_buffer();
@@ -94,6 +94,19 @@ impl Sender {
     fn fill_buffer(&mut self) {
         self.check_app_limited();
         self.written += self.buffer.takes(self.una, self.written, self.mss);
+    }
+
+    /// Before more is written: where nothing is left to send and the window is not full, samples of
+    /// what is in flight tell of the application.
+    fn check_app_limited(&mut self) {
+        let in_flight = self.packets_in_flight();
+        let fields = &mut self.socket.fields;
+        if self.written - self.nxt < u64::from(self.mss)
+            && in_flight < fields.snd_cwnd
+            && fields.lost_out <= fields.retrans_out
+        {
+            fields.app_limited = fields.delivered.wrapping_add(in_flight).max(1);
+        }
     }
 
     /// Whether there was no room for all that was offered.
@@ -140,7 +153,7 @@ mod tests {
 
     #[test]
     fn larger_segments_are_reckoned_to_take_more() {
-        let of = |mtu| SendBuffer::new(&Profile { mtu, ..Profile::linux_6() }, 1).size;
-        assert_eq!([of(1500), of(9000)], [20 * 2_304, 20 * 16_640]);
+        let size = |mtu| SendBuffer::new(&Profile { mtu, ..Profile::linux_6() }, 1).size;
+        assert_eq!([size(1500), size(9000)], [20 * 2_304, 20 * 16_640]);
     }
 }

@@ -6,7 +6,7 @@ use kirikae_path::Time;
 use super::BOOT_NS;
 use super::Sender;
 use super::scoreboard::Sent;
-use super::timer::Purpose;
+use super::timers::Purpose;
 use crate::{Ecn, Segment};
 
 /// Bytes that one write is cut into at most, in whole segments: what a GSO packet holds.
@@ -38,7 +38,7 @@ pub(super) enum Limit {
 impl Sender {
     /// Sequence number at which the receive window ends.
     pub(super) fn window_end(&self) -> u64 {
-        self.una + u64::from(self.window)
+        self.una + u64::from(self.window.bytes())
     }
 
     /// Sends what was written as far as window, receiver and pacing let it.
@@ -48,6 +48,7 @@ impl Sender {
         }
     }
 
+    /// Sends what was written within this limit, and notes whether the window was the limit.
     pub(super) fn transmit_new_within(&mut self, now: Time, limit: Limit, out: &mut Vec<Segment>) {
         let train = self.train_segments();
         let mss = u64::from(self.mss);
@@ -96,7 +97,7 @@ impl Sender {
         }
         if sent > 0 {
             if self.in_reduction() {
-                self.reduction.count_sent(sent);
+                self.prr.count_sent(sent);
             }
             if limit == Limit::Window {
                 self.schedule_loss_probe(false);
@@ -112,18 +113,8 @@ impl Sender {
         let mut segments = 0;
         while self.nxt < end {
             let len = (end - self.nxt).min(self.mss.into()) as u32;
-            let at_sending = self.at_sending(sent_us);
-            self.board.push(Sent {
-                seq: self.nxt,
-                len,
-                sacked: false,
-                lost: false,
-                retransmitted: false,
-                expired: false,
-                ever_retransmitted: false,
-                sent_us,
-                at_sending,
-            });
+            let at_sending = self.rate.at_sending(&mut self.socket, sent_us);
+            self.board.push(Sent::new(self.nxt, len, sent_us, at_sending));
             let (ecn, cwr) = if self.ecn.capable {
                 (Ecn::Ect, std::mem::take(&mut self.ecn.owes_cwr))
             } else {
@@ -144,7 +135,7 @@ impl Sender {
     }
 
     /// A train of `bytes` leaves: the algorithm hears of the first after idle, counts and pacing go
-    /// on. When it leaves, microseconds.
+    /// on. Returns when it leaves, microseconds.
     pub(super) fn departs(&mut self, now: Time, bytes: u32) -> u64 {
         let fields = &mut self.socket.fields;
         let earlier_ns = fields.tcp_wstamp_ns;
@@ -222,7 +213,7 @@ impl Sender {
         let mss = u64::from(self.mss);
         let window = u64::from(self.cwnd().saturating_sub(self.packets_in_flight())) * mss;
         let limit = window.min(room);
-        let whole = (u64::from(self.cwnd()) * mss).min(self.window.into());
+        let whole = (u64::from(self.cwnd()) * mss).min(self.window.bytes().into());
         let last = self.nxt + unit == self.written;
         if limit >= u64::from(train) * mss
             || (!last && limit >= unit)

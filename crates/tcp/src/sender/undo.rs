@@ -1,130 +1,208 @@
-//! Taking a reduction back that was wrong: everything sent again was there already (DSACK, RFC 3708)
-//! or the ACK is older than what was sent again (timestamps, RFC 4015).
+//! Taking a reduction of the window back that was wrong, because what was held for lost had only been
+//! delayed. Two signs tell of it: each segment that was sent again arrived twice (DSACK, RFC 3708), or an
+//! ACK echoes a timestamp older than what was sent again (the Eifel detection, RFC 3522). What is put back
+//! then is the Eifel response (RFC 4015).
 
-use kirikae_algorithms::CaState;
-
-use super::Sender;
-
-/// What is needed to take the latest reduction back.
+/// What is remembered of the latest reduction, so that it can be taken back.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Undo {
-    /// `snd_una` when the episode began; none: it cannot be undone.
-    pub marker: Option<u64>,
-    /// Segments sent again that no DSACK has told of; none: nothing has been sent again.
-    pub outstanding: Option<u32>,
-    /// Slow start threshold before the reduction; 0: none.
-    pub prior_ssthresh: u32,
-    /// When something was first sent again in this episode, in milliseconds of the timestamps.
-    pub retransmitted_at: Option<u32>,
-    /// The latest ACK's echo, in the same clock.
-    pub echo: Option<u32>,
+    /// The profile takes reductions back at all.
+    is_enabled: bool,
+    /// First byte not ACKed when the reduction began. None: there is nothing to take back.
+    marker: Option<u64>,
+    /// Segments sent again that no DSACK has told of. None: nothing was sent again.
+    outstanding: Option<u32>,
+    /// Slow start threshold before the reduction, segments; 0: it is not to be restored.
+    prior_ssthresh: u32,
+    /// When something was first sent again, in milliseconds of the timestamps' clock.
+    retransmitted_at_ms: Option<u32>,
 }
 
-impl Sender {
-    pub(super) fn begin_undo(&mut self) {
-        self.undo.marker = Some(self.una);
-        let probe = self.probe.end_seq.is_some() && self.probe.retransmission;
-        let outstanding = self.socket.fields.retrans_out + u32::from(probe);
-        self.undo.outstanding = (outstanding > 0).then_some(outstanding);
+impl Undo {
+    /// Nothing to take back yet; where it is not enabled, there never is.
+    pub fn new(is_enabled: bool) -> Undo {
+        Undo { is_enabled, ..Undo::default() }
     }
 
-    /// A DSACK tells of so many segments.
-    pub(super) fn undo_retransmission(&mut self, segments: u32) {
-        if let Some(outstanding) = &mut self.undo.outstanding {
+    /// A reduction begins, with `una` the first byte not ACKed and so many segments sent again that
+    /// are still in flight.
+    pub fn begin(&mut self, una: u64, retransmissions_in_flight: u32) {
+        self.marker = Some(una);
+        let outstanding = retransmissions_in_flight;
+        self.outstanding = (outstanding > 0).then_some(outstanding);
+    }
+
+    /// The reduction stands.
+    pub fn give_up(&mut self) {
+        self.marker = None;
+    }
+
+    /// Whether there is a reduction that may still be taken back.
+    pub fn is_pending(&self) -> bool {
+        self.marker.is_some()
+    }
+
+    /// The threshold that taking the reduction back restores, segments.
+    pub fn remember_ssthresh(&mut self, ssthresh: u32) {
+        self.prior_ssthresh = ssthresh;
+    }
+
+    /// Window and threshold stay as they are, even if the reduction is taken back: there was a mark
+    /// (ECN), or another algorithm decides on them now.
+    pub fn forget_ssthresh(&mut self) {
+        self.prior_ssthresh = 0;
+    }
+
+    /// A segment is sent again at this time of the timestamps' clock.
+    pub fn sent_again(&mut self, now_ms: u32) {
+        self.retransmitted_at_ms.get_or_insert(now_ms);
+        *self.outstanding.get_or_insert(0) += 1;
+    }
+
+    /// Nothing that was sent again is in flight any more: the next time begins a new episode.
+    pub fn forget_retransmissions(&mut self) {
+        self.retransmitted_at_ms = None;
+    }
+
+    /// When something was first sent again in this episode, in milliseconds of the timestamps' clock.
+    pub fn retransmitted_at_ms(&self) -> Option<u32> {
+        self.retransmitted_at_ms
+    }
+
+    /// A DSACK tells that so many segments, which end at `end`, arrived twice after they were sent
+    /// again. What lies below the marker belongs to an earlier episode.
+    pub fn on_dsack(&mut self, end: u64, segments: u32) {
+        if self.marker.is_some_and(|marker| end > marker)
+            && let Some(outstanding) = &mut self.outstanding
+        {
             *outstanding = outstanding.saturating_sub(segments);
         }
     }
 
-    /// Whether the ACK is for something sent before the first retransmission.
-    fn original_was_delayed(&self) -> bool {
-        match (self.undo.retransmitted_at, self.undo.echo) {
-            (Some(again), Some(echo)) => echo.wrapping_sub(again).cast_signed() < 0,
-            // Without SACK it is forgotten when all of the episode is ACKed.
-            (None, _) => self.profile.sack || self.una < self.high_seq,
+    /// Whether DSACKs have told of everything that was sent again.
+    pub fn all_were_duplicates(&self) -> bool {
+        self.is_enabled && self.is_pending() && self.outstanding == Some(0)
+    }
+
+    /// Whether an ACK that echoes this timestamp, if any, shows that an original was only delayed.
+    /// `unsent_tells`: where nothing was sent again, the ACK is for an original.
+    pub fn original_was_delayed(&self, echo_ms: Option<u32>, unsent_tells: bool) -> bool {
+        let is_older = match (self.retransmitted_at_ms, echo_ms) {
+            (Some(again_ms), Some(echo_ms)) => is_before(echo_ms, again_ms),
             (Some(_), None) => false,
-        }
+            (None, _) => unsent_tells,
+        };
+        self.is_enabled && self.is_pending() && is_older
     }
 
-    fn may_undo(&self) -> bool {
-        self.profile.undo
-            && self.undo.marker.is_some()
-            && (self.undo.outstanding == Some(0) || self.original_was_delayed())
+    /// The reduction is taken back. Returns the threshold to restore, segments; with none, window and
+    /// threshold stay as they are.
+    pub fn take_back(&mut self) -> Option<u32> {
+        self.marker = None;
+        (self.prior_ssthresh > 0).then_some(self.prior_ssthresh)
+    }
+}
+
+/// Whether one time of the timestamps' clock, which wraps, is before another.
+pub(super) fn is_before(a_ms: u32, b_ms: u32) -> bool {
+    a_ms.wrapping_sub(b_ms).cast_signed() < 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reduction from a threshold of 40, with `segments` sent again at 1000 ms.
+    fn episode(segments: u32) -> Undo {
+        let mut undo = Undo::new(true);
+        undo.begin(5_001, 0);
+        undo.remember_ssthresh(40);
+        (0..segments).for_each(|_| undo.sent_again(1_000));
+        undo
     }
 
-    fn undo_reduction(&mut self, unmark: bool) {
-        if unmark {
-            self.unmark_lost();
-        }
-        if self.undo.prior_ssthresh > 0 {
-            let cwnd = self.socket.undo_cwnd();
-            self.set_cwnd(cwnd);
-            let prior = self.undo.prior_ssthresh;
-            if prior > self.socket.fields.snd_ssthresh {
-                self.socket.fields.snd_ssthresh = prior;
-                self.ecn.owes_cwr = false;
-            }
-        }
-        self.usage.stamp_us = self.now_us();
-        self.undo.marker = None;
-        self.rack.advanced = true; // look again at what is in flight
+    #[test]
+    fn when_dsacks_told_of_all_that_was_sent_again_it_was_in_vain() {
+        let mut undo = episode(3);
+        undo.on_dsack(6_001, 1);
+        assert!(!undo.all_were_duplicates());
+        undo.on_dsack(8_001, 2);
+        assert!(undo.all_were_duplicates());
+        assert_eq!(undo.take_back(), Some(40));
+        assert!(!undo.all_were_duplicates(), "it is taken back once");
     }
 
-    /// All of the episode is ACKed; whether the state has to stay.
-    pub(super) fn try_undo_recovery(&mut self) -> bool {
-        if self.may_undo() {
-            self.undo_reduction(false);
-        } else if self.rack.persist > 0 {
-            self.rack.persist -= 1;
-        }
-        if !self.profile.sack && self.una == self.high_seq {
-            // Duplicates of what was sent again may still come; they must not look like a loss.
-            if !self.any_retransmission() {
-                self.undo.retransmitted_at = None;
-            }
-            return true;
-        }
-        self.set_state(CaState::Open);
-        false
+    #[test]
+    fn a_dsack_of_an_earlier_episode_does_not_count() {
+        let mut undo = episode(1);
+        undo.on_dsack(5_001, 1);
+        assert!(!undo.all_were_duplicates());
+        undo.on_dsack(5_002, 1);
+        assert!(undo.all_were_duplicates());
     }
 
-    /// Everything that was sent again turned out to have been there.
-    pub(super) fn try_undo_dsack(&mut self) -> bool {
-        let all =
-            self.profile.undo && self.undo.marker.is_some() && self.undo.outstanding == Some(0);
-        if all {
-            self.rack.keep_window();
-            self.undo_reduction(false);
-        }
-        all
+    #[test]
+    fn dsacks_tell_nothing_where_nothing_was_sent_again() {
+        let mut undo = episode(0);
+        undo.on_dsack(6_001, 1);
+        assert!(!undo.all_were_duplicates());
     }
 
-    /// In recovery a hole was filled by a delayed original; whether what was sent again is still out.
-    pub(super) fn try_undo_partial(&mut self, prior_una: u64) -> bool {
-        if !(self.profile.undo && self.undo.marker.is_some() && self.original_was_delayed()) {
-            return false;
-        }
-        self.check_reordering(prior_una);
-        if self.socket.fields.retrans_out > 0 {
-            return true;
-        }
-        if !self.any_retransmission() {
-            self.undo.retransmitted_at = None;
-        }
-        self.undo_reduction(true);
-        self.try_keep_open();
-        false
+    #[test]
+    fn what_is_in_flight_again_when_the_reduction_begins_has_to_be_told_of_too() {
+        let mut undo = Undo::new(true);
+        undo.begin(5_001, 2);
+        undo.sent_again(1_000);
+        undo.on_dsack(7_001, 2);
+        assert!(!undo.all_were_duplicates());
+        undo.on_dsack(8_001, 1);
+        assert!(undo.all_were_duplicates());
     }
 
-    /// A timeout was none.
-    pub(super) fn try_undo_loss(&mut self, certain: bool) -> bool {
-        if !(certain || self.may_undo()) {
-            return false;
-        }
-        self.undo_reduction(true);
-        self.timeouts = 0;
-        if certain || self.profile.sack {
-            self.set_state(CaState::Open);
-        }
-        true
+    #[test]
+    fn an_echo_older_than_the_retransmission_is_for_the_original() {
+        // RFC 3522, section 3.2, step 5: "smaller than the value of RetransmitTS".
+        let undo = episode(2);
+        assert!(undo.original_was_delayed(Some(999), false));
+        assert!(!undo.original_was_delayed(Some(1_000), false), "the same tick tells nothing");
+        assert!(!undo.original_was_delayed(Some(1_001), false));
+        assert!(!undo.original_was_delayed(None, true), "without timestamps nothing is known");
+    }
+
+    #[test]
+    fn only_the_first_retransmission_counts_for_timestamps_and_the_clock_may_wrap() {
+        let mut undo = Undo::new(true);
+        undo.begin(1, 0);
+        undo.sent_again(2);
+        undo.sent_again(900);
+        assert_eq!(undo.retransmitted_at_ms(), Some(2));
+        assert!(undo.original_was_delayed(Some(u32::MAX), false), "3 ms before 2");
+        assert!(!undo.original_was_delayed(Some(3), false));
+    }
+
+    #[test]
+    fn where_nothing_was_sent_again_an_ack_is_for_an_original_if_that_can_be_told() {
+        let mut undo = episode(1);
+        undo.forget_retransmissions();
+        assert!(undo.original_was_delayed(None, true));
+        assert!(!undo.original_was_delayed(None, false));
+    }
+
+    #[test]
+    fn a_forgotten_threshold_is_not_restored() {
+        let mut undo = episode(1);
+        undo.forget_ssthresh();
+        assert_eq!(undo.take_back(), None);
+        assert!(!undo.is_pending());
+    }
+
+    #[test]
+    fn a_profile_without_undo_takes_nothing_back() {
+        let mut undo = Undo::new(false);
+        undo.begin(5_001, 0);
+        undo.sent_again(1_000);
+        undo.on_dsack(6_001, 1);
+        assert!(!undo.all_were_duplicates());
+        assert!(!undo.original_was_delayed(Some(1), true));
     }
 }

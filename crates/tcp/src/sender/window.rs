@@ -1,5 +1,5 @@
-//! How far the congestion window is used: growth needs a window that was the limit (RFC 7661), and one
-//! that was not used for long is cut back (RFC 5681, section 4.1; RFC 2861).
+//! The congestion window while the application is the limit: growth needs a window that was the limit
+//! (RFC 7661), and one that was not used for long is cut back (RFC 5681, section 4.1; RFC 2861).
 
 use kirikae_algorithms::{CaEvent, CaState};
 use kirikae_path::{Span, Time};
@@ -7,17 +7,6 @@ use kirikae_path::{Span, Time};
 use super::Sender;
 use crate::Growth;
 use crate::timer_wheel::{in_ticks, ticks};
-
-/// How far the window was used.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Usage {
-    /// Most segments in flight while the window was not the limit.
-    used: u32,
-    /// When the window last was the limit or was changed, microseconds.
-    pub stamp_us: u64,
-    /// Where the flight ends that `is_cwnd_limited` and `max_packets_out` tell of.
-    end: u64,
-}
 
 impl Sender {
     /// The slow start threshold to come back to: one that has not been reached, or 3/4 of the window.
@@ -34,21 +23,20 @@ impl Sender {
         let (una, nxt, now_us) = (self.una, self.nxt, self.now_us());
         let fields = &mut self.socket.fields;
         let was_limited = fields.is_cwnd_limited() != 0;
-        if una >= self.usage.end
+        if self.usage.is_flight_over(una)
             || limited
             || (!was_limited && fields.packets_out > fields.max_packets_out)
         {
             fields.set_is_cwnd_limited(limited.into());
             fields.max_packets_out = fields.packets_out;
-            self.usage.end = nxt;
+            self.usage.note_flight(nxt);
         }
         if self.is_cwnd_limited() {
-            self.usage.used = 0;
-            self.usage.stamp_us = now_us;
+            self.usage.window_limits(now_us);
         } else {
-            self.usage.used = self.usage.used.max(self.packets_out());
+            self.usage.application_limits(self.packets_out());
             if self.profile.idle_restart
-                && now_us - self.usage.stamp_us >= self.rto_us()
+                && self.usage.unused_for_us(now_us) >= self.rto_us()
                 && !self.socket.algorithm().controls_alone()
             {
                 self.application_limited();
@@ -72,21 +60,20 @@ impl Sender {
         let left = self.cwnd().saturating_sub(in_flight);
         let held_back = self.profile.segmentation_offload && self.may_hold_back(left);
         let fields = &mut self.socket.fields;
-        fields.set_is_cwnd_limited((left <= self.reordering || held_back).into());
+        fields.set_is_cwnd_limited((left <= self.reordering.segments() || held_back).into());
         fields.max_packets_out = 0; // half of it used is not enough
     }
 
     /// For a retransmission timeout the application used only part of the window.
     fn application_limited(&mut self) {
         if self.state() == CaState::Open {
-            let used = self.usage.used.max(self.profile.initial_window);
+            let used = self.usage.take_used().max(self.profile.initial_window);
             if used < self.cwnd() {
                 self.socket.fields.snd_ssthresh = self.current_ssthresh();
                 self.set_cwnd((self.cwnd() + used) >> 1);
             }
-            self.usage.used = 0;
         }
-        self.usage.stamp_us = self.now_us();
+        self.usage.window_changed(self.now_us());
     }
 
     /// Nothing was in flight for a while: after a retransmission timeout the window is halved for
@@ -112,7 +99,6 @@ impl Sender {
             left = left.saturating_sub(rto);
         }
         self.set_cwnd(cwnd.max(restart));
-        self.usage.stamp_us = self.now_us();
-        self.usage.used = 0;
+        self.usage.window_limits(self.now_us());
     }
 }

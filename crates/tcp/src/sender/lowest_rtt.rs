@@ -1,0 +1,102 @@
+//! The lowest round-trip time of the last minutes (Linux: lib/win_minmax.c, K. Nichols' estimator).
+
+/// The lowest RTT is remembered for so long, milliseconds (sysctl tcp_min_rtt_wlen).
+const MEMORY_MS: u32 = 300_000;
+
+/// A sample, and when it was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RttSample {
+    /// Milliseconds of a clock that may wrap.
+    pub at_ms: u32,
+    /// Microseconds.
+    pub rtt_us: u32,
+}
+
+/// A windowed minimum from three samples, each the lowest since the one before it, so that when the
+/// best leaves the window the next is at hand.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LowestRtt {
+    samples: [RttSample; 3],
+}
+
+impl Default for LowestRtt {
+    fn default() -> LowestRtt {
+        LowestRtt { samples: [RttSample { at_ms: 0, rtt_us: u32::MAX }; 3] }
+    }
+}
+
+impl LowestRtt {
+    /// The lowest RTT, microseconds; none before the first sample.
+    pub fn get(&self) -> Option<u64> {
+        let lowest_us = self.samples[0].rtt_us;
+        (lowest_us != u32::MAX).then_some(lowest_us.into())
+    }
+
+    /// The three samples, the lowest first, as the kernel's `rtt_min` has them.
+    pub fn samples(&self) -> &[RttSample; 3] {
+        &self.samples
+    }
+
+    /// A sample comes in.
+    pub fn sample(&mut self, at_ms: u32, rtt_us: u32) {
+        let samples = &mut self.samples;
+        let new = RttSample { at_ms, rtt_us };
+        let age_ms = |sample: &RttSample| at_ms.wrapping_sub(sample.at_ms);
+        if rtt_us <= samples[0].rtt_us || age_ms(&samples[2]) > MEMORY_MS {
+            *samples = [new; 3];
+            return;
+        }
+        // What is not lower than the new one will never be needed.
+        if let Some(place) = (1..3).find(|place| rtt_us <= samples[*place].rtt_us) {
+            samples[place..].fill(new);
+        }
+        if age_ms(&samples[0]) > MEMORY_MS {
+            while age_ms(&samples[0]) > MEMORY_MS {
+                samples.rotate_left(1);
+                samples[2] = new;
+            }
+            return;
+        }
+        // A sample that still stands for the one before it gives way after a quarter of the memory each.
+        let stands_in = |place: &usize| {
+            samples[*place].at_ms == samples[*place - 1].at_ms
+                && age_ms(&samples[0]) > *place as u32 * MEMORY_MS / 4
+        };
+        if let Some(place) = (1..3).find(stands_in) {
+            samples[place..].fill(new);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lower_sample_counts_at_once_and_a_higher_one_when_the_lower_is_forgotten() {
+        let mut lowest = LowestRtt::default();
+        assert_eq!(lowest.get(), None);
+        let mut after = |at_s: u32, rtt_us| {
+            lowest.sample(at_s * 1_000, rtt_us);
+            lowest.get()
+        };
+        assert_eq!(after(0, 900), Some(900));
+        assert_eq!(after(10, 800), Some(800));
+        assert_eq!(after(200, 850), Some(800));
+        assert_eq!(after(310, 1_000), Some(800), "remembered for 300 s");
+        assert_eq!(after(311, 1_000), Some(850), "the next lowest since");
+    }
+
+    #[test]
+    fn a_path_that_got_longer_is_known_after_the_memory() {
+        let mut lowest = LowestRtt::default();
+        lowest.sample(0, 500);
+        (1..=300).for_each(|s| lowest.sample(s * 1_000, 700));
+        assert_eq!(lowest.get(), Some(500));
+        lowest.sample(301_000, 700);
+        assert_eq!(lowest.get(), Some(700));
+        // After a long silence nothing older is of use.
+        lowest.sample(900_000, 2_000);
+        assert_eq!(lowest.get(), Some(2_000));
+    }
+}
