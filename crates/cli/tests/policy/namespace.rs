@@ -1,9 +1,11 @@
 //! Network namespaces for the tests, with loopback alone.
 
 use std::fs::{self, File};
+use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use kirikae_agent::Namespaces;
 use nix::sched::{CloneFlags, setns, unshare};
@@ -28,6 +30,17 @@ fn furnish() {
     ip(&["link", "set", "lo", "up"]);
     ip(&["address", "add", &format!("{IPV6}/128"), "dev", "lo", "nodad"]);
     fs::write("/proc/sys/net/ipv4/tcp_congestion_control", ORIGINAL).unwrap();
+    wait_for_route();
+}
+
+/// Waits until the address of IPv6 is routed, which the kernel does a moment after it is added.
+fn wait_for_route() {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let is_routed = || UdpSocket::bind("[::]:0").unwrap().connect((IPV6, 9)).is_ok();
+    while !is_routed() {
+        assert!(Instant::now() < deadline, "no route to {IPV6}");
+        thread::sleep(Duration::from_millis(5));
+    }
 }
 
 fn ip(arguments: &[&str]) {
