@@ -15,6 +15,7 @@ pub const DOCUMENTS: &[&str] = &[
     "docs/agent.md",
     "docs/agreement.md",
     "docs/conformance.md",
+    "docs/coverage.md",
     "docs/doctor.md",
     "docs/fit.md",
     "docs/gateway.md",

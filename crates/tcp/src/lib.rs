@@ -1,9 +1,4 @@
-//! TCP without clock or I/O: a sender and a receiver that behave as Linux does.
-//!
-//! An [`Endpoint`] is one end of a connection. It is told the time with everything that happens to
-//! it (the application writes, a segment arrives, a timer that it asked for goes off) and says what
-//! it sends. The congestion controls are those of `bpf/algorithms/`, called back in the order in which
-//! the kernel does.
+#![doc = include_str!("../README.md")]
 #![warn(missing_docs)]
 
 mod endpoint;

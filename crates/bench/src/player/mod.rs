@@ -1,7 +1,7 @@
 //! The player of a network: a process of its own, in whose sockets its connections begin and end, so that
 //! clients have their own cgroup and hosts their network namespaces, and all shows in `ss -tip`.
 //!
-//! It is `kirikae-lab player`. On its standard input it is told in a line what to play ([`Assignment`]) and
+//! It is `kirikae-lab player`. On its standard input it is told in a line what to play (`Assignment`) and
 //! says `ready`; then, in another line, when to begin, and tells at the end what came of it. When its
 //! input ends it does: early, if nothing else has ended yet.
 
