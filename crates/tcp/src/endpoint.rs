@@ -218,6 +218,7 @@ impl Endpoint {
         Some((sender.packets_in_flight(), sender.bytes_in_flight()))
     }
 
+    /// The sending half, which is made when it is first needed.
     fn sender(&mut self, now: Time) -> &mut Sender {
         self.sender.get_or_insert_with(|| {
             let profile = self.profile.clone();
@@ -240,6 +241,8 @@ impl Endpoint {
         }
     }
 
+    /// A segment arrives after the handshake: the sending half works through its ACK, the receiving half
+    /// through its data, and what may leave then does.
     fn established(&mut self, now: Time, segment: &Segment, out: &mut Vec<Segment>) {
         let first = out.len();
         if let Some(sender) = &mut self.sender {
@@ -282,6 +285,7 @@ impl Endpoint {
         }
     }
 
+    /// Gives a segment its timestamp, and the one that it echoes.
     fn stamp(&self, now: Time, segment: &mut Segment) {
         if self.profile.timestamps {
             let value = Timestamp::clock(now);
@@ -318,6 +322,7 @@ impl Endpoint {
         out.push(segment);
     }
 
+    /// A segment arrives before the handshake is over.
     fn handshake(&mut self, now: Time, segment: &Segment, out: &mut Vec<Segment>) {
         match self.phase {
             Phase::Closed | Phase::SynReceived { .. } if segment.syn && segment.ack == 0 => {
@@ -352,6 +357,7 @@ impl Endpoint {
         }
     }
 
+    /// The handshake is over with this segment; it began at `at`, and its SYN was sent so many times.
     fn establish(&mut self, now: Time, at: Time, times: u32, segment: &Segment) {
         let rtt_us = (now - at).as_nanos() / 1000;
         self.handshake_rtt_us = (times == 1).then_some(rtt_us.max(1) as u32);
@@ -360,6 +366,7 @@ impl Endpoint {
         self.phase = Phase::Established;
     }
 
+    /// What the application wrote during the handshake is sent.
     fn send_unsent(&mut self, now: Time, out: &mut Vec<Segment>) {
         match std::mem::take(&mut self.unsent) {
             0 => {}

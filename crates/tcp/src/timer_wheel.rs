@@ -39,6 +39,7 @@ pub(crate) fn span_of_ticks(ticks: u64, hz: u32) -> Span {
     Span::from_nanos(ticks * tick(hz))
 }
 
+/// Nanoseconds of a tick.
 fn tick(hz: u32) -> u64 {
     NANOS_PER_SECOND / u64::from(hz)
 }

@@ -46,6 +46,7 @@ pub(super) struct DelayedAck {
 }
 
 impl DelayedAck {
+    /// Nothing was received yet, and a segment has at most so many bytes.
     pub fn new(mss: u32) -> DelayedAck {
         DelayedAck {
             expiry: Time::ZERO,

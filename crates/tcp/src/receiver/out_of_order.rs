@@ -141,14 +141,17 @@ fn extend(dsack: &mut Option<Range<u64>>, data: Range<u64>) {
     }
 }
 
+/// Whether two ranges overlap or are adjacent.
 fn touch(one: &Range<u64>, other: &Range<u64>) -> bool {
     one.start <= other.end && other.start <= one.end
 }
 
+/// The range that holds both.
 fn join(one: &Range<u64>, other: &Range<u64>) -> Range<u64> {
     one.start.min(other.start)..one.end.max(other.end)
 }
 
+/// Bytes of a range.
 fn length(range: &Range<u64>) -> u64 {
     range.end - range.start
 }

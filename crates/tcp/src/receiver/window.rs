@@ -81,6 +81,7 @@ impl Window {
         u64::from(self.left(rcv_nxt)) * 2 <= u64::from(self.clamp)
     }
 
+    /// Bytes of the buffer that are free.
     fn free(&self, occupied: u64) -> u32 {
         u64::from(self.clamp).saturating_sub(occupied) as u32
     }
@@ -150,6 +151,7 @@ pub(super) struct RightSizing {
 }
 
 impl RightSizing {
+    /// Nothing was read yet.
     pub fn new(window: &Window, mss: u32) -> RightSizing {
         RightSizing {
             since: Time::ZERO,
@@ -162,6 +164,7 @@ impl RightSizing {
         }
     }
 
+    /// The other end's SYN has arrived: reading is counted from now.
     pub fn synchronise(&mut self, now: Time) {
         self.since = now;
     }

@@ -86,6 +86,7 @@ pub(super) struct SentTimes {
 }
 
 impl SentTimes {
+    /// A segment was sent at this time; those sent first come first.
     pub fn add(&mut self, sent_us: u64) {
         self.first_us.get_or_insert(sent_us);
         self.last_us = Some(sent_us);
@@ -155,6 +156,7 @@ impl Sender {
         self.send_after_ack(now, retransmit, out);
     }
 
+    /// Segments delivered and lost so far.
     fn counts(&self) -> Counts {
         let fields = &self.socket.fields;
         Counts { delivered: fields.delivered, lost: fields.lost }

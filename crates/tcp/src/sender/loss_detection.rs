@@ -11,6 +11,7 @@ use super::timers::{Purpose, TIMEOUT_MIN_US};
 use crate::{LossDetection, Segment};
 
 impl Sender {
+    /// Whether RACK finds losses, which needs SACK.
     pub(super) fn uses_rack(&self) -> bool {
         self.profile.loss_detection == LossDetection::Rack && self.profile.sack
     }
@@ -72,6 +73,7 @@ impl Sender {
         detected.wait_us
     }
 
+    /// The time that reordering is given beyond the round trip, microseconds.
     fn reordering_window_us(&self) -> u64 {
         let has_dupthresh = self.socket.fields.sacked_out >= self.reordering.segments();
         self.rack.reordering_window_us(ReorderingWindow {

@@ -33,7 +33,7 @@ mod switcher_callbacks;
 mod timeout;
 mod timers;
 mod transmit;
-mod window;
+mod window_validation;
 
 use std::sync::Arc;
 
@@ -77,9 +77,13 @@ pub(crate) struct Sender {
     buffer: SendBuffer,
     /// The receive window announced last.
     window: PeerWindow,
+    /// What is in flight.
     board: Scoreboard,
+    /// Smoothed round trip and retransmission timeout.
     rtt: RttEstimator,
     lowest_rtt: LowestRtt,
+    /// The socket's least variation when it was last looked at.
+    rto_min: WholeTicks,
     timers: Timers,
     rack: Rack,
     reordering: Reordering,
@@ -115,6 +119,23 @@ struct Ecn {
     owes_cwr: bool,
 }
 
+/// A time that was set, and what it is in whole ticks; microseconds. It is asked for with each segment,
+/// and two divisions are a notable part of what one takes.
+#[derive(Clone, Copy, Debug)]
+struct WholeTicks {
+    set_us: u32,
+    whole_us: u32,
+}
+
+impl WholeTicks {
+    /// With `hz` ticks a second.
+    fn new(set_us: u32, hz: u32) -> WholeTicks {
+        let ticks = timer_wheel::in_ticks(Span::from_nanos(u64::from(set_us) * 1000), hz);
+        let whole_us = timer_wheel::span_of_ticks(ticks, hz).as_nanos() / 1000;
+        WholeTicks { set_us, whole_us: whole_us as u32 }
+    }
+}
+
 impl Sender {
     /// A sender whose first byte has sequence number 1, at `now`. `rtt_us`: what the handshake took.
     pub fn new(
@@ -126,6 +147,7 @@ impl Sender {
         seed: u64,
     ) -> Sender {
         let socket = Socket::connecting(control.algorithm, mss);
+        let rto_min_us = (profile.rto_min.as_nanos() / 1_000) as u32;
         let mut sender = Sender {
             socket,
             mss,
@@ -137,6 +159,7 @@ impl Sender {
             board: Scoreboard::default(),
             rtt: RttEstimator::new(profile.rto_initial.as_nanos() / 1000),
             lowest_rtt: LowestRtt::default(),
+            rto_min: WholeTicks::new(rto_min_us, profile.hz),
             timers: Timers::default(),
             rack: Rack::default(),
             reordering: Reordering::new(profile.reordering),
@@ -161,7 +184,7 @@ impl Sender {
         (fields.snd_una, fields.snd_nxt, fields.write_seq) = (1, 1, 1);
         fields.snd_cwnd = sender.profile.initial_window;
         fields.random = seed;
-        fields.rto_min_us = (sender.profile.rto_min.as_nanos() / 1_000) as u32;
+        fields.rto_min_us = rto_min_us;
         fields.rto_max_ms = (sender.profile.rto_max.as_nanos() / 1_000_000) as u32;
         fields.delivered = 1; // the SYN
         if let Some(rtt_us) = rtt_us {
@@ -279,6 +302,7 @@ impl Sender {
             (shown.t, shown.v) = (sample.at_ms, sample.rtt_us);
         }
         let rto_min_us = self.rto_min_us();
+        self.rto_min = WholeTicks { set_us: self.socket.fields.rto_min_us, whole_us: rto_min_us };
         let begins_round = self.rtt.sample(first_us, self.una, self.nxt, rto_min_us);
         self.socket.fields.rttvar_us = self.rtt.rttvar_4_us();
         if begins_round {
@@ -306,9 +330,11 @@ impl Sender {
     /// Lowest variation that a timeout allows for, microseconds, in whole ticks: a switcher may have set
     /// it.
     pub fn rto_min_us(&self) -> u32 {
-        let set = Span::from_nanos(u64::from(self.socket.fields.rto_min_us) * 1000);
-        let ticks = timer_wheel::in_ticks(set, self.profile.hz);
-        (timer_wheel::span_of_ticks(ticks, self.profile.hz).as_nanos() / 1000) as u32
+        let set_us = self.socket.fields.rto_min_us;
+        if set_us == self.rto_min.set_us {
+            return self.rto_min.whole_us;
+        }
+        WholeTicks::new(set_us, self.profile.hz).whole_us
     }
 
     /// Longest timeout, microseconds: a switcher may have set it.

@@ -7,6 +7,7 @@ use super::Sender;
 use super::ack::{Ack, Retransmit};
 
 impl Sender {
+    /// Whether the window is coming down to ssthresh.
     pub(super) fn in_reduction(&self) -> bool {
         matches!(self.state(), CaState::Cwr | CaState::Recovery)
     }
@@ -34,6 +35,7 @@ impl Sender {
         }
     }
 
+    /// In Recovery: a reduction that was wrong is taken back, or more is found lost.
     fn alert_in_recovery(&mut self, ack: &mut Ack) -> Retransmit {
         if !ack.una_advanced {
             self.count_duplicate(ack);
@@ -58,6 +60,7 @@ impl Sender {
         Retransmit::Lost
     }
 
+    /// In Loss: the timeout turns out to be spurious, or what is lost is sent again.
     fn alert_in_loss(&mut self, ack: &mut Ack) -> Retransmit {
         let next = self.process_loss(ack);
         self.identify_loss(ack, false);
@@ -74,6 +77,7 @@ impl Sender {
         Retransmit::Lost
     }
 
+    /// In Open, Disorder or CWR: recovery begins where enough is known to be lost.
     fn alert_before_recovery(&mut self, ack: &mut Ack) -> Retransmit {
         if !self.profile.sack && ack.una_advanced {
             self.socket.fields.sacked_out = 0;
@@ -95,6 +99,7 @@ impl Sender {
         Retransmit::Lost
     }
 
+    /// Without SACK, notes what a duplicate ACK stands for.
     fn count_duplicate(&mut self, ack: &Ack) {
         if !self.profile.sack && ack.is_duplicate() {
             self.add_duplicate();
@@ -166,6 +171,7 @@ impl Sender {
         }
     }
 
+    /// No loss is known: the state is Open or Disorder, or CWR where there was a mark.
     fn try_to_open(&mut self, ack: &Ack) {
         if !self.any_retransmission() {
             self.undo.forget_retransmissions();
@@ -192,6 +198,7 @@ impl Sender {
         self.undo.original_was_delayed(ack.echo_ms, unsent_tells)
     }
 
+    /// Whether the ACK shows that the reduction was wrong.
     fn may_undo(&self, ack: &Ack) -> bool {
         self.undo.all_were_duplicates() || self.original_was_delayed(ack)
     }

@@ -22,6 +22,7 @@ impl Sender {
         self.owe_cwr();
     }
 
+    /// The next new segment tells the receiver that the window was reduced, where there is ECN.
     pub(super) fn owe_cwr(&mut self) {
         self.ecn.owes_cwr = self.ecn.capable;
     }

@@ -46,6 +46,7 @@ impl Sender {
         fields.lost_out > fields.retrans_out || self.forward_acks()
     }
 
+    /// Position of the next segment to send again.
     fn next_to_retransmit(&mut self) -> Option<usize> {
         self.board.next_to_retransmit().or_else(|| self.next_hole())
     }
@@ -80,6 +81,7 @@ impl Sender {
         true
     }
 
+    /// Sends the segment at `index` again; whether the receiver's window let it.
     fn send_again(&mut self, now: Time, index: usize, out: &mut Vec<Segment>) -> bool {
         let Some(&Sent { seq, len, .. }) = self.board.get(index) else { return false };
         if seq + u64::from(len) > self.window_end() && seq != self.una {

@@ -287,6 +287,7 @@ impl Scoreboard {
         found
     }
 
+    /// Adds to `found` the positions of retransmissions that have expired.
     fn expired_retransmissions(
         &mut self,
         latest: SendOrder,

@@ -22,6 +22,7 @@ pub(super) enum Purpose {
     Window,
 }
 
+/// When the timers go off.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Timers {
     set: Option<(Purpose, Time)>,
@@ -30,6 +31,7 @@ pub(super) struct Timers {
 }
 
 impl Timers {
+    /// What the timer is set for, if it is set.
     pub fn purpose(&self) -> Option<Purpose> {
         self.set.map(|(purpose, _)| purpose)
     }
@@ -61,6 +63,7 @@ impl Sender {
         }
     }
 
+    /// The timer goes off after so many microseconds, in place of what it was set for.
     pub(super) fn set_timer(&mut self, purpose: Purpose, delay_us: u64) {
         let fields = &self.socket.fields;
         // Counted from when pacing lets the latest segment go.
@@ -69,6 +72,7 @@ impl Sender {
         self.timers.set = Some((purpose, timer_wheel::expiry(self.now(), delay, self.profile.hz)));
     }
 
+    /// The timer is not set any more.
     pub(super) fn clear_timer(&mut self) {
         self.timers.set = None;
     }

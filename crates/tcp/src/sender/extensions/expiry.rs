@@ -50,6 +50,7 @@ impl Sender {
         }
     }
 
+    /// When a segment expires now: a quarter of the lowest RTT is allowed for where reordering was seen.
     fn expiry(&self) -> Expiry {
         let window_us = match self.min_rtt_us() {
             Some(lowest_us) if self.reordering.is_seen() => lowest_us / 4,

@@ -44,6 +44,7 @@ impl Sender {
         }
     }
 
+    /// Whether the window was the limit of the latest flight, or in slow start half of it was used.
     fn is_cwnd_limited(&self) -> bool {
         let fields = &self.socket.fields;
         if self.profile.growth == Growth::InFlight {
