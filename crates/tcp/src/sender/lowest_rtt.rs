@@ -37,17 +37,18 @@ impl LowestRtt {
         &self.samples
     }
 
-    /// A sample comes in.
-    pub fn sample(&mut self, at_ms: u32, rtt_us: u32) {
+    /// A sample comes in. Returns whether any of the three samples has changed.
+    pub fn sample(&mut self, at_ms: u32, rtt_us: u32) -> bool {
         let samples = &mut self.samples;
         let new = RttSample { at_ms, rtt_us };
         let age_ms = |sample: &RttSample| at_ms.wrapping_sub(sample.at_ms);
         if rtt_us <= samples[0].rtt_us || age_ms(&samples[2]) > MEMORY_MS {
             *samples = [new; 3];
-            return;
+            return true;
         }
         // What is not lower than the new one will never be needed.
-        if let Some(place) = (1..3).find(|place| rtt_us <= samples[*place].rtt_us) {
+        let needless = (1..3).find(|place| rtt_us <= samples[*place].rtt_us);
+        if let Some(place) = needless {
             samples[place..].fill(new);
         }
         if age_ms(&samples[0]) > MEMORY_MS {
@@ -55,16 +56,18 @@ impl LowestRtt {
                 samples.rotate_left(1);
                 samples[2] = new;
             }
-            return;
+            return true;
         }
         // A sample that still stands for the one before it gives way after a quarter of the memory each.
         let stands_in = |place: &usize| {
             samples[*place].at_ms == samples[*place - 1].at_ms
                 && age_ms(&samples[0]) > *place as u32 * MEMORY_MS / 4
         };
-        if let Some(place) = (1..3).find(stands_in) {
+        let stand_in = (1..3).find(stands_in);
+        if let Some(place) = stand_in {
             samples[place..].fill(new);
         }
+        needless.is_some() || stand_in.is_some()
     }
 }
 
@@ -91,10 +94,13 @@ mod tests {
     fn a_path_that_got_longer_is_known_after_the_memory() {
         let mut lowest = LowestRtt::default();
         lowest.sample(0, 500);
-        (1..=300).for_each(|s| lowest.sample(s * 1_000, 700));
+        (1..=300).for_each(|s| {
+            lowest.sample(s * 1_000, 700);
+        });
         assert_eq!(lowest.get(), Some(500));
         lowest.sample(301_000, 700);
         assert_eq!(lowest.get(), Some(700));
+        assert!(!lowest.sample(302_000, 701), "nothing of it is kept");
         // After a long silence nothing older is of use.
         lowest.sample(900_000, 2_000);
         assert_eq!(lowest.get(), Some(2_000));

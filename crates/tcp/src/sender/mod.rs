@@ -295,11 +295,12 @@ impl Sender {
     /// An RTT sample comes in, microseconds: of the first segment ACKed for the timeout, of the last one
     /// for the lowest RTT.
     fn rtt_sample(&mut self, first_us: u32, last_us: u32) {
-        self.lowest_rtt.sample((self.now_us() / 1000) as u32, last_us.max(1));
-        for (shown, sample) in
-            self.socket.fields.rtt_min.s.iter_mut().zip(self.lowest_rtt.samples())
-        {
-            (shown.t, shown.v) = (sample.at_ms, sample.rtt_us);
+        if self.lowest_rtt.sample((self.now_us() / 1000) as u32, last_us.max(1)) {
+            for (shown, sample) in
+                self.socket.fields.rtt_min.s.iter_mut().zip(self.lowest_rtt.samples())
+            {
+                (shown.t, shown.v) = (sample.at_ms, sample.rtt_us);
+            }
         }
         let rto_min_us = self.rto_min_us();
         self.rto_min = WholeTicks { set_us: self.socket.fields.rto_min_us, whole_us: rto_min_us };
