@@ -312,7 +312,7 @@ static __always_inline void idle_keep_init(struct sock *sk)
 static __always_inline void leave_slow_start(struct tcp_sock *tp, const struct idle_keep *keep)
 {
 	u32 sent = tp->data_segs_out - keep->start_segs;
-	/* What was in flight when the algorithm took over counts as not sent. */
+	/* Where the path MTU has shrunk, what is in flight is more segments than were sent. */
 	u32 acked = max(sent, tp->packets_out) - tp->packets_out;
 
 	if (tp->snd_ssthresh < TCP_INFINITE_SSTHRESH || !transfer_goes_on(keep, tp))

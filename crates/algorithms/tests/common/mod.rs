@@ -134,3 +134,21 @@ pub fn idle_before(socket: &mut Socket, gap_us: u64, segments: u32) {
     socket.fields.write_seq = socket.fields.snd_nxt + segments * socket.fields.mss_cache;
     socket.cwnd_event(CaEvent::TxStart);
 }
+
+/// A burst of 46 segments whose ACKs come back at `mbps`.
+pub fn burst(socket: &mut Socket, mbps: u64) {
+    burst_of(socket, MSS, mbps);
+}
+
+/// The same with so many bytes in each segment.
+pub fn burst_of(socket: &mut Socket, bytes: u32, mbps: u64) {
+    idle(socket, 2_000_000);
+    socket.fields.bytes_sent += 46 * u64::from(bytes);
+    socket.fields.data_segs_out += 46;
+    socket.fields.tcp_mstamp += 100_000;
+    for pair in 1..=23 {
+        socket.fields.tcp_mstamp += 2 * u64::from(bytes) * 8 / mbps;
+        socket.fields.delivered += 2;
+        socket.pkts_acked(2, Some(100_000), 2 * pair);
+    }
+}
