@@ -4,39 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use kirikae_scenario::{Contender, Scenario};
-
-const GOOD: &str = r#"title = "A path"
-seed = 1
-[workload]
-burst = "64 KiB"
-interval = "2 s"
-count = 60
-[[path.forward]]
-element = "loss"
-probability = 0.01
-[[path.forward]]
-element = "rate"
-rate = "10 Mbit/s"
-queue = "100 packets"
-[[path.backward]]
-element = "delay"
-delay = "100 ms"
-[bench]
-contenders = ["cubic", "kirikae"]
-"#;
-
-/// The message for a good file in which `good` is replaced by `bad`.
-fn refusal(good: &str, bad: &str) -> String {
-    kirikae_testing::refusal(GOOD, good, bad, &[])
-}
-
-#[track_caller]
-fn assert_refused(good: &str, bad: &str, message: &str) {
-    assert_eq!(refusal(good, bad), message);
-}
+use kirikae_testing::{GOOD, TIMES, assert_refused, refusal};
 
 const SIZES: &str = r#"a size from "1 B" to "1024 MiB" in B, kB, MB, KiB or MiB, such as "64 KiB""#;
-const TIMES: &str = r#"a time from "1 ns" to "60 min" in ns, us, ms, s or min, such as "200 ms""#;
 const RATES: &str = r#"a rate from "1 bit/s" to "100 Gbit/s" in bit/s, kbit/s, Mbit/s or Gbit/s, such as "10 Mbit/s""#;
 const QUEUES: &str = r#"a number of packets or a size, at least 1, such as "100 packets" or "64 KiB" (B, kB, MB, KiB, MiB)"#;
 
@@ -206,7 +176,7 @@ fn unknown_elements_and_contenders() {
 #[test]
 fn scopes() {
     let with = |scope: &str| format!("[scope]\n{scope}\n[bench]");
-    let refused = |scope: &str| refusal("[bench]", &with(scope));
+    let refused = |scope: &str| refusal(GOOD, "[bench]", &with(scope), &[]);
     assert_eq!(
         refused("period = \"200\""),
         "x.toml:18: scope.period: found \"200\"; allowed: \"round-trip\", or a time from \"1 ms\" to \
@@ -243,118 +213,11 @@ fn a_second_choice() {
     );
 }
 
-#[test]
-fn sweeps() {
-    let with = |sweep: &str| format!("seed = 1\n[sweep]\n{sweep}\n");
-    let swept = |sweep: &str, probability: &str| {
-        let text = GOOD.replace("seed = 1\n", &with(sweep)).replace("0.01", probability);
-        kirikae_testing::load(&text, &[]).unwrap_err().to_string()
-    };
-    assert_eq!(
-        swept("loss = [0, 0.1]\nrate = [1]", "\"$lss\""),
-        "x.toml:12: path.forward[0].probability: found \"$lss\"; allowed: a value, or a name of \
-         [sweep], which has no lss but loss, rate (did you mean loss?)"
-    );
-    assert_refused(
-        "0.01",
-        "\"$loss\"",
-        "x.toml:9: path.forward[0].probability: found \"$loss\"; allowed: a value, or a name of \
-         [sweep], which has no loss",
-    );
-    assert_eq!(
-        swept("loss = [0, 0.1]\nrate = [1]", "\"$loss\""),
-        "x.toml:5: sweep.rate: found [1]; allowed: names that stand for a value somewhere, as \
-         \"$rate\""
-    );
-    assert_eq!(
-        swept("at = [{ loss = 0, rate = 1 }, { loss = 0.1 }]", "\"$at.rate\""),
-        "x.toml:4: sweep.at[1].rate: missing required key; allowed: a table with the key rate, as \
-         \"$at.rate\" stands for it"
-    );
-    assert_eq!(
-        swept("at = [{ loss = 0 }, 0.1]", "\"$at.loss\""),
-        "x.toml:4: sweep.at[1]: found 0.1; allowed: a table with the key loss, as \"$at.loss\" stands \
-         for it"
-    );
-    assert_eq!(
-        swept("loss = 0.1", "\"$loss\""),
-        "x.toml:4: sweep.loss: found 0.1; allowed: names, each with the list of its values, such as \
-         loss = [0, 0.01]"
-    );
-}
-
-#[test]
-fn titles_that_are_not_their_own() {
-    const OWN: &str = "a title that no other scenario has; that of a sweep names what tells its \
-                       scenarios apart, such as \"Loss $loss\"";
-    let swept = |title: &str| {
-        let text = GOOD.replace("A path", title).replace("0.01", "\"$loss\"");
-        kirikae_testing::load(&format!("{text}[sweep]\nloss = [0, 0.1]\n"), &[])
-    };
-    assert_eq!(
-        swept("A path").unwrap_err().to_string(),
-        format!("x.toml:1: title: found \"A path\"; allowed: {OWN}")
-    );
-    assert_eq!(swept("A path, loss $loss").unwrap().len(), 2);
-
-    let directory = tempfile::tempdir().unwrap();
-    let files = ["one.toml", "other.toml"].map(|name| directory.path().join(name));
-    let write = |place: usize, text: &str| fs::write(&files[place], text).unwrap();
-    write(0, GOOD);
-    write(1, &format!("# The same\n{GOOD}"));
-    let refusal = Scenario::load_all(&files).unwrap_err();
-    let place = (refusal.file.clone(), refusal.line, refusal.key.as_deref());
-    assert_eq!(place, (files[1].clone(), Some(2), Some("title")));
-    write(1, &GOOD.replace("A path", "Another path"));
-    assert_eq!(Scenario::load_all(&files).unwrap().len(), 2);
-}
-
-#[test]
-fn the_longest_name_is_meant_in_titles() {
-    let text = GOOD
-        .replace("A path", "$loss, $loss-back, $5: $lossy")
-        .replace("seed = 1\n", "seed = 1\n[sweep]\nloss = [0.1]\nloss-back = [\"$loss ms\"]\n")
-        .replace("0.01", "\"$loss\"")
-        .replace("\"100 ms\"", "\"$loss-back\"");
-    let bad = kirikae_testing::load(&text, &[]).unwrap_err();
-    assert_eq!(bad.key.as_deref(), Some("sweep.loss-back[0]"), "a value is no name: {bad}");
-    let good = text.replace("$loss ms", "9 ms");
-    assert_eq!(kirikae_testing::load(&good, &[]).unwrap()[0].title, "0.1, 9 ms, $5: 0.1y");
-}
-
-#[test]
-fn a_table_of_a_sweep_stands_for_what_belongs_together() {
-    let sweep = "seed = 1\n[sweep]\nat = [{ name = \"here\", loss = 0 }, { name = \"there\", loss = 0.5 }]\n";
-    let text = GOOD
-        .replace("A path", "Loss $at.loss, $at.name")
-        .replace("seed = 1\n", sweep)
-        .replace("0.01", "\"$at.loss\"");
-    let scenarios = kirikae_testing::load(&text, &[]).unwrap();
-    let titles: Vec<&str> = scenarios.iter().map(|it| it.title.as_str()).collect();
-    assert_eq!(titles, ["Loss 0, here", "Loss 0.5, there"]);
-    assert_eq!(scenarios[1].swept["at.name"], "there");
-}
-
-#[test]
-fn stacks_that_only_the_simulator_has() {
-    let of = |stack: &str| {
-        let text = GOOD.replace("[bench]", &format!("[stack]\n{stack}\n[bench]"));
-        kirikae_testing::load(&text, &[]).unwrap().remove(0).on_real_kernel()
-    };
-    let refusal = of("initial-window = 3").unwrap_err().to_string();
-    assert_eq!(
-        refusal.split_once("x.toml").unwrap().1,
-        ":17: stack: found [stack]; allowed: none but receive-buffer and receive-window-max on the \
-         real kernel, whose TCP is as it is; kirikae-lab sim has the profiles"
-    );
-    assert_eq!(of("profile = \"linux-6\"\nreceive-window-max = \"64 MiB\""), Ok(()));
-}
-
 /// The message for a scenario whose first element has these lines instead, the first of which is
 /// line 8, with what stands in the file `recording` beside it.
 fn element_refusal(element: &str, recording: &str) -> String {
     let good = "element = \"loss\"\nprobability = 0.01\n";
-    kirikae_testing::refusal(GOOD, good, element, &[("recording", recording)])
+    refusal(GOOD, good, element, &[("recording", recording)])
 }
 
 #[test]
@@ -500,7 +363,7 @@ fn videos() {
     let video = |keys: &str| {
         let all = format!("kind = \"video\"\nlate = \"300 ms\"\ncount = 9\n{keys}");
         let bursts = "burst = \"64 KiB\"\ninterval = \"2 s\"\ncount = 60";
-        refusal(bursts, &all)
+        refusal(GOOD, bursts, &all, &[])
     };
     let interval = "interval = \"33 ms\"\n";
     let ladder = "ladder = [\"4 kB\"]\n";
@@ -577,71 +440,4 @@ fn scenarios_that_ship_are_good_and_name_what_they_are() {
     titles.dedup();
     let agreement = 3 * 12 + 3 * 2 + 4 * 2 + 4 + 2;
     assert_eq!(titles.len(), 14 + agreement + 3 * (24 + 18) + 3 + 3 + 12 + 18);
-}
-
-#[test]
-fn stacks() {
-    let with = |stack: &str| format!("seed = 1\n[stack]\n{stack}");
-    let refused = |stack: &str, message: &str| assert_refused("seed = 1", &with(stack), message);
-    refused(
-        "profile = \"linux-5\"",
-        "x.toml:4: stack.profile: found \"linux-5\"; allowed: linux-6, linux-2.6.33, ns-3, \
-         ns-2 (did you mean linux-6?)",
-    );
-    refused("sack = 1", "x.toml:4: stack.sack: found 1; allowed: true or false");
-    refused(
-        "initial-window = 0",
-        "x.toml:4: stack.initial-window: found 0; allowed: a whole number from 1 to 1000",
-    );
-    refused(
-        "rto-min = \"200\"",
-        &format!("x.toml:4: stack.rto-min: found \"200\"; allowed: {TIMES}"),
-    );
-    refused(
-        "rto-min = \"2 s\"\nrto-max = \"1 s\"",
-        "x.toml:4: stack.rto-min: found \"2 s\"; allowed: at most rto-max, 1.000000000 s",
-    );
-    refused(
-        "delayed-ack-max = \"30 ms\"",
-        "x.toml:4: stack.delayed-ack-max: found \"30 ms\"; allowed: at least delayed-ack-min, \
-         0.040000000 s",
-    );
-    refused(
-        "mtu = \"575 B\"",
-        "x.toml:4: stack.mtu: found \"575 B\"; allowed: a size from 576 B to 9216 B",
-    );
-    for key in ["receive-buffer", "receive-window-max"] {
-        refused(
-            &format!("{key} = \"1499 B\""),
-            &format!(
-                "x.toml:4: stack.{key}: found \"1499 B\"; allowed: at least 1500 B: a full packet"
-            ),
-        );
-    }
-    let without_sack = |profile: &str, message: &str| {
-        let stack = format!("profile = \"{profile}\"\nsack = false");
-        refused(&stack, message);
-        let duplicates = with(&format!("{stack}\nloss-detection = \"duplicates\""));
-        assert!(kirikae_testing::load(&GOOD.replace("seed = 1", &duplicates), &[]).is_ok());
-    };
-    let allowed = "true where loss-detection is rack or fack; the others go without";
-    let message = format!("x.toml:5: stack.sack: found false; allowed: {allowed}");
-    without_sack("linux-6", &message);
-    without_sack("linux-2.6.33", &message);
-    refused(
-        "loss-detection = \"fack\"\nrack-shortcut = false",
-        "x.toml:5: stack.rack-shortcut: found false; allowed: none where loss-detection is not rack",
-    );
-    refused(
-        "freeze-ahead = \"1 s\"",
-        "x.toml:4: stack.freeze-ahead: found \"1 s\"; allowed: none where handover is not freeze",
-    );
-    refused(
-        "handover = \"freeze\"",
-        "x.toml:4: stack.handover: nobody's link changes; allowed: none where no flow has a mobile end",
-    );
-    assert!(
-        refusal("seed = 1", &with("rack = true"))
-            .starts_with("x.toml:4: stack.rack: unknown key; allowed: profile, mtu, sack, ")
-    );
 }

@@ -4,9 +4,33 @@ use std::fs;
 
 use kirikae_results::Error;
 use kirikae_results::outcome::Outcome;
-use kirikae_scenario::Controls;
-use kirikae_scenario::{Refusal, Scenario};
+use kirikae_scenario::{Controls, Refusal, Scenario};
 use kirikae_simlab::sim::{self, Files, Options};
+
+/// A scenario that is read.
+pub const GOOD: &str = r#"title = "A path"
+seed = 1
+[workload]
+burst = "64 KiB"
+interval = "2 s"
+count = 60
+[[path.forward]]
+element = "loss"
+probability = 0.01
+[[path.forward]]
+element = "rate"
+rate = "10 Mbit/s"
+queue = "100 packets"
+[[path.backward]]
+element = "delay"
+delay = "100 ms"
+[bench]
+contenders = ["cubic", "kirikae"]
+"#;
+
+/// The times that quantities allow, in messages.
+pub const TIMES: &str =
+    r#"a time from "1 ns" to "60 min" in ns, us, ms, s or min, such as "200 ms""#;
 
 /// Reads a scenario of this text, beside which there are files with these names and texts.
 pub fn load(text: &str, files: &[(&str, &str)]) -> Result<Vec<Scenario>, Refusal> {
@@ -32,6 +56,15 @@ pub fn load(text: &str, files: &[(&str, &str)]) -> Result<Vec<Scenario>, Refusal
 pub fn refusal(text: &str, good: &str, bad: &str, files: &[(&str, &str)]) -> String {
     assert_eq!(text.matches(good).count(), 1, "{good:?} names one place");
     load(&text.replace(good, bad), files).expect_err(bad).to_string()
+}
+
+/// That [`GOOD`] with `bad` in place of `good` is refused with this message.
+///
+/// # Panics
+/// Where it is read, or the message is another one.
+#[track_caller]
+pub fn assert_refused(good: &str, bad: &str, message: &str) {
+    assert_eq!(refusal(GOOD, good, bad, &[]), message);
 }
 
 /// What comes of a scenario of this text in virtual time.

@@ -4,30 +4,15 @@ use std::fs;
 use std::path::Path;
 
 use kirikae_results::Error;
-use kirikae_scenario::Controls;
-use kirikae_scenario::Scenario;
+use kirikae_scenario::{Controls, Scenario};
 use kirikae_simlab::sim::{self, Files, Options};
+use kirikae_testing::GOOD;
 use kirikae_validate as validate;
 
-const SCENARIO: &str = r#"title = "A path"
-seed = 1
-[workload]
-burst = "64 KiB"
-interval = "2 s"
-count = 5
-[[path.forward]]
-element = "loss"
-probability = 0.01
-[[path.forward]]
-element = "rate"
-rate = "10 Mbit/s"
-queue = "100 packets"
-[[path.backward]]
-element = "delay"
-delay = "100 ms"
-[bench]
-contenders = ["cubic", "kk_hybla"]
-"#;
+/// A scenario of a few bursts.
+fn scenario() -> String {
+    GOOD.replace("count = 60", "count = 5").replace("\"kirikae\"", "\"kk_hybla\"")
+}
 
 /// Records of these scenarios as the bench writes them, but for the figures, which are simulated.
 fn record(directory: &Path, scenarios: &[Scenario], clock: Option<&str>) {
@@ -53,7 +38,7 @@ fn record(directory: &Path, scenarios: &[Scenario], clock: Option<&str>) {
 fn what_is_not_of_the_kernel_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
-    let scenarios = kirikae_testing::load(SCENARIO, &[]).unwrap();
+    let scenarios = kirikae_testing::load(&scenario(), &[]).unwrap();
     let refused = |what: &str| {
         let error = validate::recorded(directory, &scenarios).unwrap_err();
         assert!(matches!(error, Error::Directory(_)) && error.exit_status() == 2, "{error}");
@@ -79,30 +64,31 @@ fn what_is_not_of_the_kernel_is_refused() {
 fn records_of_another_scenario_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
-    let scenarios = kirikae_testing::load(SCENARIO, &[]).unwrap();
+    let scenarios = kirikae_testing::load(&scenario(), &[]).unwrap();
     record(directory, &scenarios, None);
     for (good, bad, difference) in [
         ("seed = 1", "seed = 2", "seed was 1 and is 2"),
         ("0.01", "0.03", "links[0].path.forward[0].probability was 0.01 and is 0.03"),
         ("count = 5", "count = 6", "flows[0].activities[0].bursts.count was 5 and is 6"),
     ] {
-        let asked = kirikae_testing::load(&SCENARIO.replace(good, bad), &[]).unwrap();
+        let asked = kirikae_testing::load(&scenario().replace(good, bad), &[]).unwrap();
         let error = validate::recorded(directory, &asked).unwrap_err();
         assert_eq!(error.exit_status(), 2);
         let message = format!("\"A path\" was recorded of another scenario: {difference}");
         assert!(error.to_string().ends_with(&message), "{error}");
     }
     // What is asked of another does not matter.
-    let asked = kirikae_testing::load(&SCENARIO.replace("A path", "Another path"), &[]).unwrap();
+    let asked = kirikae_testing::load(&scenario().replace("A path", "Another path"), &[]).unwrap();
     assert_eq!(validate::recorded(directory, &asked).unwrap().len(), 2);
 }
 
 #[test]
 fn recorded_flows_are_read_back() {
-    let (begin, end) = (SCENARIO.find("burst = "), SCENARIO.find("[[path.forward]]"));
+    let scenario = scenario();
+    let (begin, end) = (scenario.find("burst = "), scenario.find("[[path.forward]]"));
     let bulk =
         "kind = \"bulk\"\nbytes = \"unlimited\"\n[sim]\nduration = \"20 s\"\nrepetitions = 2\n";
-    let text = SCENARIO.replace(&SCENARIO[begin.unwrap()..end.unwrap()], bulk);
+    let text = scenario.replace(&scenario[begin.unwrap()..end.unwrap()], bulk);
     let scenarios = kirikae_testing::load(&text, &[]).unwrap();
     let directory = tempfile::tempdir().unwrap();
     record(directory.path(), &scenarios, Some("real"));
