@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
 use kirikae_interface::{CONNECTION_LEFT_ALONE, listed, name_from_bytes, rate_bit_s};
+use kirikae_policy::Policy;
 use kirikae_vocabulary::Reason;
 use libbpf_rs::{IterOpts, Link, MapHandle, MapIterOpts, Object};
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,6 @@ use crate::error::{Doing, Error};
 use crate::event::{reason_from_number, socket_address};
 use crate::iterator::read;
 use crate::object;
-use kirikae_policy::Policy;
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/listing.bpf.o"));
 /// The state of a socket that is connected no more, but that its program still holds.

@@ -11,6 +11,7 @@ use std::os::fd::AsFd;
 use std::thread;
 
 use kirikae_algorithms::Algorithm;
+use kirikae_policy::{Policy, Scope};
 use libbpf_rs::btf::types::{FuncProto, Ptr, Struct};
 use libbpf_rs::btf::{Btf, BtfType};
 use libbpf_rs::{IterOpts, MapHandle};
@@ -24,7 +25,6 @@ use crate::kernel_algorithms::KernelAlgorithms;
 use crate::listing::Listing;
 use crate::switcher::Switcher;
 use crate::{algorithms, host, iterator, libbpf, object, restore};
-use kirikae_policy::{Policy, Scope};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/support.bpf.o"));
 

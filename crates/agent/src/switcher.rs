@@ -10,6 +10,7 @@ use std::time::Duration;
 use kirikae_interface::rule;
 use kirikae_policy::{Policy, SCOPES, Since, has_another_cgroup};
 use kirikae_table::KernelTable;
+use kirikae_vocabulary::Switch;
 use libbpf_rs::libbpf_sys::bpf_map_create_opts;
 use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::{
@@ -25,7 +26,6 @@ use crate::iterator::read_lines;
 use crate::namespaces::Namespaces;
 use crate::object;
 use crate::recording::Recorded;
-use kirikae_vocabulary::Switch;
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/switcher.bpf.o"));
 

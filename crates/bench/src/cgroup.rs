@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use kirikae_emu::own_name;
+use kirikae_results::While;
 
 use crate::error::Error;
-use kirikae_results::While;
 
 /// The role in the name of the cgroup; a process runs one comparison at a time.
 const ROLE: &str = "bench";

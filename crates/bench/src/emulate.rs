@@ -4,11 +4,11 @@ use std::thread;
 use std::time::Duration;
 
 pub use kirikae_emu::Emulated;
+use kirikae_results::interruption::Interruption;
+use kirikae_scenario::Scenario;
 use kirikae_vocabulary::Report;
 
 use crate::error::Error;
-use kirikae_results::interruption::Interruption;
-use kirikae_scenario::Scenario;
 
 const POLL: Duration = Duration::from_millis(100);
 

@@ -3,11 +3,11 @@
 use std::io;
 
 use kirikae_emu::owner_of;
+use kirikae_results::While;
+use kirikae_scenario::{Contender, Scenario};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::error::Error;
-use kirikae_results::While;
-use kirikae_scenario::{Contender, Scenario};
 
 /// Refuses, naming what is missing and what to do, where a contender cannot run.
 pub fn check(scenarios: &[Scenario]) -> Result<(), Error> {

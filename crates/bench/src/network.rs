@@ -5,13 +5,13 @@ use std::path::Path;
 use std::process::Command;
 
 use kirikae_emu::{Namespace, Network, NetworkSpec, RouteSpec};
+use kirikae_results::While;
+use kirikae_results::contest::Contest;
+use kirikae_scenario::{Contender, FlowGroup};
 use kirikae_sim::{Flow, Simulation};
 
 use crate::error::Error;
 use crate::player::{Assignment, FlowAssignment, GroupAssignment, HostAssignment};
-use kirikae_results::While;
-use kirikae_results::contest::Contest;
-use kirikae_scenario::{Contender, FlowGroup};
 
 /// The first client's port; the switcher reports connections by address and port, and drops are told
 /// apart by ports alone, so each flow of a network has its own.

@@ -5,12 +5,12 @@ use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use kirikae_results::{Error, While};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, poll};
 use serde::Serialize;
 
 use crate::player::{Assignment, PlayerReport, READY, SUBCOMMAND};
-use kirikae_results::{Error, While};
 
 /// How long is waited before it is asked whether to stop, in milliseconds.
 const TICK_MS: u16 = 100;

@@ -5,15 +5,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use kirikae_emu::Network;
+use kirikae_results::contest::Contest;
+use kirikae_results::play::Course;
+use kirikae_scenario::{Controls, Workload};
+use kirikae_simlab::sim::simulation;
 
 use crate::error::Error;
 use crate::network;
 use crate::player_process::Player;
-use kirikae_results::contest::Contest;
-use kirikae_results::play::Course;
-use kirikae_scenario::Controls;
-use kirikae_scenario::Workload;
-use kirikae_simlab::sim::simulation;
 
 /// Within which networks begin one after the other whose applications have no time of their own.
 const SPREAD: Duration = Duration::from_secs(1);

@@ -7,15 +7,14 @@ use std::thread;
 use std::time::Duration;
 
 use kirikae_path::{ElementSpec, sustained_rate};
+use kirikae_results::contest::Contest;
+use kirikae_scenario::{Controls, FlowGroup, Link, Scenario};
+use kirikae_simlab::sim::simulation;
 
 use crate::error::Error;
 use crate::player::clock::now_ns;
 use crate::progress::Progress;
 use crate::staged::{Played, Staged};
-use kirikae_results::contest::Contest;
-use kirikae_scenario::Controls;
-use kirikae_scenario::{FlowGroup, Link, Scenario};
-use kirikae_simlab::sim::simulation;
 
 /// Time for all networks of a wave to start, before the first of them begins.
 const RUN_UP: Duration = Duration::from_millis(500);

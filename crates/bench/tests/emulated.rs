@@ -6,13 +6,11 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use kirikae_bench::player;
-use kirikae_bench::{self as bench, Options};
+use kirikae_bench::{self as bench, Options, player};
 use kirikae_checks::{Need, can_run};
 use kirikae_results::report;
 use kirikae_results::summary::Summary;
-use kirikae_scenario::Controls;
-use kirikae_scenario::Scenario;
+use kirikae_scenario::{Controls, Scenario};
 
 /// Packets 0 and 1 are the handshake's, so the first burst's 46 begin with number 2: of the lost ones,
 /// the first two are of that burst, the third is of it or the next, sent again or not.

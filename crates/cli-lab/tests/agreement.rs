@@ -6,8 +6,9 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{lab, privileged_with_paths};
 use serde_json::Value;
+
+use common::{lab, privileged_with_paths};
 
 const SCENARIO: &str = r#"
 title = "Loss $loss"

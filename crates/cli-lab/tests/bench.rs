@@ -4,8 +4,9 @@ mod common;
 
 use std::fs;
 
-use common::{lab, privileged_with_paths};
 use serde_json::Value;
+
+use common::{lab, privileged_with_paths};
 
 /// A long path without loss: cubic starts each burst over from ten segments.
 const SCENARIO: &str = r#"

@@ -5,8 +5,9 @@ mod common;
 
 use std::fs;
 
-use common::{lab, privileged_with_paths};
 use serde_json::Value;
+
+use common::{lab, privileged_with_paths};
 
 /// Two groups of bulk share 10 Mbit/s, one of them further away; a third asks beside them and a fourth
 /// opens a connection now and then. All of it goes through the kernel's own TCP.

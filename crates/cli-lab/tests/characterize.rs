@@ -8,11 +8,12 @@ use std::process::{Child, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use common::lab;
 use kirikae_table::{LatencyTable, Load};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
+
+use common::lab;
 
 const GRID: &str = r#"
 # A comment is no part of the table.

@@ -6,10 +6,11 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use common::lab;
 use kirikae_checks::{Need, can_run};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+
+use common::lab;
 
 const SCENARIOS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
 

@@ -6,8 +6,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use common::lab;
 use serde_json::Value;
+
+use common::lab;
 
 const SCENARIO: &str = r#"
 title = "Bulk"

@@ -6,8 +6,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use common::{lab, privileged_with_paths};
 use serde_json::Value;
+
+use common::{lab, privileged_with_paths};
 
 /// Bursts that lose now and then, over a round trip short enough for many calls in a few seconds, and
 /// bulk beside them.

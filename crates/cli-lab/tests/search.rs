@@ -6,10 +6,11 @@ use std::fs;
 use std::path::Path;
 use std::process::{Output, Stdio};
 
-use common::{lab, wait_for_handler};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
+
+use common::{lab, wait_for_handler};
 
 /// It searches in `directory`, on so many threads.
 fn search(directory: &Path, threads: &str, arguments: &[&str]) -> Output {

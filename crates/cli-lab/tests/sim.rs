@@ -6,8 +6,9 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::lab;
 use serde_json::Value;
+
+use common::lab;
 
 /// Every kind of workload, random starts and losses, and several repetitions of several contenders.
 const SCENARIO: &str = r#"

@@ -16,9 +16,10 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{OwnCgroup, RunningAgent, kib, privileged};
 use nix::sys::signal::Signal;
 use socket2::SockRef;
+
+use common::{OwnCgroup, RunningAgent, kib, privileged};
 
 const CONNECTIONS: usize = 50_000;
 const ANSWER: usize = 20_000;

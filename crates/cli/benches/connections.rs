@@ -11,9 +11,10 @@
 mod common;
 mod web;
 
-use common::{OwnCgroup, RunningAgent, privileged};
 use kirikae_neighbour::{Habit, Neighbour};
 use kirikae_results::statistics::ratio_of_means;
+
+use common::{OwnCgroup, RunningAgent, privileged};
 use web::{Nginx, make_connections};
 
 const ROUNDS: usize = 10;

@@ -13,9 +13,10 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{OwnCgroup, RunningAgent, host, kib, left_since, privileged};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use socket2::SockRef;
+
+use common::{OwnCgroup, RunningAgent, host, kib, left_since, privileged};
 
 const CONNECTIONS: usize = 65_000;
 /// In one process, with two descriptors each.

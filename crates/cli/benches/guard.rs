@@ -14,11 +14,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{OwnCgroup, RunningAgent, privileged_with_paths};
 use kirikae_daemon::status::Guarding;
 use kirikae_emu::Emulated;
 use kirikae_path::{ElementSpec, PathSpec, Span};
 use socket2::SockRef;
+
+use common::{OwnCgroup, RunningAgent, privileged_with_paths};
 
 const CONNECTIONS: usize = 40;
 const PORT: u16 = 8080;

@@ -18,9 +18,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{OwnCgroup, kirikae, privileged};
 use kirikae_emu::Emulated;
 use kirikae_path::{ElementSpec, PathSpec, QueueLimit, Span};
+
+use common::{OwnCgroup, kirikae, privileged};
 
 const KILLS: usize = 100;
 const CONNECTIONS: usize = 200;

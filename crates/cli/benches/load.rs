@@ -20,9 +20,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{OwnCgroup, RunningAgent, algorithm, cubic_to, kib, privileged};
 use libbpf_rs::libbpf_sys::{BPF_STATS_RUN_TIME, bpf_enable_stats};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+use common::{OwnCgroup, RunningAgent, algorithm, cubic_to, kib, privileged};
 
 /// What the program is told that is its own other end.
 const ASK: &str = "ask";

@@ -16,10 +16,11 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{OwnCgroup, RunningAgent, cubic_to, privileged};
 use kirikae_checks::{Need, can_run};
 use kirikae_emu::Emulated;
 use kirikae_path::{ElementSpec, PathSpec, QueueLimit, Span};
+
+use common::{OwnCgroup, RunningAgent, cubic_to, privileged};
 
 const ROUNDS: u64 = 6;
 const ANSWERS: usize = 60;

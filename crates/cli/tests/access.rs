@@ -12,9 +12,10 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use common::{OwnCgroup, RunningAgent, kirikae, privileged};
 use kirikae_daemon::client;
 use kirikae_daemon::status::Connections;
+
+use common::{OwnCgroup, RunningAgent, kirikae, privileged};
 
 const NOBODY: u32 = 65_534;
 const PAGE: &str = "127.0.0.1:18425";

@@ -10,12 +10,13 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{OwnCgroup, RunningAgent, algorithm, privileged};
 use kirikae_agent::{Feature, FeatureState, Treatment};
 use kirikae_checks::{Need, has};
 use kirikae_daemon::client;
 use kirikae_daemon::status::Connections;
 use kirikae_neighbour::{Habit, Neighbour};
+
+use common::{OwnCgroup, RunningAgent, algorithm, privileged};
 
 /// For whatever is waited for.
 const PATIENCE: Duration = Duration::from_secs(20);

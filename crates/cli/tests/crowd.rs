@@ -9,9 +9,10 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::time::Duration;
 
-use common::{OwnCgroup, RunningAgent, algorithm, host, kib, left_since, privileged};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use socket2::SockRef;
+
+use common::{OwnCgroup, RunningAgent, algorithm, host, kib, left_since, privileged};
 
 const CONNECTIONS: usize = 5_000;
 

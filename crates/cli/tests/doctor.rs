@@ -5,10 +5,11 @@ mod common;
 use std::net::TcpListener;
 use std::process::Output;
 
-use common::{kirikae, privileged};
 use kirikae_emu::{Emulated, Namespace};
 use kirikae_path::{ElementSpec, PathSpec, Span};
 use serde_json::Value;
+
+use common::{kirikae, privileged};
 
 fn path() -> Emulated {
     let delay = || vec![ElementSpec::Delay { delay: Span::from_millis(40) }];

@@ -6,11 +6,12 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use common::kirikae;
 use kirikae_algorithms::Algorithm;
 use kirikae_table::friendliness::{Measure, measured};
 use kirikae_table::{Friendliness, LatencyTable, shipped};
 use serde_json::Value;
+
+use common::kirikae;
 
 /// The candidates that are left, by name in alphabetical order.
 fn left(arguments: &[&str]) -> Vec<String> {

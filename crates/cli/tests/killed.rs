@@ -14,10 +14,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-use common::{OwnCgroup, algorithm, host, kirikae, left_since, privileged, ss};
 use kirikae_agent::{Feature, FeatureState};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+
+use common::{OwnCgroup, algorithm, host, kirikae, left_since, privileged, ss};
 
 /// Nothing is there that was not there before.
 fn assert_as_before(before: &BTreeSet<String>, what: &str) {

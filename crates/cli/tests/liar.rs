@@ -10,9 +10,10 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{OwnCgroup, RunningAgent, algorithm, privileged, ss};
 use nix::sys::socket::{getsockopt, setsockopt};
 use socket2::{Domain, SockFilter, SockRef, Socket, Type};
+
+use common::{OwnCgroup, RunningAgent, algorithm, privileged, ss};
 
 /// Classic BPF, `ret #0`: the socket gets nothing.
 const DROP: SockFilter = SockFilter::new(6, 0, 0, 0);

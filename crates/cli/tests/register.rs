@@ -6,11 +6,12 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use common::{OwnCgroup, kirikae, privileged};
 use kirikae_agent::{Agent, Config, Pinning, candidates};
 use kirikae_policy::{Policy, Scope};
 use serde_json::Value;
 use socket2::{Domain, Socket, Type};
+
+use common::{OwnCgroup, kirikae, privileged};
 
 fn algorithms(arguments: &[&str]) -> Output {
     kirikae().arg("algorithms").args(arguments).output().unwrap()

@@ -7,8 +7,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
 
-use common::{kirikae, privileged};
 use serde_json::Value;
+
+use common::{kirikae, privileged};
 
 const NOBODY: u32 = 65534;
 

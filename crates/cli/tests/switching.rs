@@ -16,7 +16,6 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use common::{OwnCgroup, algorithm, privileged, ss};
 use kirikae_agent::{Agent, Algorithms, Config, Pinning, Restored, candidates, undo};
 use kirikae_algorithms::{Algorithm, Parameter};
 use kirikae_checks::{Need, has};
@@ -24,6 +23,8 @@ use kirikae_policy::{Policy, Scope};
 use kirikae_vocabulary::Switch;
 use nix::sched::{CloneFlags, unshare};
 use socket2::{Domain, SockFilter, SockRef, Socket, Type};
+
+use common::{OwnCgroup, algorithm, privileged, ss};
 
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 

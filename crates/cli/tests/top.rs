@@ -12,12 +12,13 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{OwnCgroup, RunningAgent, kirikae, privileged};
 use kirikae_checks::{Need, has};
 use nix::pty::{Winsize, openpty};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::termios::{Termios, tcgetattr};
 use nix::unistd::Pid;
+
+use common::{OwnCgroup, RunningAgent, kirikae, privileged};
 
 const ROWS: NonZeroU16 = NonZeroU16::new(30).unwrap();
 const COLUMNS: NonZeroU16 = NonZeroU16::new(120).unwrap();

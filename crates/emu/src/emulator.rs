@@ -1,9 +1,8 @@
 use kirikae_path::{Direction, Hop, PathSpec};
+use kirikae_vocabulary::Report;
 
 use crate::capacity::Reservation;
 use crate::network::{Network, NetworkSpec, RouteSpec, RunningNetwork};
-use kirikae_vocabulary::Report;
-
 use crate::{Error, Namespace};
 
 /// An emulated path between two network namespaces of its own, running: the network of one link and

@@ -8,6 +8,7 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use kirikae_path::{Direction, Dropped, Ecn, Packet, Time};
+use kirikae_vocabulary::{DroppedPacket, Report};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::EventFd;
@@ -21,7 +22,6 @@ use crate::namespace::MTU;
 use crate::segment::Connections;
 use crate::system::{Rank, go_before_ordinary_threads};
 use crate::way::{Fate, Way};
-use kirikae_vocabulary::{DroppedPacket, Report};
 
 /// Room for the largest packet.
 type Buffer = Box<[u8; MTU as usize]>;

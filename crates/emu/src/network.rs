@@ -4,14 +4,13 @@ use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use kirikae_path::{Hop, PathSpec, link_seed};
+use kirikae_vocabulary::Report;
 
 use crate::capacity::Reservation;
 use crate::clock::Clock;
 use crate::mover::{Device, Mover};
 use crate::thread::MoverThread;
 use crate::way::Way;
-use kirikae_vocabulary::Report;
-
 use crate::{Error, Namespace, own_name};
 
 /// Hosts, links, and the ways from host to host over them. Places count from 0.

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 use kirikae_path::{Chain, Dropped, Ecn, ElementSpec, Packet, Span, Time};
+use kirikae_vocabulary::{DirectionReport, DroppedPacket};
 
 use crate::mover::Parcel;
 use crate::namespace::MTU;
-use kirikae_vocabulary::{DirectionReport, DroppedPacket};
-
 use crate::timing::timing_error;
 
 /// What became of a packet in a link.

@@ -8,13 +8,14 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use common::{delay, privileged, receive, round_trips};
 use kirikae_emu::{Emulated, Error, owner_of, remove_stale};
 use kirikae_path::{
     Direction, DropCause, ElementSpec, LinkSpec, PathSpec, QueueLimit, QueueSpec, RateSpec,
 };
 use kirikae_vocabulary::Report;
 use socket2::SockRef;
+
+use common::{delay, privileged, receive, round_trips};
 
 /// A UDP socket at each end, connected to each other.
 fn sockets(path: &Emulated) -> (UdpSocket, UdpSocket) {

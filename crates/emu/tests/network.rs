@@ -6,12 +6,13 @@ mod common;
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
-use common::{delay, privileged, receive, round_trips};
 use kirikae_emu::{Network, NetworkSpec, RouteSpec, RunningNetwork};
 use kirikae_path::{
     Direction, DropCause, ElementSpec, Hop, Intervals, OutageSpec, PathSpec, QueueLimit, Span, Time,
 };
 use kirikae_vocabulary::Report;
+
+use common::{delay, privileged, receive, round_trips};
 
 fn route(from: usize, to: usize, links: &[usize], direction: Direction) -> RouteSpec {
     let hops = links.iter().map(|&link| Hop { link, direction }).collect();

@@ -4,8 +4,7 @@
 use std::fmt::Write as _;
 
 use anyhow::{Context, ensure};
-use kirikae_scenario::Contender;
-use kirikae_scenario::Controls;
+use kirikae_scenario::{Contender, Controls};
 use kirikae_simlab::search::{self, Options, Report};
 
 use crate::markdown;

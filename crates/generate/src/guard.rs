@@ -8,8 +8,7 @@ use kirikae_algorithms::BurstSpans;
 use kirikae_guard::{Ask, Guard, Strata};
 use kirikae_path::{RandomStream, stream_seed};
 use kirikae_results::statistics::quantile;
-use kirikae_scenario::Contender;
-use kirikae_scenario::Controls;
+use kirikae_scenario::{Contender, Controls};
 use kirikae_simlab::search;
 use rayon::prelude::*;
 

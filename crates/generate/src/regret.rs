@@ -7,8 +7,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use kirikae_results::summary::{Extreme, GOOD, Overview, ScenarioSummary, Summary};
-use kirikae_scenario::Controls;
-use kirikae_scenario::{Contender, Scenario};
+use kirikae_scenario::{Contender, Controls, Scenario};
 use kirikae_simlab::sim::{self, Files, Options};
 
 use crate::places::{Remade, seeded};

@@ -1,8 +1,9 @@
 //! One contender of a scenario with one seed: what is played at once, in either world.
 
+use kirikae_scenario::{Contender, Scenario};
+
 use crate::outcome::{Comparison, Performance};
 use crate::play::{Course, Play};
-use kirikae_scenario::{Contender, Scenario};
 
 /// A contender of a scenario with one of its seeds.
 #[derive(Clone, Copy, Debug)]

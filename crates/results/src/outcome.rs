@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use kirikae_path::{Direction, Span, Time};
+use kirikae_scenario::{Contender, Scenario};
 use kirikae_sim::Written;
 use kirikae_vocabulary::{Report, Switch};
 use serde::{Deserialize, Serialize};
@@ -11,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use crate::bound::{Bound, Lost};
 use crate::contest::Contest;
 use crate::play::{Course, Play};
-use kirikae_scenario::{Contender, Scenario};
 
 /// A whole run.
 #[derive(Debug)]

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use kirikae_path::{Direction, DropCause, Time};
+use kirikae_scenario::{Activity, Contender, FlowGroup, Workload};
 use kirikae_sim::{Left, Traffic, Written};
 use kirikae_vocabulary::{DirectionReport, Report, Switch, TimingError};
 use serde::{Deserialize, Serialize};
 
 use crate::contest::Contest;
 use crate::watched::Watched;
-use kirikae_scenario::{Activity, Contender, FlowGroup, Workload};
 
 /// A contest as it went, before it is put in relation to anything.
 #[derive(Debug)]

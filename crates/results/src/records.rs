@@ -7,13 +7,13 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use kirikae_algorithms::Algorithm;
+use kirikae_scenario::{Contender, Scenario};
 use kirikae_vocabulary::DirectionReport;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, While};
 use crate::outcome::{Comparison, Outcome, Performance};
 use crate::play::{Play, PlayedLink};
-use kirikae_scenario::{Contender, Scenario};
 
 /// The directory of a run's records.
 pub struct Records {

@@ -1,8 +1,7 @@
 //! Means, quantiles and ratios, with their intervals.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
-
 use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Of usual intervals.
 const CONFIDENCE: f64 = 0.95;

@@ -16,10 +16,11 @@ pub mod stack;
 mod sweep;
 mod workload;
 
+pub use kirikae_settings::Refusal;
+
 pub use bursts::{Bursts, Key, Spacing};
 pub use contender::Contender;
 pub use controls::{Controls, refuse_second_choice};
-pub use kirikae_settings::Refusal;
 pub use network::{FlowGroup, Link};
 pub use recorded_writes::RecordedWrites;
 pub use scenario::Scenario;

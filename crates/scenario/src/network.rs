@@ -8,14 +8,14 @@ use kirikae_path::{
     Direction, DirectionSpec, ElementSpec, PathSpec, Span, Time, UsedLink, propagation,
     sustained_rate,
 };
+use kirikae_settings::Refusal;
+use kirikae_settings::section::{Field, Section};
 use kirikae_sim::{End, Mobile};
 use serde::Serialize;
 
 use super::contender::Contender;
 use super::path;
 use super::workload::{self, Activity};
-use kirikae_settings::Refusal;
-use kirikae_settings::section::{Field, Section};
 
 /// What packets meet on a piece of their way, in both directions.
 #[derive(Clone, Debug, Serialize)]

@@ -3,11 +3,10 @@
 use std::ops::RangeInclusive;
 
 use kirikae_path::Span;
-use kirikae_tcp::{Growth, Handover, LossDetection, Profile, Reduction};
-
 use kirikae_settings::Refusal;
 use kirikae_settings::quantity::Size;
 use kirikae_settings::section::Section;
+use kirikae_tcp::{Growth, Handover, LossDetection, Profile, Reduction};
 
 const PROFILES: [&str; 4] = ["linux-6", "linux-2.6.33", "ns-3", "ns-2"];
 

@@ -2,14 +2,14 @@
 //! key means.
 
 use kirikae_path::{Span, Time};
+use kirikae_settings::Refusal;
+use kirikae_settings::quantity::{Quantity, Rate, Size};
+use kirikae_settings::section::{Field, Section};
 use kirikae_sim::Interval;
 use serde::Serialize;
 
 use super::recorded_writes::RecordedWrites;
 use crate::{Bursts, Key, Spacing};
-use kirikae_settings::Refusal;
-use kirikae_settings::quantity::{Quantity, Rate, Size};
-use kirikae_settings::section::{Field, Section};
 
 /// Something that the application does on its connection.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -5,8 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use kirikae_results::summary::{ScenarioSummary, Summary};
-use kirikae_scenario::Controls;
-use kirikae_scenario::{Contender, Scenario};
+use kirikae_scenario::{Contender, Controls, Scenario};
 use kirikae_simlab::search;
 use kirikae_simlab::sim::{self, Files, Options};
 use kirikae_testing::{Figure, moved};

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use kirikae_results::summary::Summary;
-use kirikae_scenario::Controls;
-use kirikae_scenario::{Contender, Scenario};
+use kirikae_scenario::{Contender, Controls, Scenario};
 use kirikae_simlab::search::{self, BURSTS, Options, Report};
 use kirikae_simlab::sim::{self, Files};
 

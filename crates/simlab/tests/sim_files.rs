@@ -4,8 +4,7 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use etherparse::{Ipv4Header, LaxSlicedPacket, TcpOptionElement, TcpSlice, TransportSlice};
-use kirikae_scenario::Controls;
-use kirikae_scenario::Scenario;
+use kirikae_scenario::{Controls, Scenario};
 use kirikae_simlab::sim::{self, Files, Format, Options};
 use kirikae_tcp::Profile;
 use parquet::file::reader::{FileReader, SerializedFileReader};

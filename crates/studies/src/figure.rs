@@ -1,8 +1,7 @@
 //! Figures: curves and bars, theirs beside ours.
 
-use serde::Serialize;
-
 use kirikae_results::statistics::Estimate;
+use serde::Serialize;
 
 /// A published figure beside ours: one panel, or several that are read together.
 #[derive(Clone, Debug, Serialize)]

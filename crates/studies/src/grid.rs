@@ -1,7 +1,8 @@
 //! A table as people read it, in the terminal and on the page: texts in rows and columns, and notes.
 
-use super::table::{Cell, Column, Table};
 use kirikae_results::report::estimate;
+
+use super::table::{Cell, Column, Table};
 
 /// Where so many columns or fewer compare, theirs and ours have columns of their own.
 const SPREAD: usize = 2;

@@ -2,18 +2,17 @@
 //! studies/handover/README.md.
 
 use kirikae_path::{ElementSpec, Time, bottleneck};
+use kirikae_results::Error;
+use kirikae_results::outcome::Comparison;
+use kirikae_results::statistics::Estimate;
+use kirikae_scenario::{Controls, Scenario};
+use kirikae_simlab::sim;
 
 use super::watch::WindowWatch;
 use super::{
     Axis, Bound, Cell, Column, Criterion, Figure, Findings, Form, Material, Panel, Row, Scale,
     Series, Study, Table, simulate,
 };
-use kirikae_results::Error;
-use kirikae_results::outcome::Comparison;
-use kirikae_results::statistics::Estimate;
-use kirikae_scenario::Controls;
-use kirikae_scenario::Scenario;
-use kirikae_simlab::sim;
 
 pub(super) const STUDY: Study = Study {
     name: "handover",

@@ -1,16 +1,15 @@
 //! What limits TCP where bandwidth times delay is large (Chen and Sasaki, 2011): studies/large-bdp/README.md.
 
 use kirikae_path::bottleneck;
+use kirikae_results::Error;
+use kirikae_results::outcome::Comparison;
+use kirikae_results::statistics::{Estimate, mean};
+use kirikae_scenario::{Controls, Scenario, Workload};
 
 use super::{
     Axis, Bound, Cell, Column, Criterion, Figure, Findings, Form, Material, Panel, PublishedRow,
     Row, Scale, Series, Study, Table, simulate, swept,
 };
-use kirikae_results::Error;
-use kirikae_results::outcome::Comparison;
-use kirikae_results::statistics::{Estimate, mean};
-use kirikae_scenario::Controls;
-use kirikae_scenario::{Scenario, Workload};
 
 pub(super) const STUDY: Study = Study {
     name: "large-bdp",

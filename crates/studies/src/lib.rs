@@ -25,14 +25,13 @@ mod wireless;
 use std::path::Path;
 
 use kirikae_algorithms::Algorithm;
+use kirikae_results::Error;
+use kirikae_results::outcome::Outcome;
+use kirikae_scenario::{Controls, Scenario};
+use kirikae_simlab::sim::{self, Files};
 
 pub use figure::{Axis, Figure, Form, Panel, Point, Scale, Series, Whose};
 pub use findings::{Bound, Criterion, Findings};
-use kirikae_results::Error;
-use kirikae_results::outcome::Outcome;
-use kirikae_scenario::Controls;
-use kirikae_scenario::Scenario;
-use kirikae_simlab::sim::{self, Files};
 pub use page::page;
 pub use published::{Published, PublishedRow};
 pub use table::{Cell, Column, Row, Table};

@@ -2,17 +2,17 @@
 //! what a longer round trip costs. studies/rtcp-fairness/README.md.
 
 use kirikae_algorithms::Algorithm;
+use kirikae_results::Error;
+use kirikae_results::outcome::{Comparison, Outcome};
+use kirikae_results::statistics::{Estimate, mean};
+use kirikae_results::summary::ScenarioSummary;
+use kirikae_scenario::Controls;
 use kirikae_table::{Kind, printed};
 
 use super::{
     Axis, Bound, Cell, Column, Criterion, Figure, Findings, Form, Material, Panel, Row, Scale,
     Series, Study, Table, idle_keep_off, simulate, swept,
 };
-use kirikae_results::Error;
-use kirikae_results::outcome::{Comparison, Outcome};
-use kirikae_results::statistics::{Estimate, mean};
-use kirikae_results::summary::ScenarioSummary;
-use kirikae_scenario::Controls;
 
 pub(super) const STUDY: Study = Study {
     name: "rtcp-fairness",

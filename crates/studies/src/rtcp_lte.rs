@@ -1,7 +1,12 @@
 //! R-TCP over LTE (Oguchi, doctoral thesis, 2016, chapter 6), rebuilt: studies/rtcp-lte/README.md.
 
 use kirikae_path::{Span, Time};
+use kirikae_results::Error;
+use kirikae_results::outcome::Comparison;
+use kirikae_results::statistics::{Estimate, mean};
+use kirikae_scenario::{Scenario, Workload};
 use kirikae_sim::{FlowOutcome, Written};
+use kirikae_simlab::sim;
 
 use super::watch::{FlowWatch, PathWatch};
 use super::wireless::{
@@ -11,11 +16,6 @@ use super::{
     Axis, Bound, Column, Criterion, Figure, Findings, Form, Material, Panel, Published,
     PublishedRow, Row, Scale, Series, Study, Table,
 };
-use kirikae_results::Error;
-use kirikae_results::outcome::Comparison;
-use kirikae_results::statistics::{Estimate, mean};
-use kirikae_scenario::{Scenario, Workload};
-use kirikae_simlab::sim;
 
 pub(super) const STUDY: Study = Study {
     name: "rtcp-lte",

@@ -2,16 +2,16 @@
 //! studies/rtcp-tables/README.md.
 
 use kirikae_path::{ElementSpec, PathSpec, bottleneck};
+use kirikae_results::Error;
+use kirikae_results::outcome::{Comparison, Performance};
+use kirikae_results::statistics::{Estimate, mean, quantile, rank_correlation};
+use kirikae_results::summary::ScenarioSummary;
 use kirikae_table::{Kind, Printed, printed};
 
 use super::{
     Axis, Bound, Cell, Column, Criterion, Figure, Findings, Form, Material, Panel, Row, Scale,
     Series, Study, Table, idle_keep_off, simulate,
 };
-use kirikae_results::Error;
-use kirikae_results::outcome::{Comparison, Performance};
-use kirikae_results::statistics::{Estimate, mean, quantile, rank_correlation};
-use kirikae_results::summary::ScenarioSummary;
 
 pub(super) const STUDY: Study = Study {
     name: "rtcp-tables",

@@ -1,10 +1,11 @@
 //! R-TCP in a mobile wireless environment (Oguchi, doctoral thesis, 2016, section 5.2), rebuilt:
 //! studies/rtcp-wimax/README.md.
 
-use super::wireless::{self, CUBIC, Course, Metric, RTCP, THEN, average, deviation, total};
-use super::{Bound, Criterion, Findings, Material, Study};
 use kirikae_results::Error;
 use kirikae_results::outcome::Comparison;
+
+use super::wireless::{self, CUBIC, Course, Metric, RTCP, THEN, average, deviation, total};
+use super::{Bound, Criterion, Findings, Material, Study};
 
 pub(super) const STUDY: Study = Study {
     name: "rtcp-wimax",

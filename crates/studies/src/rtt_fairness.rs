@@ -1,15 +1,16 @@
 //! Two downloads with different RTTs share a bottleneck (Kozu, Akiyama, Yamaguchi, 2014):
 //! studies/rtt-fairness/README.md.
 
-use super::{
-    Axis, Bound, Cell, Column, Criterion, Figure, Findings, Form, Material, Panel, Row, Scale,
-    Series, Study, Table, simulate, swept,
-};
 use kirikae_results::Error;
 use kirikae_results::outcome::Comparison;
 use kirikae_results::play::Play;
 use kirikae_results::statistics::{Estimate, fairness, mean};
 use kirikae_scenario::Controls;
+
+use super::{
+    Axis, Bound, Cell, Column, Criterion, Figure, Findings, Form, Material, Panel, Row, Scale,
+    Series, Study, Table, simulate, swept,
+};
 
 pub(super) const STUDY: Study = Study {
     name: "rtt-fairness",

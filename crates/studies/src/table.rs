@@ -1,8 +1,7 @@
 //! Tables: theirs beside ours.
 
-use serde::Serialize;
-
 use kirikae_results::statistics::Estimate;
+use serde::Serialize;
 
 /// A published table beside ours.
 #[derive(Clone, Debug, Serialize)]

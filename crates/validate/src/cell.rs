@@ -1,8 +1,7 @@
 //! One contender of one scenario on both sides: how near the simulator is to the kernel.
 
-use serde::Serialize;
-
 use kirikae_results::statistics::{Estimate, mean, quantile, ratio_of_means};
+use serde::Serialize;
 
 /// How far the simulated mean may be from the kernel's.
 pub const MEAN_WITHIN: f64 = 0.05;

@@ -6,16 +6,15 @@ mod side;
 mod table;
 
 use kirikae_path::{Direction, ElementSpec, Order, Span};
+use kirikae_results::outcome::Comparison;
+use kirikae_results::play::Play;
+use kirikae_results::summary::{GroupSummary, ScenarioSummary};
+use kirikae_scenario::{Contender, FlowGroup, Scenario, Workload};
 
 pub use cell::{Cell, Goodput, Latencies, MEAN_WITHIN, P95_WITHIN, SHARE_WITHIN};
 pub use recorded::recorded;
 pub use side::{Measured, Side, side};
 pub use table::render;
-
-use kirikae_results::outcome::Comparison;
-use kirikae_results::play::Play;
-use kirikae_results::summary::{GroupSummary, ScenarioSummary};
-use kirikae_scenario::{Contender, FlowGroup, Scenario, Workload};
 
 /// Something on which cells may agree, and which share of those that have it is to.
 #[derive(Clone, Copy)]

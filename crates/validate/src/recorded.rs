@@ -4,16 +4,16 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
-
-use super::side::{Measured, Side};
 use kirikae_results::outcome::Burst;
 use kirikae_results::play::{Play, PlayedFlow, PlayedLink};
 use kirikae_results::records::Clock;
 use kirikae_results::{Error, While};
 use kirikae_scenario::{Contender, Scenario};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::side::{Measured, Side};
 
 /// The latencies that an earlier `kirikae-lab bench` recorded in a directory, of these scenarios and
 /// others.

@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
+use kirikae_results::report::estimate;
+use kirikae_results::statistics::Estimate;
 use kirikae_terminal::{Cell as Field, figures};
 
 use super::{Cell, Goodput, LATENCIES, Latencies, MEAN_WITHIN, P95_WITHIN, SHARE_WITHIN, SHARES};
-use kirikae_results::report::estimate;
-use kirikae_results::statistics::Estimate;
 
 const LATENCY_COLUMNS: [&str; 7] =
     ["n", "mean, kernel", "simulated", "ratio", "p95, kernel", "simulated", "ratio"];

@@ -10,10 +10,9 @@ use std::sync::Arc;
 use kirikae_agent::Recorded;
 use kirikae_algorithms::CALL_RECORD_VERSION;
 use kirikae_interface::policy;
+use kirikae_results::{Error, While};
 use kirikae_table::KernelTable;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
-
-use kirikae_results::{Error, While};
 
 const MAGIC: &[u8] = b"Calls of kirikae's switcher\n";
 const WHAT: &str = "a recording by `kirikae-lab lockstep --keep`";

@@ -11,12 +11,11 @@ use std::time::Duration;
 
 use kirikae_agent::Recorded;
 use kirikae_algorithms::{Replay, ReplayError};
+use kirikae_scenario::Scenario;
 use serde::Serialize;
 
 use crate::error::Error;
 use file::Writer;
-use kirikae_scenario::Scenario;
-
 pub use file::read;
 
 /// Differences that are told one by one; of further ones the number.

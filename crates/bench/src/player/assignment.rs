@@ -5,10 +5,9 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use kirikae_path::{Span, Time};
+use kirikae_results::play::FlowCourse;
 use kirikae_sim::Activity;
 use serde::{Deserialize, Serialize};
-
-use kirikae_results::play::FlowCourse;
 
 /// Port of every server, each being on a host of its group's own.
 const SERVER_PORT: u16 = 5201;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::net::SocketAddrV4;
 
 use kirikae_path::Time;
+use kirikae_results::play::FlowCourse;
 use kirikae_sim::{Arrived, Conversation, End, Traffic};
 use socket2::Socket;
 
@@ -11,7 +12,6 @@ use super::endpoint::{Endpoint, Failure};
 use super::sockets::congestion_control;
 use super::tcp_info;
 use crate::player::pattern::Pattern;
-use kirikae_results::play::FlowCourse;
 
 /// A connection with both its ends.
 pub(super) struct Connection {

@@ -3,10 +3,10 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 
+use kirikae_results::Error;
 use socket2::Socket;
 
 use crate::player::pattern::Pattern;
-use kirikae_results::Error;
 
 /// More than any receive queue here, so that one read empties it and shares one time stamp only with
 /// bytes that were there at that moment.

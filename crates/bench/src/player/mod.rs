@@ -17,6 +17,7 @@ mod tcp_info;
 use std::io::{self, BufRead, Write};
 
 use kirikae_emu::{Rank, go_before_ordinary_threads};
+use kirikae_results::{Error, While};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::Signal;
@@ -25,7 +26,6 @@ use serde::Serialize;
 pub(crate) use assignment::{
     Assignment, FlowAssignment, GroupAssignment, HostAssignment, PlayerReport,
 };
-use kirikae_results::{Error, While};
 use sockets::Sockets;
 use stage::Stage;
 

@@ -6,12 +6,12 @@ use std::net::SocketAddrV4;
 use std::path::Path;
 use std::time::Duration;
 
+use kirikae_results::{Error, While};
+use kirikae_scenario::Contender;
 use nix::sched::{CloneFlags, setns};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use super::assignment::{Assignment, GroupAssignment};
-use kirikae_results::{Error, While};
-use kirikae_scenario::Contender;
 
 /// What there is before anything is opened.
 pub(super) struct Sockets {

@@ -6,7 +6,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use kirikae_path::Time;
+use kirikae_results::{Error, While};
 use kirikae_sim::{Conversation, End};
+use kirikae_simlab::sim::Interval;
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::time::TimeSpec;
@@ -19,8 +21,6 @@ use super::endpoint::{BUFFER, Failure};
 use super::sockets::{Sockets, prepare};
 use crate::player::clock::{now_ns, sleep_until};
 use crate::player::pattern::Pattern;
-use kirikae_results::{Error, While};
-use kirikae_simlab::sim::Interval;
 
 /// What an event is of.
 #[derive(Clone, Copy)]

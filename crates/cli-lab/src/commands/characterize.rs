@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use kirikae_simlab::characterize::{self, GridFile, Options, Report};
-
 use kirikae_command::print;
+use kirikae_simlab::characterize::{self, GridFile, Options, Report};
 
 /// Measure every algorithm at every place of a grid, and write the table that the switcher chooses by
 ///

@@ -5,10 +5,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use kirikae_bench::emulate::{Emulated, emulate};
+use kirikae_command::print;
 use kirikae_scenario::Scenario;
 use kirikae_vocabulary::{DirectionReport, Report};
-
-use kirikae_command::print;
 
 /// Emulate the path of a scenario between two network namespaces, until Ctrl-C
 ///

@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
+use kirikae_command::print;
 use kirikae_fit::losses::{self, Asked, Numbering, Report, Side};
 use kirikae_terminal::colour_wanted;
 use serde::Serialize;
-
-use kirikae_command::print;
 
 /// Fit a loss element to a capture: Gilbert-Elliott parameters, with intervals, to paste into a scenario
 ///

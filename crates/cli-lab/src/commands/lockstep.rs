@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use kirikae_bench::{self as bench, lockstep};
-
 use kirikae_command::print;
 
 use super::comparison::Comparison;

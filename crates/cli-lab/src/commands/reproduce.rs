@@ -7,9 +7,8 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::builder::PossibleValuesParser;
-use kirikae_studies::{Findings, STUDIES, Study};
-
 use kirikae_command::print;
+use kirikae_studies::{Findings, STUDIES, Study};
 
 /// Rebuild published results in virtual time: theirs beside ours, table by table
 ///

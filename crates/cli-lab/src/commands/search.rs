@@ -5,13 +5,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use kirikae_algorithms::Algorithm;
-use kirikae_scenario::Contender;
-use kirikae_scenario::Controls;
+use kirikae_command::{Choice, print};
+use kirikae_scenario::{Contender, Controls};
 use kirikae_simlab::search::{self, Options};
 use kirikae_terminal::colour_wanted;
-
-use kirikae_command::Choice;
-use kirikae_command::print;
 
 /// Search for paths on which kirikae loses: thousands drawn at random, and uphill from the worst
 ///

@@ -4,11 +4,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use kirikae_bench as bench;
+use kirikae_command::print;
 use kirikae_scenario::Scenario;
 use kirikae_simlab::sim;
 use kirikae_validate::{self as validate, Side};
-
-use kirikae_command::print;
 
 use super::comparison::{AtOnce, Comparison};
 

@@ -5,10 +5,9 @@ use std::process::ExitCode;
 
 use kirikae_agent::KernelAlgorithms;
 use kirikae_algorithms::{Algorithm, Parameter};
+use kirikae_command::setting::{self, Setting};
 use kirikae_terminal::table;
 use serde::Serialize;
-
-use kirikae_command::setting::{self, Setting};
 
 /// List the congestion controls, what they are good at and what can be set of them
 ///

@@ -3,11 +3,10 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use kirikae_doctor::{Destination, Host, Path, Report};
-use kirikae_terminal::colour_wanted;
-
 use kirikae_command::print;
 use kirikae_command::units::{probability, rate, rtt};
+use kirikae_doctor::{Destination, Host, Path, Report};
+use kirikae_terminal::colour_wanted;
 
 /// Tell what of this host limits throughput and latency on a path, by which formula, and what to change
 ///

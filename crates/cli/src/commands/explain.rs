@@ -3,12 +3,11 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use kirikae_command::units::{probability, rate, rtt};
+use kirikae_command::{Choice, print};
+
 pub use super::explanation::Unanswerable;
 use super::explanation::{self, Asked, Load};
-
-use kirikae_command::Choice;
-use kirikae_command::print;
-use kirikae_command::units::{probability, rate, rtt};
 
 /// Tell what would be chosen on a path, and what latency is expected of each candidate
 ///

@@ -9,16 +9,15 @@ use std::time::{Duration, Instant, SystemTime};
 
 use kirikae_agent::{Config, Namespaces, Pinning};
 use kirikae_algorithms::Algorithm;
+use kirikae_command::Choice;
+use kirikae_command::setting::{self, Setting};
 use kirikae_daemon::{Host, PolicyFile, SeenBy, Service};
-use kirikae_policy::Timeouts;
-use kirikae_policy::{LEAST_RTT, Matching, Period, Policy, Scope};
+use kirikae_policy::{LEAST_RTT, Matching, Period, Policy, Scope, Timeouts};
 use kirikae_vocabulary::Switch;
 use nix::time::{ClockId, clock_gettime};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::notify;
-use kirikae_command::Choice;
-use kirikae_command::setting::{self, Setting};
 
 /// Where the policy is, if nothing else is said.
 pub const POLICY_FILE: &str = "/etc/kirikae/kirikae.toml";

@@ -4,9 +4,8 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use kirikae_agent::{FeatureState, Support};
-use kirikae_terminal::table;
-
 use kirikae_command::print;
+use kirikae_terminal::table;
 
 /// Tell what the running kernel allows, and what is missing
 ///

@@ -19,9 +19,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use common::{OwnCgroup, privileged};
 use kirikae_agent::{Agent, Config, Namespaces, Pinning, candidates};
 use kirikae_policy::{Policy, Scope};
+
+use common::{OwnCgroup, privileged};
 
 /// What connections have before anything is done with them; every network namespace may have it.
 const ORIGINAL: &str = "reno";

@@ -7,8 +7,7 @@ use std::{fs, thread};
 
 use kirikae_agent::{Agent, Namespaces, Treatment};
 use kirikae_algorithms::Algorithm;
-use kirikae_policy::Timeouts;
-use kirikae_policy::{Matching, Policy, Scope};
+use kirikae_policy::{Matching, Policy, Scope, Timeouts};
 use socket2::{SockFilter, SockRef};
 
 use crate::common::{self, OwnCgroup};

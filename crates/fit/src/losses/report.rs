@@ -3,11 +3,11 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use kirikae_scenario::Scenario;
 use kirikae_terminal::{Cell, CellAlignment, Color, figures};
 
 use super::Report;
 use super::estimate::{Fit, Fitted, Interval, Model};
-use kirikae_scenario::Scenario;
 
 /// Most lengths of runs that are listed one by one.
 const LISTED: u64 = 8;

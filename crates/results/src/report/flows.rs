@@ -1,12 +1,12 @@
 //! Flows as people read them: a row for each contender and group.
 
 use kirikae_path::Direction;
+use kirikae_scenario::{FlowGroup, Link, Scenario};
 use kirikae_terminal::{Cell, figures};
 
 use super::{estimate, seeds};
 use crate::statistics::Estimate;
 use crate::summary::{GroupSummary, ScenarioSummary};
-use kirikae_scenario::{FlowGroup, Link, Scenario};
 
 const COLUMNS: [&str; 12] = [
     "contender",

@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use kirikae_path::{PathSpec, sustained_rate};
+use kirikae_scenario::{Scenario, Workload};
 use kirikae_terminal::{Attribute, Cell, Color, figures, wrapped};
 use kirikae_vocabulary::{Switch, TimingError};
 
 use crate::outcome::{Comparison, Outcome, Performance};
 use crate::statistics::Estimate;
 use crate::summary::{ContenderSummary, ScenarioSummary, Summary};
-use kirikae_scenario::{Scenario, Workload};
 
 const COLUMNS: [&str; 12] = [
     "contender",

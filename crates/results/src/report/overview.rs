@@ -1,11 +1,11 @@
 //! Several scenarios as people read them: which fixed contender was best in each, and how far from it
 //! the others were over all of them.
 
+use kirikae_scenario::Contender;
 use kirikae_terminal::{Cell, figures};
 
 use super::ratio;
 use crate::summary::{Extreme, GOOD, Overview, ScenarioSummary, Summary};
-use kirikae_scenario::Contender;
 
 /// Both tables and what they say; nothing where there is no overview.
 pub(super) fn render(summary: &Summary, colour: bool) -> String {

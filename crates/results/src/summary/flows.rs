@@ -1,13 +1,13 @@
 //! Flows in a few numbers for each contender and group.
 
 use kirikae_path::Direction;
+use kirikae_scenario::{Contender, FlowGroup, Link};
 use serde::Serialize;
 
 use crate::outcome::Comparison;
 use crate::play::{Play, PlayedFlow};
 use crate::statistics::{Estimate, fairness, mean, quantile};
 use crate::watched::Watched;
-use kirikae_scenario::{Contender, FlowGroup, Link};
 
 /// A group of flows of one contender in numbers. Each estimate is the mean of what every repetition
 /// gave, with an interval where there are several.

@@ -5,12 +5,12 @@ mod regret;
 
 use std::path::PathBuf;
 
+use kirikae_scenario::Contender;
 use serde::Serialize;
 
 use crate::outcome::{Comparison, Outcome, Performance};
 use crate::statistics::{Estimate, mean, quantile, ratio_of_means};
 pub use flows::GroupSummary;
-use kirikae_scenario::Contender;
 use regret::Waits;
 pub use regret::{Extreme, GOOD, Overview};
 

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
+use kirikae_scenario::Contender;
 use serde::Serialize;
 
 use super::ScenarioSummary;
 use crate::outcome::{Comparison, Performance};
 use crate::statistics::{mean, quantile};
-use kirikae_scenario::Contender;
 
 /// Regret up to which a contender counts as good as the best.
 pub const GOOD: f64 = 1.05;

@@ -4,11 +4,11 @@ use kirikae_path::{
     CoDelSpec, CrossTrafficSpec, ElementSpec, LinkChangeSpec, LinkSpec, QueueSpec, RateSpec,
     RateStep, RecordedRate, RetrySpec, Span, Turns, UsedLink,
 };
-
-use super::gilbert_elliott;
 use kirikae_settings::Refusal;
 use kirikae_settings::quantity::{Quantity, Rate, Size};
 use kirikae_settings::section::{Field, Section};
+
+use super::gilbert_elliott;
 
 pub(super) const KEYS: [&str; 10] = [
     "rate",

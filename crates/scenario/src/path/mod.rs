@@ -8,7 +8,6 @@ use kirikae_path::{
     ArqSpec, Direction, DirectionSpec, ElementSpec, GilbertElliottSpec, Intervals, Order,
     OutageSpec, PathSpec, RecordedDelays, RunLossSpec, Span,
 };
-
 use kirikae_settings::Refusal;
 use kirikae_settings::section::{Field, Section};
 

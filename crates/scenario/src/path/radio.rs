@@ -1,13 +1,13 @@
 //! The radio link of a mobile: the element `adaptive-modulation`.
 
 use kirikae_path::{AdaptiveModulationSpec, ElementSpec, Movement, PathLoss, RadioSpec};
-
-use super::{arq, link};
 use kirikae_settings::Refusal;
 use kirikae_settings::quantity::{
     Decibels, Kilometres, KilometresPerHour, Megahertz, Metres, Rate,
 };
 use kirikae_settings::section::Section;
+
+use super::{arq, link};
 
 pub(super) const KEYS: [&str; 16] = [
     "fastest-rate",

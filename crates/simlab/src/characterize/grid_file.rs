@@ -4,12 +4,11 @@ use std::path::Path;
 
 use kirikae_algorithms::Algorithm;
 use kirikae_path::{QueueLimit, Span};
-use kirikae_table::{ALGORITHMS, CONDITIONS, Condition, Grid, LOADS, RATES, RTTS};
-use kirikae_tcp::Profile;
-
 use kirikae_scenario::{Refusal, stack};
 use kirikae_settings::quantity::{Rate, Size};
 use kirikae_settings::section::{Field, Section, Source};
+use kirikae_table::{ALGORITHMS, CONDITIONS, Condition, Grid, LOADS, RATES, RTTS};
+use kirikae_tcp::Profile;
 
 /// A grid file, validated.
 #[derive(Clone, Debug)]

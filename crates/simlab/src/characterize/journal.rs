@@ -8,11 +8,11 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use kirikae_results::{Error, While};
 use serde::Serialize;
 
 use super::grid_file::GridFile;
 use super::measurement::Measurement;
-use kirikae_results::{Error, While};
 
 /// A place's number, and what each algorithm did there.
 type Line = (usize, Vec<Measurement>);

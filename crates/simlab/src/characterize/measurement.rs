@@ -17,6 +17,7 @@ use kirikae_path::{
     DropCause, ElementSpec, PathSpec, QueueLimit, RandomStream, RunLossSpec, Span, Time,
     stream_seed,
 };
+use kirikae_results::statistics::{mean, quantile};
 use kirikae_sim::{
     Activity, DroppedPacket, Flow, Host, Interval, Outcome, Routes, Simulation, SimulationError,
     Workload,
@@ -26,7 +27,6 @@ use kirikae_tcp::Control;
 use serde::{Deserialize, Serialize};
 
 use super::grid_file::GridFile;
-use kirikae_results::statistics::{mean, quantile};
 
 /// Least time between the end of a burst and the next one: longer than a usual retransmission
 /// timeout, so that the connection counts as idle.

@@ -13,18 +13,17 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use kirikae_provenance::table_line;
+use kirikae_results::interruption::Interruption;
+use kirikae_results::statistics::quantile;
+use kirikae_results::{Error, While};
 use kirikae_table::{LatencyTable, row_text};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use journal::Journal;
-use kirikae_results::interruption::Interruption;
-use kirikae_results::statistics::quantile;
-use kirikae_results::{Error, While};
-use records::Records;
-
 pub use grid_file::{Confidence, GridFile};
+use journal::Journal;
 pub use measurement::Measurement;
+use records::Records;
 
 /// Where the results go.
 #[derive(Clone, Debug)]

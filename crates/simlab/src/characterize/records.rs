@@ -5,6 +5,7 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use kirikae_results::{Error, While};
 use kirikae_table::{Load, Place};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
@@ -14,7 +15,6 @@ use parquet_derive::ParquetRecordWriter;
 
 use super::grid_file::GridFile;
 use super::measurement::Measurement;
-use kirikae_results::{Error, While};
 
 /// Rows of a row group.
 const ROW_GROUP: usize = 1 << 16;

@@ -2,11 +2,11 @@
 //! switcher.
 
 use kirikae_path::{RandomStream, stream_seed};
+use kirikae_results::Error;
 
 use super::draw::Draw;
 use super::verdict::Verdict;
 use super::{Player, Stage, distribution};
-use kirikae_results::Error;
 
 /// Generations of a climb, usually.
 pub const GENERATIONS: u64 = 15;

@@ -2,8 +2,9 @@
 //!
 //! Of each choice the first is the simplest: a find is reduced towards it.
 
-use super::draw::{Draw, Gene, Tape, rounded};
 use kirikae_scenario::Contender;
+
+use super::draw::{Draw, Gene, Tape, rounded};
 
 /// Bursts of a path that are measured in a search.
 pub const BURSTS: u32 = 50;

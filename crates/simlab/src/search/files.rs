@@ -4,9 +4,10 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
-use super::{Find, Verdict};
 use kirikae_results::report::estimate;
 use kirikae_results::{Error, While};
+
+use super::{Find, Verdict};
 
 /// Makes the directory, or finds that there is nothing in it.
 pub(super) fn prepare(output: &Path) -> Result<(), Error> {

@@ -1,13 +1,12 @@
 //! What bursts take on drawn paths: for studies that need many connections, and not their packets.
 
 use kirikae_path::stream_seed;
+use kirikae_results::Error;
+use kirikae_scenario::{Contender, Controls, Scenario};
 
 use super::distribution::{self, Play};
 use super::draw::Draw;
 use super::{name, verdict};
-use kirikae_results::Error;
-use kirikae_scenario::Controls;
-use kirikae_scenario::{Contender, Scenario};
 
 /// Of the seeds of connections, under that of the paths.
 const LABEL: u64 = 6;

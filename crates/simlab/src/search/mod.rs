@@ -15,19 +15,17 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use kirikae_path::stream_seed;
-use rayon::prelude::*;
-use serde::Serialize;
-
-use distribution::Play;
-use draw::{Draw, Gene};
 use kirikae_results::Error;
 use kirikae_results::interruption::Interruption;
 use kirikae_results::statistics::quantile;
-use kirikae_scenario::Controls;
-use kirikae_scenario::{Contender, Scenario};
+use kirikae_scenario::{Contender, Controls, Scenario};
+use rayon::prelude::*;
+use serde::Serialize;
 
 pub use climb::GENERATIONS;
 pub use distribution::BURSTS;
+use distribution::Play;
+use draw::{Draw, Gene};
 pub use latencies::latencies;
 pub use report::render;
 pub use verdict::Verdict;

@@ -1,8 +1,9 @@
 //! A find made simpler while it still loses.
 
+use kirikae_results::Error;
+
 use super::draw::Draw;
 use super::{Player, Stage, distribution};
-use kirikae_results::Error;
 
 /// Connections for each step.
 const REPETITIONS: u32 = 12;

@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use kirikae_results::report::estimate;
 use kirikae_terminal::{Cell, figures};
 
 use super::{AGAIN, BURSTS, CONFIRMED, MISTAKE, Report, Tried};
-use kirikae_results::report::estimate;
 
 const COLUMNS: [&str; 6] = ["path", "what", "ratio ± 95 %", "n", "kirikae", "other"];
 /// Finds that are listed; files and JSON have all.

@@ -1,15 +1,14 @@
 //! Whether the switcher loses on a path: its mean latency over that of whom it is held against.
 
 use kirikae_path::Time;
+use kirikae_results::Error;
+use kirikae_results::play::exchanges;
+use kirikae_results::statistics::{Estimate, ratio_of_means, ratio_of_means_within};
+use kirikae_scenario::{Contender, Controls, Scenario};
 use serde::Serialize;
 
 use super::Options;
 use crate::sim;
-use kirikae_results::Error;
-use kirikae_results::play::exchanges;
-use kirikae_results::statistics::{Estimate, ratio_of_means, ratio_of_means_within};
-use kirikae_scenario::Controls;
-use kirikae_scenario::{Contender, Scenario};
 
 /// What came of a path.
 #[derive(Clone, Debug, Serialize)]

@@ -6,14 +6,14 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use kirikae_results::contest::Contest;
+use kirikae_results::{Error, While};
+use kirikae_scenario::Scenario;
 use kirikae_sim::{End, Outcome, Simulation};
 
 use super::packet_capture::PacketCapture;
 use super::plot::Plot;
 use super::trace::{Format, Trace};
-use kirikae_results::contest::Contest;
-use kirikae_results::{Error, While};
-use kirikae_scenario::Scenario;
 
 /// Longest part of a file name that a scenario's title becomes, bytes: names end at 255, and some
 /// tools earlier.

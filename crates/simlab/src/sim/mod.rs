@@ -12,18 +12,16 @@ mod trace;
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use kirikae_sim::{Observer, Simulation};
-
-use files::Plan;
-pub use interval::Interval;
 use kirikae_results::Error;
 use kirikae_results::contest::{Contest, comparisons};
 use kirikae_results::outcome::Outcome;
 use kirikae_results::records::{Clock, Records};
-use kirikae_scenario::Controls;
-use kirikae_scenario::Scenario;
+use kirikae_scenario::{Controls, Scenario};
+use kirikae_sim::{Observer, Simulation};
 
 pub use files::Files;
+use files::Plan;
+pub use interval::Interval;
 pub use simulation::simulation;
 pub use trace::Format;
 

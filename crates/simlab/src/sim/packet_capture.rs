@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement};
 use kirikae_path::Time;
+use kirikae_results::{Error, While};
 use kirikae_sim::{End, Flow, Hop, Host, Observer, Passage, Simulation, Step};
 use kirikae_tcp::{Ecn, Segment};
 use pcap_file::pcapng::PcapNgWriter;
@@ -25,7 +26,6 @@ use pcap_file::{DataLink, Endianness, PcapError};
 
 use super::files::create;
 use super::simulation::PORTS;
-use kirikae_results::{Error, While};
 
 /// The server's address. Clients have 10.1.0.0 and those after it, each with so many ports.
 const SERVER: [u8; 4] = [10, 0, 0, 1];

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use kirikae_algorithms::CaState;
 use kirikae_path::Time;
+use kirikae_results::{Error, While};
 use kirikae_sim::{End, Observer};
 use kirikae_tcp::Endpoint;
 use parquet::errors::ParquetError;
@@ -17,7 +18,6 @@ use parquet_derive::ParquetRecordWriter;
 use serde::Serialize;
 
 use super::files::create;
-use kirikae_results::{Error, While};
 
 /// Rows of a row group: Parquet keeps them in memory, column by column, until it is full.
 const ROW_GROUP: usize = 1 << 16;

@@ -1,13 +1,13 @@
 //! The channel of section 5.1.1: its parameters from how much throughput varied.
 
+use kirikae_fit::throughput::{Point, Variation, fit};
 use kirikae_path::GilbertElliottSpec;
+use kirikae_results::Error;
+use kirikae_results::statistics::Estimate;
 
 use super::super::{
     Axis, Bound, Cell, Column, Criterion, Figure, Form, Published, Row, Scale, Series, Table,
 };
-use kirikae_fit::throughput::{Point, Variation, fit};
-use kirikae_results::Error;
-use kirikae_results::statistics::Estimate;
 
 /// How far the fitted curve may be from what was measured, at any length of a window.
 const FITTED_WITHIN: f64 = 0.05;

@@ -3,11 +3,12 @@
 
 mod channel;
 
+use kirikae_results::Error;
+use kirikae_results::outcome::Comparison;
+
 use super::wireless::{self, CUBIC, Course, Metric, RTCP, THEN, average, deviation, total};
 use super::{Bound, Cell, Column, Criterion, Findings, Material, Row, Study, Table, swept};
 use channel::Channel;
-use kirikae_results::Error;
-use kirikae_results::outcome::Comparison;
 
 pub(super) const STUDY: Study = Study {
     name: "rtcp-wifi",

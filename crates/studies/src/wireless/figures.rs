@@ -1,13 +1,13 @@
 //! Cubic and R-TCP over the time of a run: the one in which cubic was slowest.
 
+use kirikae_results::Error;
+use kirikae_results::outcome::{Comparison, Performance};
 use kirikae_sim::Observer;
+use kirikae_simlab::sim;
 
 use super::super::watch::{FlowWatch, PathWatch, WindowWatch};
 use super::super::{Axis, Figure, Form, Panel, Scale, Series};
 use super::{CUBIC, Course, RTCP, controls, one};
-use kirikae_results::Error;
-use kirikae_results::outcome::{Comparison, Performance};
-use kirikae_simlab::sim;
 
 /// Who is drawn, in the scenarios' order.
 const DRAWN: [&str; 2] = [CUBIC, RTCP];

@@ -3,13 +3,13 @@
 
 mod figures;
 
-use super::{Bound, Cell, Column, Criterion, Published, Row, Table, idle_keep_off, simulate};
-pub(super) use figures::{algorithms, in_use, latencies, losses, windows};
 use kirikae_results::Error;
 use kirikae_results::outcome::{Comparison, Delivery, Performance};
 use kirikae_results::statistics::{Estimate, mean, ratio_of_means};
-use kirikae_scenario::Controls;
-use kirikae_scenario::Scenario;
+use kirikae_scenario::{Controls, Scenario};
+
+use super::{Bound, Cell, Column, Criterion, Published, Row, Table, idle_keep_off, simulate};
+pub(super) use figures::{algorithms, in_use, latencies, losses, windows};
 
 /// The hosts' stacks.
 pub(super) const THEN: &str = "linux-2.6.33";
