@@ -54,7 +54,18 @@ fn cgroup_that_is_none() {
 /// What the laboratory does now, and how an option was called.
 #[test]
 fn what_was_called_otherwise_is_told() {
-    for command in ["sim", "bench", "emulate", "search", "reproduce"] {
+    for command in [
+        "bench",
+        "characterize",
+        "emulate",
+        "fit",
+        "lockstep",
+        "replay",
+        "reproduce",
+        "search",
+        "sim",
+        "validate",
+    ] {
         let output = kirikae().args([command, "--help"]).output().unwrap();
         assert_eq!(output.status.code(), Some(2));
         let wanted =
