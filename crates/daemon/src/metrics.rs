@@ -4,7 +4,7 @@ use std::fmt;
 
 use kirikae_agent::{BURST_SIZES, Connection, bucket_end_s};
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
@@ -65,6 +65,10 @@ impl Histogram {
             }
         }
         Histogram { sum, buckets }
+    }
+
+    fn encode(&self, mut metric: MetricEncoder) -> fmt::Result {
+        metric.encode_histogram::<[(&str, &str); 0]>(self.sum, self.count(), &self.buckets, None)
     }
 
     fn count(&self) -> u64 {
@@ -256,13 +260,7 @@ fn encode_histograms(numbers: &Numbers, encoder: &mut DescriptorEncoder) -> fmt:
             &numbers.burst_loss,
         ),
     ] {
-        let mut metric = encoder.encode_descriptor(name, what, unit, MetricType::Histogram)?;
-        metric.encode_histogram::<[(&str, &str); 0]>(
-            histogram.sum,
-            histogram.count(),
-            &histogram.buckets,
-            None,
-        )?;
+        histogram.encode(encoder.encode_descriptor(name, what, unit, MetricType::Histogram)?)?;
     }
 
     let mut family = encoder.encode_descriptor(
@@ -273,13 +271,7 @@ fn encode_histograms(numbers: &Numbers, encoder: &mut DescriptorEncoder) -> fmt:
         MetricType::Histogram,
     )?;
     for (labels, histogram) in &numbers.bursts {
-        let mut metric = family.encode_family(labels)?;
-        metric.encode_histogram::<[(&str, &str); 0]>(
-            histogram.sum,
-            histogram.count(),
-            &histogram.buckets,
-            None,
-        )?;
+        histogram.encode(family.encode_family(labels)?)?;
     }
     Ok(())
 }

@@ -1,11 +1,8 @@
 //! `kirikae-lab bench`
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use kirikae_bench::{self as bench, Options};
-
-use super::comparison::{self, AtOnce, Comparison};
+use super::comparison::{self, Comparison, OnKernel};
 
 /// Compare congestion controls on the real kernel over emulated paths
 ///
@@ -21,18 +18,14 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    at_once: AtOnce,
-    /// Directory in which the run makes a directory of its own for its records
-    #[arg(long, value_name = "DIRECTORY", default_value = "results")]
-    output: PathBuf,
+    on_kernel: OnKernel,
 }
 
 /// Runs the comparison.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let scenarios = arguments.comparison.scenarios()?;
     let controls = arguments.comparison.controls()?;
-    let (output, at_once) = (arguments.output.clone(), arguments.at_once.networks());
-    let outcome = bench::run(&scenarios, &Options { output, controls, at_once, recording: None })?;
+    let outcome = kirikae_bench::run(&scenarios, &arguments.on_kernel.options(controls))?;
     comparison::print_outcome(&outcome, arguments.json)?;
     Ok(if outcome.interrupted { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

@@ -28,18 +28,27 @@ pub struct Comparison {
     choice: Choice,
 }
 
-/// How much is measured at the same time.
+/// How the real kernel's side is measured, and where its records go.
 #[derive(clap::Args)]
-pub struct AtOnce {
+pub struct OnKernel {
     /// Most networks emulated at the same time; what is compared is measured in so many turns as it takes
     #[arg(long, value_name = "NETWORKS", default_value = "56")]
     at_once: NonZeroUsize,
+    /// Directory in which the run makes a directory of its own for its records
+    #[arg(long, value_name = "DIRECTORY", default_value = "results")]
+    output: PathBuf,
 }
 
-impl AtOnce {
-    /// Most networks.
-    pub fn networks(&self) -> NonZeroUsize {
-        self.at_once
+impl OnKernel {
+    /// For the bench, which is to record no calls of the switcher.
+    pub fn options(&self, controls: Controls) -> kirikae_bench::Options {
+        let OnKernel { at_once, output } = self;
+        kirikae_bench::Options {
+            output: output.clone(),
+            controls,
+            at_once: *at_once,
+            recording: None,
+        }
     }
 }
 

@@ -1,14 +1,13 @@
 //! `kirikae-lab lockstep`
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use kirikae_bench::{self as bench, lockstep};
+use kirikae_bench::lockstep;
 use kirikae_command::print;
 
-use super::comparison::Comparison;
+use super::comparison::{Comparison, OnKernel};
 
 /// Hold the switcher of this build against the one in the kernel, call by call
 ///
@@ -25,26 +24,17 @@ pub struct Arguments {
     /// Keep the recording in a new file: about 1.5 kB for each call
     #[arg(long, value_name = "FILE")]
     keep: Option<PathBuf>,
-    /// Most networks emulated at the same time
-    #[arg(long, value_name = "NETWORKS", default_value = "56")]
-    at_once: NonZeroUsize,
+    #[command(flatten)]
+    on_kernel: OnKernel,
     /// Print what was found as JSON
     #[arg(long)]
     json: bool,
-    /// Directory in which the run makes a directory of its own for its records
-    #[arg(long, value_name = "DIRECTORY", default_value = "results")]
-    output: PathBuf,
 }
 
 /// Records and plays again.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let scenarios = arguments.comparison.scenarios()?;
-    let options = bench::Options {
-        output: arguments.output.clone(),
-        controls: arguments.comparison.controls()?,
-        at_once: arguments.at_once,
-        recording: None,
-    };
+    let options = arguments.on_kernel.options(arguments.comparison.controls()?);
     let keep = arguments.keep.as_deref();
     let found = lockstep::run(&scenarios, &options, arguments.reload_every, keep)?;
     tell(&found, arguments.json)

@@ -9,7 +9,7 @@ use kirikae_scenario::Scenario;
 use kirikae_simlab::sim;
 use kirikae_validate::{self as validate, Side};
 
-use super::comparison::{AtOnce, Comparison};
+use super::comparison::{Comparison, OnKernel};
 
 /// Hold the simulator against this kernel: the same scenarios through both, side by side
 ///
@@ -30,10 +30,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DIRECTORY", conflicts_with = "output")]
     recorded: Vec<PathBuf>,
     #[command(flatten)]
-    at_once: AtOnce,
-    /// Directory in which the run makes a directory of its own for its records
-    #[arg(long, value_name = "DIRECTORY", default_value = "results")]
-    output: PathBuf,
+    on_kernel: OnKernel,
 }
 
 /// Runs both sides.
@@ -46,9 +43,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         kernel.extend(validate::recorded(directory, &scenarios)?);
     }
     if arguments.recorded.is_empty() {
-        let (output, at_once) = (arguments.output.clone(), arguments.at_once.networks());
-        let options =
-            bench::Options { output, controls: controls.clone(), at_once, recording: None };
+        let options = arguments.on_kernel.options(controls.clone());
         let outcome = bench::run(&scenarios, &options)?;
         if let Some(records) = &outcome.records {
             eprintln!("Records: {}", records.display());
