@@ -10,6 +10,8 @@
 #include "interface/connection_flags.h"
 #include "interface/latency_table.h"
 #include "interface/measured.h"
+#include "interface/path_memory.h"
+#include "interface/warm_start.h"
 
 /* Losses sorted into runs; see bpf/switcher/core/loss_runs.h. */
 struct loss_runs {
@@ -189,6 +191,22 @@ struct latest_switch {
 	u32 reason;
 };
 
+/* What a connection began with, and what it has shown of its path; see
+ * bpf/switcher/core/warm_start.h. */
+struct path_shown {
+	struct path_key key;	 /* network 0: nothing is kept of its path */
+	struct warm_start start; /* phase RESUME_NONE: it began as any does */
+	u32 is_held;		 /* no other connection begins with the entry meanwhile */
+	u64 told_us;		 /* tp->tcp_mstamp when the path memory was told last */
+	u64 told_acked;		 /* tp->bytes_acked then */
+	u64 told_sent;		 /* of the estimator then: segments, ... */
+	s64 told_isolated;	 /* ... isolated losses ... */
+	s64 told_bursts;	 /* ... and burst losses */
+	u64 round_acked;	 /* tp->bytes_acked when the present round trip began */
+	u32 cwnd;		 /* the most bytes ACKed in a round trip */
+	u32 rate; /* the fastest that ACKs have told, bytes per millisecond; 0: none yet */
+};
+
 struct connection {
 	char original[TCP_CA_NAME_MAX]; /* the algorithm it had when first met */
 	char current[TCP_CA_NAME_MAX];	/* the one it was given last */
@@ -212,6 +230,7 @@ struct connection {
 	struct patience patience;
 	struct outcomes outcomes;
 	struct timeouts timeouts;
+	struct path_shown path;
 	struct idle_keep idle; /* as the latest algorithm that has idle keep left it */
 };
 

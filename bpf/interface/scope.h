@@ -11,6 +11,8 @@ enum scope_flags {
 	SCOPE_KERNEL_TIMEOUTS = 4, /* the retransmission timer stays as the kernel has it */
 	SCOPE_NO_IDLE_KEEP = 8,	   /* the kernel cuts the window after idle time */
 	SCOPE_THROUGHPUT = 16,	   /* the choice is that of bulk, whatever the bursts are */
+	SCOPE_CAREFUL = 32,	   /* new connections begin by Careful Resume (RFC 9959) */
+	SCOPE_FIRST_FLIGHT = 64,   /* ... or, where the path is confirmed, with all that is known */
 };
 
 /* How much better another algorithm has to be, and for how long; see choice.h. */
@@ -27,6 +29,7 @@ struct scope {
 	u32 held_since;	  /* the generation of the policy since which the share is the same */
 	u32 table;	  /* which of the latency tables */
 	u32 least_rtt_us; /* connections below it keep what they have */
+	u32 path_lifetime_s; /* so long is known what connections have shown; 0: nothing is kept */
 	struct hysteresis hysteresis;
 };
 
@@ -36,5 +39,6 @@ struct scope {
 #define USUAL_DWELL 4
 /* The latency table begins at ten times this. */
 #define USUAL_LEAST_RTT_US 1000
+#define USUAL_PATH_LIFETIME_S 600
 
 #endif

@@ -5,9 +5,11 @@
 
 #include "interface/measured.h"
 #include "interface/policy.h"
+#include "interface/warm_start.h"
 
 enum switch_reason {
 	REASON_PREDICTED_LATENCY = 1, /* the table predicts a smaller latency for it */
+	REASON_WARM_START = 2,	      /* the path is known from earlier connections */
 };
 
 struct switch_event {
@@ -24,6 +26,7 @@ struct switch_event {
 	u32 isolated_ppb; /* smoothed; losses per 10^9 segments sent */
 	u32 burst_ppb;
 	struct columns predicted_us;
+	struct warm_start start; /* with REASON_WARM_START: what was known */
 };
 
 #endif

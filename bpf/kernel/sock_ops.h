@@ -23,7 +23,13 @@ enum {
 	BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG = 1 << 6,
 };
 
-enum { TCP_ESTABLISHED = 1, TCP_CLOSE = 7, TCP_CLOSE_WAIT = 8 };
+enum {
+	TCP_ESTABLISHED = 1,
+	TCP_FIN_WAIT1 = 4,
+	TCP_CLOSE = 7,
+	TCP_CLOSE_WAIT = 8,
+	TCP_LAST_ACK = 9,
+};
 
 #define TCP_RTO_MAX_MS 44	       /* in bpf_setsockopt() since Linux 6.15 */
 #define TCP_BPF_RTO_MIN 1004	       /* microseconds; in bpf_getsockopt() since Linux 6.15 */

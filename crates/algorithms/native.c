@@ -181,6 +181,7 @@ bool kk_replay(const struct call_record *record, const struct policy *policy,
 	if (record->was_remembered) {
 		c->bursts = record->bursts;
 		c->idle = record->idle;
+		c->path = record->path;
 		tp.connection = c;
 	}
 	callbacks = happened(&host, &tp, policy, &record->call);

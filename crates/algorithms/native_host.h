@@ -13,6 +13,7 @@
 #include "kernel/sock_ops.h"
 #include "switcher/core/comparison.h"
 #include "switcher/core/decision.h"
+#include "switcher/core/path_memory.h"
 #include "thesis/choice.h"
 
 #define SOL_TCP 6
@@ -33,6 +34,8 @@ struct host {
 	struct connection *room;	   /* zeros, for a connection that is to be remembered */
 	struct burst_latencies *burst_latencies; /* by burst_latencies_key(); NULL: not counted */
 	struct span_sums *span_sums;		 /* by span_sums_key(); NULL: not counted */
+	struct path_set *path_sets;		 /* the host's path memory; NULL: it has none */
+	u32 path_sets_count;
 	struct replay *replay;			 /* NULL: the socket lives */
 	u64 now_ns;
 	u32 lot;
@@ -205,6 +208,77 @@ static inline const char *host_choice(void *sock, const struct tcp_sock *tp, str
 	if (host->thesis)
 		return choice_of_thesis(host, tp, c);
 	return choice_by_table(sock, tp, c, scope, table, corners);
+}
+
+/* The simulated host has one namespace and one interface. */
+static inline void host_path_key(void *sock, struct tcp_sock *tp, struct path_key *key)
+{
+	const struct host *host = sock;
+
+	if (host->replay)
+		*key = host->replay->record->path_key;
+	else if (host->path_sets)
+		key->network = 0xffffULL << 32 | 1;
+}
+
+static inline struct path_set *path_set_of(const struct host *host, const struct path_key *key)
+{
+	u32 place = path_place(key, 0, host->path_sets_count);
+
+	return host->path_sets ? &host->path_sets[place] : NULL;
+}
+
+static inline u32 boot_time_s(const struct host *host)
+{
+	return host->now_ns / 1000000000ULL;
+}
+
+static inline bool host_path_recall(void *sock, struct tcp_sock *tp, const struct path_key *key,
+				    u32 lifetime_s, struct path_known *known)
+{
+	const struct host *host = sock;
+	struct path_set *set = path_set_of(host, key);
+
+	if (host->replay) {
+		*known = host->replay->record->path_known;
+		return replayed(host->replay, ASKED_PATH, 0);
+	}
+	return set && path_recall(set, key, boot_time_s(host), lifetime_s, known);
+}
+
+static inline bool host_path_begin(void *sock, struct tcp_sock *tp, const struct path_key *key)
+{
+	const struct host *host = sock;
+	struct path_set *set = path_set_of(host, key);
+
+	if (host->replay)
+		return replayed(host->replay, ASKED_TO_BEGIN, 0);
+	return set && path_begin(set, key, boot_time_s(host));
+}
+
+static inline void host_path_release(void *sock, struct tcp_sock *tp, const struct path_key *key)
+{
+	struct path_set *set = path_set_of(sock, key);
+
+	if (set)
+		path_release(set, key);
+}
+
+static inline void host_path_forget(void *sock, struct tcp_sock *tp, const struct path_key *key)
+{
+	struct path_set *set = path_set_of(sock, key);
+
+	if (set)
+		path_forget(set, key);
+}
+
+static inline void host_path_note(void *sock, struct tcp_sock *tp, struct path_entry *news)
+{
+	struct path_set *set = path_set_of(sock, &news->key);
+
+	news->written_s = boot_time_s(sock);
+	if (set)
+		path_note(set, news);
 }
 
 static inline struct switch_event *host_event(void *sock, struct tcp_sock *tp)

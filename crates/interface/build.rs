@@ -18,6 +18,9 @@ const WRITTEN: &[&str] = &[
     "thesis_table",
     "thesis_points",
     "thesis_columns",
+    "path_entry",
+    "path_key",
+    "path_outcome",
 ];
 
 /// What is read, from the kernel or from what was written.
@@ -30,12 +33,15 @@ const READ: &[&str] = &[
     "columns",
     "ends",
     "match_key",
+    "warm_start",
+    "path_set",
+    "bpf_spin_lock",
 ];
 
 const CONSTANTS: &str = "POLICY_.*|NO_SCOPE|CGROUP_LEVELS|TABLE_.*|SHARE_ONE|THESIS_.*|TCP_CA_NAME_MAX|OCTAVE\
                          |PROBABILITY_SHIFT|BURST_SIZES|LATENCY_.*|SMALLEST_BURST_LOG2\
                          |SHORTEST_LATENCY_LOG2|BURST_SIZE_LOG2|TREATMENTS|USUAL_.*|SCOPE_.*\
-                         |REASON_.*|CONNECTION_.*|SPAN_.*";
+                         |REASON_.*|CONNECTION_.*|SPAN_.*|PATH_.*|RESUME_.*";
 
 #[derive(Debug)]
 struct Bytes;

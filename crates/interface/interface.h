@@ -3,6 +3,7 @@
 #include "interface/burst_latencies.h"
 #include "interface/latency_table.h"
 #include "interface/listed.h"
+#include "interface/path_memory.h"
 #include "interface/policy.h"
 #include "interface/span_sums.h"
 #include "interface/switch_event.h"

@@ -92,21 +92,39 @@ static __always_inline bool idle_keep_short(const struct idle_keep *keep, const 
 	return kb << 10 < full * SEGMENT_MIN_NUMERATOR / SEGMENT_MIN_DENOMINATOR;
 }
 
+/* Returns the rate of the present run of deliveries, bytes per millisecond; 0: it is too short. */
+static __always_inline u32 idle_keep_run_rate(const struct idle_keep *keep,
+					      const struct tcp_sock *tp)
+{
+	u64 bytes = (u64)keep->run_segments * tp->mss_cache;
+	u64 us = (u32)keep->latest_ack_us - keep->run_start_us;
+
+	if (!keep->run_start_us || keep->run_segments < RUN_MIN_SEGMENTS ||
+	    idle_keep_short(keep, tp))
+		return 0;
+	us = max(us, (u64)tcp_min_rtt(tp) / RUN_MIN_FRACTION);
+	return min(bytes * USEC_PER_MSEC / max(us, 1ULL), (u64)RATE_MAX);
+}
+
+/* The path was seen to deliver at a rate; what is remembered of the path hears of it. */
+static __always_inline void path_delivers(const struct sock *sk, u32 rate)
+{
+	struct connection *connection = connection_of((struct sock *)sk);
+
+	if (connection)
+		connection->path.rate = max(connection->path.rate, rate);
+}
+
 /* A run of deliveries is over: its rate counts if it was long enough. */
 static __always_inline void idle_keep_run_end(struct idle_keep *keep, const struct tcp_sock *tp)
 {
-	u32 segments = keep->run_segments;
-	u64 us = (u32)keep->latest_ack_us - keep->run_start_us;
+	u32 rate = idle_keep_run_rate(keep, tp);
 
-	if (keep->run_start_us && segments >= RUN_MIN_SEGMENTS && !idle_keep_short(keep, tp)) {
-		u64 bytes = (u64)segments * tp->mss_cache;
-		u64 rate;
-
-		us = max(us, (u64)tcp_min_rtt(tp) / RUN_MIN_FRACTION);
-		rate = bytes * USEC_PER_MSEC / max(us, 1ULL);
-		keep->latest_rate = max((u32)keep->latest_rate, (u32)min(rate, (u64)RATE_MAX));
-	}
 	keep->run_start_us = 0;
+	if (rate <= keep->latest_rate)
+		return;
+	keep->latest_rate = rate;
+	path_delivers(tcp_to_sock(tp), rate);
 }
 
 /* Takes a fresh maximum every RATE_MEMORY transmissions, so that an old, faster path is forgotten.

@@ -6,6 +6,7 @@
 #include "switcher/bind/active_policy.h"
 #include "switcher/bind/kernel_host_socket.h"
 #include "switcher/bind/match_key.h"
+#include "switcher/bind/path_sets.h"
 #include "switcher/bind/reports.h"
 
 static __always_inline struct connection *host_recall(void *sock, struct tcp_sock *tp)
@@ -47,6 +48,83 @@ static __always_inline const struct latency_table *host_table(void *sock, const 
 }
 
 #define host_choice choice_by_table
+
+static __always_inline void host_path_key(void *sock, struct tcp_sock *tp, struct path_key *key)
+{
+	path_key_of(tp, key);
+	record_path_key(tp, key);
+}
+
+static __always_inline bool host_path_recall(void *sock, struct tcp_sock *tp,
+					     const struct path_key *key, u32 lifetime_s,
+					     struct path_known *known)
+{
+	struct path_set *set = path_set_of(key);
+	u32 now_s = boot_time_s();
+	bool is_known = false;
+
+	if (set) {
+		bpf_spin_lock(&set->lock);
+		is_known = path_recall(set, key, now_s, lifetime_s, known);
+		bpf_spin_unlock(&set->lock);
+	}
+	record_path_known(tp, known);
+	record_answer(tp, ASKED_PATH, 0, is_known);
+	return is_known;
+}
+
+static __always_inline bool host_path_begin(void *sock, struct tcp_sock *tp,
+					    const struct path_key *key)
+{
+	struct path_set *set = path_set_of(key);
+	u32 now_s = boot_time_s();
+	bool begins = false;
+
+	if (set) {
+		bpf_spin_lock(&set->lock);
+		begins = path_begin(set, key, now_s);
+		bpf_spin_unlock(&set->lock);
+	}
+	record_answer(tp, ASKED_TO_BEGIN, 0, begins);
+	return begins;
+}
+
+static __always_inline void host_path_release(void *sock, struct tcp_sock *tp,
+					      const struct path_key *key)
+{
+	struct path_set *set = path_set_of(key);
+
+	if (!set)
+		return;
+	bpf_spin_lock(&set->lock);
+	path_release(set, key);
+	bpf_spin_unlock(&set->lock);
+}
+
+static __always_inline void host_path_forget(void *sock, struct tcp_sock *tp,
+					     const struct path_key *key)
+{
+	struct path_set *set = path_set_of(key);
+
+	if (!set)
+		return;
+	bpf_spin_lock(&set->lock);
+	path_forget(set, key);
+	bpf_spin_unlock(&set->lock);
+}
+
+static __always_inline void host_path_note(void *sock, struct tcp_sock *tp,
+					   struct path_entry *news)
+{
+	struct path_set *set = path_set_of(&news->key);
+
+	news->written_s = boot_time_s();
+	if (!set)
+		return;
+	bpf_spin_lock(&set->lock);
+	path_note(set, news);
+	bpf_spin_unlock(&set->lock);
+}
 
 static __always_inline struct switch_event *host_event(void *sock, struct tcp_sock *tp)
 {

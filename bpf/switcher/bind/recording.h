@@ -59,6 +59,22 @@ static __always_inline void record_match_key(struct tcp_sock *tp, const struct m
 		record->match_key = *key;
 }
 
+static __always_inline void record_path_key(struct tcp_sock *tp, const struct path_key *key)
+{
+	struct call_record *record = record_of(tp);
+
+	if (record)
+		record->path_key = *key;
+}
+
+static __always_inline void record_path_known(struct tcp_sock *tp, const struct path_known *known)
+{
+	struct call_record *record = record_of(tp);
+
+	if (record)
+		record->path_known = *known;
+}
+
 static __always_inline u32 record_lot(struct tcp_sock *tp, u32 lot)
 {
 	struct call_record *record = record_of(tp);
@@ -131,6 +147,7 @@ static __always_inline void record_begin(struct tcp_sock *tp, u32 generation,
 	if (c) {
 		record->bursts = c->bursts;
 		record->idle = c->idle;
+		record->path = c->path;
 	}
 }
 

@@ -31,6 +31,15 @@
  *	The table that is chosen by. NULL: nothing is learned, nor chosen.
  * const char *host_choice(sock, tp, c, scope, table, corners)
  *	choice_by_table() of decision.h; the laboratory has another choice beside it.
+ * void host_path_key(sock, tp, key)
+ *	Writes down where the path memory has what is known of the connection's path, over zeros.
+ * bool host_path_recall(sock, tp, key, lifetime_s, known)
+ * bool host_path_begin(sock, tp, key)
+ * void host_path_release(sock, tp, key)
+ * void host_path_forget(sock, tp, key)
+ * void host_path_note(sock, tp, news)
+ *	path_recall() and so on of path_memory.h, of the set that the key belongs to and at the
+ *	present time. False: nothing is known.
  * struct switch_event *host_event(sock, tp)
  *	Room for the report of a switch, with the connection's ends and namespace in it. NULL: there
  *	is none, because nobody reads.

@@ -16,6 +16,7 @@
 #include "switcher/core/decision.h"
 #include "switcher/core/host.h"
 #include "switcher/core/reporting.h"
+#include "switcher/core/warm_start.h"
 
 /* Where a program has set another algorithm than was given, the connection is left alone, unless
  * the policy overrules programs. Then the program's algorithm is the one in use, and is restored in
@@ -84,7 +85,7 @@ static __attribute__((noinline)) int on_rtt_sample(void *sock, struct tcp_sock *
 	bool is_over, is_due;
 
 	is_over = period_is_over(c, tp, sample_us, scope->period_us, &period);
-	is_due = choice_is_due(c, tp);
+	is_due = !is_resuming(c) && choice_is_due(c, tp);
 	if (!is_over && !is_due)
 		return read_now(0);
 	table = host_table(sock, scope);
@@ -95,6 +96,22 @@ static __attribute__((noinline)) int on_rtt_sample(void *sock, struct tcp_sock *
 	}
 	if (is_due && !is_held_back(c) && lowest_rtt_us(c) >= scope->least_rtt_us)
 		choose_and_switch(sock, tp, c, scope, table, &corners);
+	return read_now(0);
+}
+
+/* The path of a new connection is known: the first choice is made at once. This is a function for the
+ * sake of the stack. Returns 0, as on_rtt_sample(). */
+static __attribute__((noinline)) int choose_at_first(void *sock, struct tcp_sock *tp,
+						     struct connection *c,
+						     const struct scope *scope)
+{
+	const struct latency_table *table = host_table(sock, scope);
+	struct corners corners = {};
+
+	if (!table || lowest_rtt_us(c) < scope->least_rtt_us)
+		return read_now(0);
+	measure(c, tp, scope, table, &c->decision.measured, &corners);
+	choose_and_switch(sock, tp, c, scope, table, &corners);
 	return read_now(0);
 }
 
@@ -176,6 +193,8 @@ static __always_inline u32 called_back(void *sock, struct tcp_sock *tp, struct c
 		keep_time(sock, tp, c, call);
 	if (c->flags & CONNECTION_LEFT_ALONE)
 		return 0;
+	if (scope)
+		path_shows(sock, tp, c, policy, scope, call);
 	if (call->op == BPF_SOCK_OPS_RTT_CB) {
 		callbacks = measured(sock, tp, c, policy, call->args[0]);
 	} else if (call->op == BPF_SOCK_OPS_RETRANS_CB) {
@@ -195,6 +214,26 @@ static __always_inline bool is_admission(const struct call *call, const struct c
 	       ((call->op == CALL_FOUND || call->op == BPF_SOCK_OPS_RTT_CB) && !c);
 }
 
+/* The connection is under the policy from now on. Returns the callbacks wanted. */
+static __always_inline u32 met(void *sock, struct tcp_sock *tp, const struct policy *policy,
+			       const struct call *call, u32 callbacks)
+{
+	struct connection *c = host_recall(sock, tp);
+	bool is_new = call->op == BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB ||
+		      call->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB;
+	const struct scope *scope;
+
+	if (!c)
+		return callbacks;
+	read_now(path_met(sock, tp, c));
+	scope = active_scope(policy, &c->place);
+	if (!is_new || !scope || !scope->path_lifetime_s || c->flags & CONNECTION_LEFT_ALONE)
+		return callbacks;
+	if (start_warm(sock, tp, c, policy, scope))
+		read_now(choose_at_first(sock, tp, c, scope));
+	return callbacks_wanted(tp, c, policy);
+}
+
 /* Something has happened to a connection. Returns what the kernel has to call back for from now on
  * (BPF_SOCK_OPS_..._CB_FLAG); 0: as before. */
 static __always_inline u32 happened(void *sock, struct tcp_sock *tp, const struct policy *policy,
@@ -204,8 +243,12 @@ static __always_inline u32 happened(void *sock, struct tcp_sock *tp, const struc
 	/* The verifier is not told the number, or it would go on from here twice. */
 	u32 callbacks = read_now(0), then;
 
-	if (is_admission(call, c))
-		return !c && is_local(tp, policy) ? wait_for(tp) : admit(sock, tp, policy);
+	if (is_admission(call, c)) {
+		if (!c && is_local(tp, policy))
+			return wait_for(tp);
+		callbacks = admit(sock, tp, policy);
+		return callbacks ? met(sock, tp, policy, call, callbacks) : 0;
+	}
 	if (!c)
 		return 0;
 	if (!is_heard(tp, c))

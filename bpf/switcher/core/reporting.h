@@ -33,6 +33,7 @@ static __always_inline void report(void *sock, struct tcp_sock *tp, struct conne
 	event->isolated_ppb = c->estimator.isolated_ppb;
 	event->burst_ppb = c->estimator.burst_ppb;
 	event->predicted_us = decision->prediction.latency_us;
+	event->start = c->path.start;
 	host_tell(sock, tp, event);
 }
 

@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::{DataSec, Var};
 use libbpf_rs::{MapHandle, Object, ObjectBuilder, OpenObject};
+use zerocopy::{Immutable, IntoBytes};
 
 use crate::error::{Doing, Error};
 use crate::libbpf;
@@ -39,17 +40,30 @@ impl Unloaded {
         Ok(Unloaded { bytes, object, doing })
     }
 
-    /// Sets a constant that is a truth value.
+    /// Sets a constant of the same type as the value.
     ///
     /// # Panics
     /// Where the object has none of this name.
-    pub fn set(&mut self, constant: &str, value: bool) -> Result<(), Error> {
+    pub fn set(
+        &mut self,
+        constant: &str,
+        value: impl IntoBytes + Immutable,
+    ) -> Result<(), Error> {
+        let value = value.as_bytes();
         let offset = self.offset(constant)?;
         let mut maps = self.object.maps_mut();
         let map = maps.find(|map| map.name().to_string_lossy().ends_with(CONSTANTS));
         let mut map = map.expect("an object with a constant has the section of them");
-        map.initial_value_mut().expect("the section has a value")[offset] = value.into();
+        let section = map.initial_value_mut().expect("the section has a value");
+        section[offset..][..value.len()].copy_from_slice(value);
         Ok(())
+    }
+
+    /// Makes room for so many entries in a map.
+    pub fn resize(&mut self, name: &str, entries: u32) -> Result<(), Error> {
+        let doing = self.doing;
+        let mut own = self.object.maps_mut().filter(|own| own.name() == name);
+        own.try_for_each(|mut own| own.set_max_entries(entries)).doing(|| doing.into())
     }
 
     /// By what the compiler says of the section.

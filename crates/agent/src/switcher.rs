@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io::Read as _;
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 use std::sync::{Arc, Mutex, mpsc};
@@ -52,6 +53,9 @@ type Names = BTreeMap<(u32, u32), Vec<String>>;
 /// Events wait for no more policies than these to be read.
 const GENERATIONS_NAMED: u32 = 64;
 
+/// Sets of the path memory, of [`PATH_WAYS`](kirikae_interface::PATH_WAYS) entries each.
+const PATH_SETS: u32 = 4096;
+
 /// The maps that are there only where calls are recorded.
 const RECORDING: [&str; 2] = ["call_in_progress", "recorded_calls"];
 
@@ -64,8 +68,13 @@ impl Switcher {
     ) -> Result<Switcher, Error> {
         const DOING: &str = "loading the switcher";
         let doing = || DOING.to_owned();
+        let mut secret = [0; size_of::<u64>()];
+        File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut secret)).doing(doing)?;
         let object = object::load(OBJECT, DOING, |object| {
             object.set("are_calls_recorded", are_calls_recorded)?;
+            object.set("path_sets_count", PATH_SETS)?;
+            object.set("path_secret", secret)?;
+            object.resize("path_sets", PATH_SETS)?;
             if let Some(connections) = shared {
                 object.share(CONNECTIONS, connections)?;
             }

@@ -57,6 +57,14 @@ impl Choice {
         self.table.is_some() || self.friendliness.is_some()
     }
 
+    /// What holds, be it said or not.
+    pub fn friendliness(&self) -> Friendliness {
+        match (self.friendliness, &self.table) {
+            (None, Some(_)) => Friendliness::Fast,
+            (said, _) => said.unwrap_or_default(),
+        }
+    }
+
     /// The table with the candidates that may be chosen. Warns where one that was given was measured
     /// with other sources than those of this program.
     pub fn table(&self) -> anyhow::Result<Cow<'_, LatencyTable>> {

@@ -21,6 +21,7 @@ mod ctypes {
     pub type c_uchar = u8;
     pub type c_ushort = u16;
     pub type c_uint = u32;
+    pub type c_short = i16;
     pub type c_int = i32;
     pub type c_longlong = i64;
     pub type c_ulonglong = u64;

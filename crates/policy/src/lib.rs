@@ -3,9 +3,11 @@
 
 mod policy;
 mod scope_section;
+mod warm_start;
 
 pub use policy::{
     Hysteresis, LEAST_RTT, Matching, Objective, Period, Policy, RULES, SCOPES, Scope, Since,
     Timeouts, TooManyRules, has_another_cgroup,
 };
 pub use scope_section::{Latencies, read_scope, read_scope_of_all};
+pub use warm_start::{PATH_LIFETIME, WarmStart};

@@ -15,6 +15,8 @@ use kirikae_table::KernelTable;
 use serde::Serialize;
 use zerocopy::FromZeros;
 
+use crate::warm_start::{PATH_LIFETIME, WarmStart};
+
 /// Most scopes of a policy.
 pub const SCOPES: usize = kernel::POLICY_SCOPES as usize;
 /// Most rules: of each scope, cgroups times port ranges times prefixes.
@@ -81,6 +83,10 @@ pub struct Scope {
     pub least_rtt: Duration,
     /// How much better another algorithm has to be.
     pub hysteresis: Hysteresis,
+    /// How new connections begin whose path is known.
+    pub warm_start: WarmStart,
+    /// How long it is known what connections have shown of their path; zero: not at all.
+    pub path_lifetime: Duration,
 }
 
 /// What a connection must be to match; of each list one entry, and anything where it is empty.
@@ -249,6 +255,8 @@ impl Scope {
             guard: true,
             least_rtt: LEAST_RTT,
             hysteresis: Hysteresis::default(),
+            warm_start: WarmStart::default(),
+            path_lifetime: PATH_LIFETIME,
         }
     }
 
@@ -265,6 +273,12 @@ impl Scope {
         say(!self.idle_keep, "no idle keep".into());
         say(self.timeouts == Timeouts::Kernel, "the kernel's timeouts".into());
         say(self.least_rtt != LEAST_RTT, format!("from a round trip of {:?} on", self.least_rtt));
+        say(
+            self.warm_start != WarmStart::default(),
+            format!("warm start {}", self.warm_start.name()),
+        );
+        let lifetime = self.path_lifetime;
+        say(lifetime != PATH_LIFETIME, format!("paths are known for {lifetime:?}"));
         if let Period::Fixed(period) = self.period {
             say(true, format!("period {period:?}"));
         }
@@ -290,12 +304,14 @@ impl Scope {
                 | flag(!self.respect_application, kernel::SCOPE_OVERRULES)
                 | flag(self.timeouts == Timeouts::Kernel, kernel::SCOPE_KERNEL_TIMEOUTS)
                 | flag(!self.idle_keep, kernel::SCOPE_NO_IDLE_KEEP)
-                | flag(self.objective == Objective::Throughput, kernel::SCOPE_THROUGHPUT),
+                | flag(self.objective == Objective::Throughput, kernel::SCOPE_THROUGHPUT)
+                | self.warm_start.scope_flags(),
             period_us: self.period.fixed_us(),
             holdback: self.held_back_below(),
             held_since: 0,
             table,
             least_rtt_us: u32::try_from(self.least_rtt.as_micros()).unwrap_or(u32::MAX),
+            path_lifetime_s: u32::try_from(self.path_lifetime.as_secs()).unwrap_or(u32::MAX),
             hysteresis: kernel::hysteresis {
                 margin: (hysteresis.margin * MARGIN_STEPS).round() as u32,
                 agreeing: hysteresis.agreeing,

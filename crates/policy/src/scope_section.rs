@@ -14,6 +14,7 @@ use kirikae_settings::section::{Field, Section};
 use kirikae_table::{Friendliness, KernelTable, LatencyTable};
 
 use crate::policy::{Hysteresis, LEAST_RTT, Matching, Objective, Period, Scope, Timeouts};
+use crate::warm_start::{PATH_LIFETIME, WarmStart};
 
 const PERIOD: &str = r#""round-trip", or a time from "1 ms" to "60 s" such as "200 ms""#;
 const PORTS: &str = r#"a port or a range of them, such as 22 or "5900-5999""#;
@@ -26,7 +27,7 @@ const MATCHING: [&str; 3] = ["cgroup", "local-port", "remote"];
 /// What only an agent does anything about.
 const GUARD: &str = "guard";
 /// The others.
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 14] = [
     "name",
     "objective",
     "friendliness",
@@ -39,6 +40,8 @@ const KEYS: [&str; 12] = [
     "respect-application",
     "holdback",
     "observe",
+    "warm-start",
+    "path-lifetime",
 ];
 
 /// What scopes choose by.
@@ -117,8 +120,8 @@ fn treatment(
         Ok(Friendliness::ALL[field.choice(&Friendliness::ALL.map(Friendliness::name))?])
     });
     let algorithms = section.optional("algorithms").map(|field| algorithms(&field, latencies));
-    let table =
-        latencies.restricted(friendliness.transpose()?, algorithms.transpose()?, section)?;
+    let friendliness = friendliness.transpose()?;
+    let table = latencies.restricted(friendliness, algorithms.transpose()?, section)?;
     let flag_or_true = |key| section.optional(key).map_or(Ok(true), |field| field.boolean());
     Ok(Scope {
         name: section.optional("name").map_or(Ok(usual_name), |field| name(&field))?,
@@ -140,6 +143,13 @@ fn treatment(
         hysteresis: section
             .optional("hysteresis")
             .map_or(Ok(Hysteresis::default()), |field| hysteresis(&field))?,
+        warm_start: section.optional("warm-start").map_or(
+            Ok(friendliness.map_or_else(WarmStart::default, WarmStart::from)),
+            |field| Ok(WarmStart::ALL[field.choice(&WarmStart::ALL.map(WarmStart::name))?]),
+        )?,
+        path_lifetime: section
+            .optional("path-lifetime")
+            .map_or(Ok(PATH_LIFETIME), |field| path_lifetime(&field))?,
     })
 }
 
@@ -231,6 +241,19 @@ fn least_rtt(field: &Field) -> Result<Duration, Refusal> {
         return Ok(Duration::ZERO);
     }
     field.quantity().map_err(|_| field.refuse(ALLOWED))
+}
+
+fn path_lifetime(field: &Field) -> Result<Duration, Refusal> {
+    const ALLOWED: &str = r#""0 s" for none, or a time from "1 s" to "1440 min", such as "10 min""#;
+    if field.text(ALLOWED)? == "0 s" {
+        return Ok(Duration::ZERO);
+    }
+    match field.quantity::<Duration>() {
+        Ok(time) if (Duration::from_secs(1)..=Duration::from_secs(86_400)).contains(&time) => {
+            Ok(time)
+        }
+        _ => Err(field.refuse(ALLOWED)),
+    }
 }
 
 fn hysteresis(field: &Field) -> Result<Hysteresis, Refusal> {

@@ -128,6 +128,7 @@ impl Arguments {
                     } else {
                         Timeouts::Adapted
                     },
+                    warm_start: self.choice.friendliness().into(),
                     ..Scope::new(self.choice.kernel_table()?)
                 };
                 (Policy::one(scope), Some(Namespaces::Every), SeenBy::default(), None)

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Careful Resume: a new connection goes on from what earlier ones have shown of the path.
+ *
+ * Source: RFC 9959, section 3, on Reno (RFC 5681); RFC 6675 for what is in flight in recovery. The
+ * switcher gives it to a connection whose path it remembers (switcher/core/warm_start.h), and the
+ * algorithm that is chosen for the path takes over once the phase is Normal.
+ *
+ * Deliberate differences:
+ *  1. The window and PipeSize are counted in segments, as in Linux.
+ *  2. The kernel sends the first ten segments of a connection without pacing. The initial window is
+ *     no more.
+ *  3. As in RFC 6675 the first retransmission of a recovery is sent whatever the window is.
+ *  4. After the jump ssthresh is saved_cwnd: beyond what was measured the window grows by congestion
+ *     avoidance.
+ *  5. Once the phase is Normal, a recovery leaves half the window (RFC 5681).
+ *  6. With `first flight` there is no reconnaissance: the first window is the jump, paced at the rate
+ *     at which the path was measured to deliver. RFC 9959, section 4.2, limits it to the initial
+ *     window; this goes beyond it.
+ *
+ * Switched in mid-flight: without anything remembered it is Reno.
+ */
+#define PARAMETERS(P) IDLE_KEEP_PARAMETER(P)
+#include "algorithms/common/idle_keep.h"
+#include "algorithms/common/reno.h"
+
+struct resume {
+	struct idle_keep idle;
+	u64 until_us;		/* when the Unvalidated Phase has lasted a round trip */
+	u32 phase;		/* enum resume_phase */
+	u32 pipe_size;		/* PipeSize, segments */
+	u32 initial_end;	/* the sequence number after the initial data */
+	u32 first_unvalidated;	/* of the first segment sent in the Unvalidated Phase */
+	u32 last_unvalidated;	/* after the last one */
+	u32 jump;		/* jump_cwnd, segments */
+	u32 saved;		/* saved_cwnd, segments */
+	u32 retreat_to;		/* the window in recovery, segments */
+	u32 enters_recovery;	/* the next ACK is the first of a recovery */
+};
+ASSERT_FITS_PRIVATE_AREA(struct resume);
+
+static __always_inline struct resume *resume_of(const struct sock *sk)
+{
+	return inet_csk_ca(sk);
+}
+
+/* The switcher reads the phase. */
+static __always_inline void enter(struct sock *sk, struct resume *r, u32 phase)
+{
+	struct connection *c = connection_of(sk);
+
+	r->phase = phase;
+	if (c)
+		c->path.start.phase = phase;
+}
+
+static __always_inline bool is_acked(const struct tcp_sock *tp, u32 seq)
+{
+	return (s32)(tp->snd_una - seq) >= 0;
+}
+
+/* The kernel paces by its own rule only for algorithms without cong_control: 2 or 1.2 windows in a
+ * round trip. */
+static __always_inline void pace_by_window(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 percent = tp->snd_cwnd < tp->snd_ssthresh / 2 ? 200 : 120;
+	u64 window = (u64)tp->snd_cwnd * tp->mss_cache * percent / 100;
+	u64 rate = window * USEC_PER_SEC / max(tp->srtt_us >> 3, 1);
+
+	sk->sk_pacing_rate = min(rate, (u64)sk->sk_max_pacing_rate);
+}
+
+/* "All packets sent in the Unvalidated Phase MUST use pacing based on the current RTT" (section
+ * 3.3); a first flight is paced at the rate that was measured. */
+static __always_inline void pace_jump(struct sock *sk, const struct resume *r, u32 rate)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u64 jump = (u64)r->jump * tp->mss_cache;
+	u64 per_second = rate ? rate * 1000ULL : jump * USEC_PER_SEC / max(tp->srtt_us >> 3, 1);
+
+	if (sk->sk_pacing_status == SK_PACING_NONE)
+		sk->sk_pacing_status = SK_PACING_NEEDED;
+	sk->sk_pacing_rate = min(per_second, (u64)sk->sk_max_pacing_rate);
+}
+
+/* "CWND = jump_cwnd", and "PipeSize" begins with the flight size (section 3.3). */
+static __always_inline void jump(struct sock *sk, struct resume *r, u32 rate)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	enter(sk, r, RESUME_UNVALIDATED);
+	r->pipe_size = tcp_packets_in_flight(tp);
+	r->first_unvalidated = tp->snd_nxt;
+	r->until_us = tp->tcp_mstamp + (tp->srtt_us >> 3);
+	tp->snd_cwnd = min(max(tp->snd_cwnd, r->jump), tp->snd_cwnd_clamp);
+	tp->snd_ssthresh = max(r->saved, tp->snd_cwnd);
+	pace_jump(sk, r, rate);
+}
+
+CALLBACK(void, resume_init, struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct resume *r = resume_of(sk);
+	const struct connection *c;
+	u32 mss = max(tp->mss_cache, 1);
+
+	idle_keep_init(sk);
+	r->phase = RESUME_NORMAL;
+	r->retreat_to = tp->snd_cwnd;
+	c = connection_of(sk);
+	if (!c || c->path.start.phase != RESUME_RECONNAISSANCE)
+		return;
+	r->phase = RESUME_RECONNAISSANCE;
+	r->jump = c->path.start.jump / mss;
+	r->saved = c->path.start.cwnd / mss;
+	r->initial_end = tp->snd_nxt + TCP_INIT_CWND * mss;
+	if (c->path.start.is_first_flight)
+		jump(sk, r, c->path.start.rate);
+}
+
+/* "When the sender has received an ACK that acknowledges all the initial data (usually the IW)
+ * without reported congestion, it MAY then enter the Unvalidated Phase", which "MAY be deferred to
+ * the time at which more data is sent than would have been normally permitted" (section 3.2). */
+static __always_inline void reconnoitre(struct sock *sk, struct resume *r)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 unsent = (tp->write_seq - tp->snd_nxt) / max(tp->mss_cache, 1);
+	u32 wanted = tcp_packets_in_flight(tp) + unsent;
+
+	if (!is_acked(tp, r->initial_end))
+		return;
+	if (r->jump <= tp->snd_cwnd)
+		enter(sk, r, RESUME_NORMAL);
+	else if (wanted > tp->snd_cwnd)
+		jump(sk, r, 0);
+}
+
+/* The Unvalidated Phase ends when the flight size reaches the window, when the first segment sent in
+ * it is ACKed, or after a round trip. Where no more than PipeSize is in flight then, the jump was not
+ * needed, and the window is PipeSize; otherwise it is the flight size (section 3.3). */
+static __always_inline void leave_unvalidated(struct sock *sk, struct resume *r)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 flight = tcp_packets_in_flight(tp);
+
+	r->last_unvalidated = tp->snd_nxt;
+	if (flight < TCP_INIT_CWND || flight <= r->pipe_size) {
+		tp->snd_cwnd = max(r->pipe_size, TCP_INIT_CWND);
+		enter(sk, r, RESUME_NORMAL);
+		return;
+	}
+	tp->snd_cwnd = flight;
+	enter(sk, r, RESUME_VALIDATING);
+}
+
+/* "ssthresh MUST be set to no larger than the most recently measured PipeSize * Beta" (section
+ * 3.5). */
+static __always_inline void end_retreat(struct sock *sk, struct resume *r)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	tp->snd_ssthresh = max(r->pipe_size / 2, 2);
+	enter(sk, r, RESUME_RETREATED);
+}
+
+/* Does what the phase wants; returns whether the window may grow. */
+static __always_inline bool advance_phase(struct sock *sk, struct resume *r, u32 acked)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	r->pipe_size += acked;
+	switch (r->phase) {
+	case RESUME_RECONNAISSANCE:
+		reconnoitre(sk, r);
+		return r->phase == RESUME_RECONNAISSANCE;
+	case RESUME_UNVALIDATED:
+		if (tcp_packets_in_flight(tp) >= tp->snd_cwnd || tp->tcp_mstamp > r->until_us ||
+		    is_acked(tp, r->first_unvalidated + 1))
+			leave_unvalidated(sk, r);
+		return false;
+	case RESUME_VALIDATING:
+		if (is_acked(tp, r->last_unvalidated))
+			enter(sk, r, RESUME_NORMAL);
+		return true;
+	case RESUME_SAFE_RETREAT:
+		if (is_acked(tp, r->last_unvalidated))
+			end_retreat(sk, r);
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* What is sent in recovery is limited by what is in flight (RFC 6675). */
+static __always_inline void limit_in_recovery(struct tcp_sock *tp, struct resume *r)
+{
+	u32 window = r->retreat_to;
+
+	if (r->enters_recovery)
+		window = max(window, tcp_packets_in_flight(tp) + 1);
+	r->enters_recovery = false;
+	tp->snd_cwnd = min(window, tp->snd_cwnd_clamp);
+}
+
+CONG_CONTROL(resume_cong_control, sk, rs)
+{
+	struct resume *r = resume_of(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+	bool may_grow = advance_phase(sk, r, rs->acked_sacked);
+	u32 state = ca_state(sk);
+
+	if (state == TCP_CA_Recovery || state == TCP_CA_CWR)
+		limit_in_recovery(tp, r);
+	else if (may_grow && rs->acked_sacked)
+		reno_grow(sk, tp->snd_cwnd, rs->acked_sacked);
+	if (r->phase != RESUME_UNVALIDATED)
+		pace_by_window(sk);
+}
+
+/* Congestion. In reconnaissance it ends Careful Resume; afterwards "The CWND MUST be reduced to no
+ * more than (PipeSize/2)" (section 3.5). After a retransmission timeout there is nothing to retreat
+ * from: the kernel has cut the window. */
+CALLBACK(u32, resume_ssthresh, struct sock *sk)
+{
+	struct resume *r = resume_of(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	overflow_loss(&r->idle, tp);
+	if (r->phase == RESUME_RECONNAISSANCE)
+		enter(sk, r, RESUME_NORMAL);
+	if (r->phase == RESUME_UNVALIDATED)
+		r->last_unvalidated = tp->snd_nxt;
+	if (r->phase == RESUME_UNVALIDATED || r->phase == RESUME_VALIDATING)
+		enter(sk, r, RESUME_SAFE_RETREAT);
+	if (r->phase == RESUME_SAFE_RETREAT)
+		return max(r->pipe_size / 2, 2);
+	return reno_half(tp);
+}
+
+CALLBACK(void, resume_set_state, struct sock *sk, u8 state)
+{
+	struct resume *r = resume_of(sk);
+
+	if (state == TCP_CA_Loss && r->phase == RESUME_SAFE_RETREAT)
+		enter(sk, r, RESUME_RETREATED);
+	r->enters_recovery = state == TCP_CA_Recovery;
+	if (state == TCP_CA_Recovery || state == TCP_CA_CWR)
+		r->retreat_to = tcp_sk(sk)->snd_ssthresh;
+}
+
+/* What is sent first after the handshake begins the round trip that the jump may last. */
+CWND_EVENT(resume_cwnd_event, sk, event)
+{
+	struct resume *r = resume_of(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	if (event == CA_EVENT_TX_START && r->phase == RESUME_UNVALIDATED) {
+		r->until_us = tp->tcp_mstamp + (tp->srtt_us >> 3);
+		burst_begins(sk);
+		return;
+	}
+	idle_keep_event(sk, event);
+}
+
+/* A short connection is over before a run of deliveries is. */
+CALLBACK(void, resume_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	idle_keep_acked(sk, sample);
+	path_delivers(sk, idle_keep_run_rate(idle_keep(sk), tcp_sk(sk)));
+}
+
+ALGORITHM(resume) = {
+	.init = (void *)resume_init,
+	.release = (void *)idle_keep_release,
+	.cong_control = (void *)resume_cong_control,
+	.ssthresh = (void *)resume_ssthresh,
+	.undo_cwnd = (void *)reno_undo_cwnd,
+	.set_state = (void *)resume_set_state,
+	HEARS(resume_cwnd_event),
+	.pkts_acked = (void *)resume_pkts_acked,
+	.flags = TCP_CONG_NON_RESTRICTED,
+	.name = "kk_resume",
+};
+
+ABOUT_WITH_PARAMETERS(resume, "RFC 9959, RFC 5681, RFC 6675",
+		      "the first round trips of a connection whose path is known",
+		      "held against the phases of RFC 9959 by tests");

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a connection begins with that knows its path from earlier ones (RFC 9959). */
+#ifndef KIRIKAE_WARM_START_H
+#define KIRIKAE_WARM_START_H
+
+#include "kernel/kernel.h"
+
+/* The phases of RFC 9959, section 3. */
+enum resume_phase {
+	RESUME_NONE, /* the connection has not begun with what was known */
+	RESUME_RECONNAISSANCE,
+	RESUME_UNVALIDATED,
+	RESUME_VALIDATING,
+	RESUME_SAFE_RETREAT,
+	RESUME_NORMAL,	   /* the start is over */
+	RESUME_RETREATED, /* the same, after a safe retreat */
+};
+
+struct warm_start {
+	u32 phase;	     /* enum resume_phase, as the algorithm tells it */
+	u32 is_first_flight; /* the first window is what is known, without reconnaissance */
+	u32 age_s;	     /* of what was known */
+	u32 rtt_us;	     /* saved_rtt */
+	u32 cwnd;	     /* saved_cwnd, bytes */
+	u32 jump;	     /* jump_cwnd, bytes */
+	u32 rate;	     /* bytes per millisecond; 0: not known */
+};
+
+#endif

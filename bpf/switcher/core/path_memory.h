@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The path memory: where an entry is, how what a connection has shown is merged into it, and when it
+ * is in use.
+ *
+ * Source: RFC 9959, sections 2.2 and 3.1; RFC 9040, section 6 (temporal sharing).
+ *
+ * Each function works on the set that a key belongs to, and whoever calls it holds the set's lock.
+ * Entries are looked for by comparison, as in a processor's cache: there is no list that could be
+ * torn, nothing is allocated, and a full set gives up the entry that was written longest ago. A
+ * prefix (IPv4 /24, IPv6 /48) has PATH_SETS_OF_PREFIX sets, so that strangers with many addresses
+ * push out no more than what is in these.
+ */
+#ifndef KIRIKAE_CORE_PATH_MEMORY_H
+#define KIRIKAE_CORE_PATH_MEMORY_H
+
+#include "interface/path_memory.h"
+
+/* An entry that is in use is so for no longer than this: its connection may have ended unseen. */
+#define PATH_USED_AT_MOST_S 60
+/* Counts of segments are halved from here on, so that news counts. */
+#define PATH_SENT_HUNDREDS_MAX 0x7fff
+/* A new measurement counts 1/2^2 where it is worse than what is known. */
+#define PATH_NEWS_SHIFT 2
+
+static __always_inline u64 path_mix(u64 value)
+{
+	value ^= value >> 32;
+	value *= 0x9e3779b97f4a7c15ULL;
+	value ^= value >> 29;
+	value *= 0xbf58476d1ce4e5b9ULL;
+	return value ^ value >> 32;
+}
+
+static __always_inline bool is_mapped_ipv4(u64 network)
+{
+	return network >> 32 == 0xffff;
+}
+
+/* Returns the place of the set that a key belongs to. The secret keeps strangers from choosing
+ * addresses that share a set. */
+static __always_inline u32 path_place(const struct path_key *key, u64 secret, u32 sets)
+{
+	u32 own_bits = is_mapped_ipv4(key->network) ? 8 : 16;
+	u64 host = (u64)key->namespace << 32 | key->interface;
+	u64 prefix = path_mix(key->network >> own_bits ^ secret) ^ host;
+	u64 within = path_mix(key->network ^ secret ^ host) % PATH_SETS_OF_PREFIX;
+
+	return (u32)((u32)path_mix(prefix) + within) % max(sets, 1U);
+}
+
+static __always_inline bool same_path(const struct path_key *a, const struct path_key *b)
+{
+	return a->network == b->network && a->namespace == b->namespace &&
+	       a->interface == b->interface;
+}
+
+/* Returns the entry of a key; NULL: there is none. */
+static __always_inline struct path_entry *path_find(struct path_set *set,
+						    const struct path_key *key)
+{
+	for (u32 i = 0; i < PATH_WAYS; i++)
+		if (same_path(&set->way[i].key, key))
+			return &set->way[i];
+	return NULL;
+}
+
+/* Returns the entry that a new one takes the place of: a free one, or the one that was written
+ * longest ago. */
+static __always_inline struct path_entry *path_oldest(struct path_set *set)
+{
+	struct path_entry *oldest = &set->way[0];
+
+	for (u32 i = 1; i < PATH_WAYS; i++)
+		if (set->way[i].written_s < oldest->written_s)
+			oldest = &set->way[i];
+	return oldest;
+}
+
+/* Copies what is known, if it is no older than `lifetime_s`. Returns whether there is anything. */
+static __always_inline bool path_recall(struct path_set *set, const struct path_key *key, u32 now_s,
+					u32 lifetime_s, struct path_known *known)
+{
+	struct path_entry *entry = path_find(set, key);
+
+	if (!entry || now_s - entry->written_s > lifetime_s)
+		return false;
+	known->entry = *entry;
+	known->age_s = now_s - entry->written_s;
+	known->is_used = entry->used_until_s > now_s;
+	return true;
+}
+
+/* A connection begins with the entry. Returns false where there is none any more, or "another
+ * connection has already started to use the saved_cwnd" (RFC 9959, section 3.2). */
+static __always_inline bool path_begin(struct path_set *set, const struct path_key *key, u32 now_s)
+{
+	struct path_entry *entry = path_find(set, key);
+
+	if (!entry || entry->used_until_s > now_s)
+		return false;
+	entry->used_until_s = now_s + PATH_USED_AT_MOST_S;
+	entry->uses = min(entry->uses + 1, 0xffff);
+	return true;
+}
+
+/* The connection that began with the entry needs it no more. */
+static __always_inline void path_release(struct path_set *set, const struct path_key *key)
+{
+	struct path_entry *entry = path_find(set, key);
+
+	if (entry)
+		entry->used_until_s = 0;
+}
+
+/* Removes the entry. */
+static __always_inline void path_forget(struct path_set *set, const struct path_key *key)
+{
+	struct path_entry *entry = path_find(set, key);
+
+	if (entry)
+		*entry = (struct path_entry){};
+}
+
+/* Returns what is known after a measurement of something that is the better the larger it is; 0:
+ * nothing was measured. */
+static __always_inline u32 path_merge_larger(u32 known, u32 news)
+{
+	if (!news || !known)
+		return news | known;
+	return news >= known ? news : known - ((known - news) >> PATH_NEWS_SHIFT);
+}
+
+static __always_inline u32 path_merge_smaller(u32 known, u32 news)
+{
+	if (!news || !known)
+		return news | known;
+	return news <= known ? news : known + ((news - known) >> PATH_NEWS_SHIFT);
+}
+
+static __always_inline u32 path_merge_mean(u32 known, u32 news)
+{
+	if (!news || !known)
+		return news | known;
+	return known - (known >> PATH_NEWS_SHIFT) + (news >> PATH_NEWS_SHIFT);
+}
+
+static __always_inline void path_merge_losses(struct path_entry *entry, const struct path_entry *news)
+{
+	u32 shift = entry->sent_hundreds > PATH_SENT_HUNDREDS_MAX ? 1 : 0;
+
+	entry->sent_hundreds = min((entry->sent_hundreds >> shift) + news->sent_hundreds, 0xffff);
+	entry->isolated = min((entry->isolated >> shift) + news->isolated, 0xffff);
+	entry->bursts = min((entry->bursts >> shift) + news->bursts, 0xffff);
+}
+
+/* What is known of the algorithm in use comes first; what was known of another one stays. */
+static __always_inline void path_merge_outcome(struct path_entry *entry,
+					       const struct path_outcome *news)
+{
+	if (news->column == PATH_NO_COLUMN)
+		return;
+	if (entry->outcome[0].column != news->column)
+		entry->outcome[1] = entry->outcome[0];
+	entry->outcome[0] = *news;
+}
+
+/* A connection has shown something: `news` has its key, the time, and what it has measured since it
+ * told of itself last. */
+static __always_inline void path_note(struct path_set *set, const struct path_entry *news)
+{
+	struct path_entry *entry = path_find(set, &news->key);
+
+	if (!entry) {
+		*path_oldest(set) = *news;
+		return;
+	}
+	entry->written_s = news->written_s;
+	entry->rtt_us = path_merge_smaller(entry->rtt_us, news->rtt_us);
+	entry->usual_rtt_us = path_merge_mean(entry->usual_rtt_us, news->usual_rtt_us);
+	entry->rate = path_merge_larger(entry->rate, news->rate);
+	entry->cwnd = path_merge_larger(entry->cwnd, news->cwnd);
+	entry->burst = path_merge_mean(entry->burst, news->burst);
+	entry->delivered_kb += min(news->delivered_kb, ~0U - entry->delivered_kb);
+	path_merge_losses(entry, news);
+	path_merge_outcome(entry, &news->outcome[0]);
+}
+
+#endif

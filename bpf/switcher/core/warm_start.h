@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A new connection begins with what the path memory knows (path_memory.h), and tells the memory what
+ * it has shown.
+ *
+ * Where something is known of the path and the RTT of the handshake confirms that it is the same
+ * path, the beliefs are those that earlier losses give, and the first choice is made at once. Where
+ * the policy says so and no other connection does the same right now, the connection begins by
+ * Careful Resume (RFC 9959; algorithms/resume.bpf.c), and what was chosen comes after it.
+ *
+ * What is saved is what this host has measured: the rate at which the path delivered over the lowest
+ * RTT, or what was ACKed within a round trip, and at most as much as was delivered in all. A window
+ * beyond half of what was delivered never comes of it, whatever a peer says that it has received.
+ */
+#ifndef KIRIKAE_CORE_WARM_START_H
+#define KIRIKAE_CORE_WARM_START_H
+
+#include "switcher/core/decision.h"
+#include "switcher/core/host.h"
+#include "switcher/core/policy_match.h"
+#include "switcher/core/reporting.h"
+
+/* What has delivered less tells nothing of the path: it fits an initial window. */
+#define PATH_TOLD_FROM_BYTES (TCP_INIT_CWND * 1000U)
+/* The memory hears of a connection that goes on once in so long. */
+#define PATH_TOLD_EVERY_US USEC_PER_SEC
+/* Losses of no more segments than this count for a belief. */
+#define PATH_BELIEVED_SEGMENTS 4096U
+/* "a saved_cwnd less than four times the IW would not justify" Careful Resume (section 3.1). */
+#define RESUME_FROM_WINDOWS 4
+/* "A current RTT that is more than ten times the saved_rtt is indicative of a path change" (section
+ * 4.2.1). */
+#define RESUME_RTT_TIMES 10
+
+static __always_inline bool is_resuming(const struct connection *c)
+{
+	u32 phase = c->path.start.phase;
+
+	return phase != RESUME_NONE && phase < RESUME_NORMAL;
+}
+
+/* In these states of the kernel all that was written has been ACKed, or nobody waits for it. */
+static __always_inline bool has_nothing_to_send(u32 state)
+{
+	return state != TCP_ESTABLISHED && state != TCP_CLOSE_WAIT && state != TCP_FIN_WAIT1 &&
+	       state != TCP_LAST_ACK;
+}
+
+/* Returns the RTT of the handshake, microseconds; 0: there is none, as after a SYN cookie. */
+static __always_inline u32 handshake_rtt_us(const struct tcp_sock *tp)
+{
+	return tp->srtt_us >> 3;
+}
+
+/* Returns whether the handshake took as long as the path's round trips do. */
+static __always_inline bool is_rtt_confirmed(u32 rtt_us, const struct path_entry *known)
+{
+	u32 usual = max(known->rtt_us + known->rtt_us / 4, known->usual_rtt_us);
+
+	return rtt_us >= known->rtt_us - known->rtt_us / 4 && rtt_us <= usual;
+}
+
+/* Returns whether it may be the same path for Careful Resume: not where the RTT is at most half, or
+ * more than ten times, the saved one (sections 3.2 and 4.2.1). */
+static __always_inline bool is_rtt_within_bounds(u32 rtt_us, const struct path_entry *known)
+{
+	return rtt_us > known->rtt_us / 2 && rtt_us / RESUME_RTT_TIMES <= known->rtt_us;
+}
+
+/* Returns the bytes that the path carries in a round trip, as measured, and at most what was
+ * delivered. */
+static __always_inline u32 saved_cwnd(const struct path_entry *known)
+{
+	u64 carried = (u64)known->rate * known->rtt_us / USEC_PER_MSEC;
+	u64 delivered = (u64)known->delivered_kb << 10;
+
+	return at_most_32_bits(min(max(carried, (u64)known->cwnd), delivered));
+}
+
+/* Fills in how the connection is to begin. Returns false where it begins as any does. */
+static __always_inline bool plan_start(struct warm_start *start, const struct tcp_sock *tp,
+				       const struct scope *scope, const struct path_known *known)
+{
+	const struct path_entry *entry = &known->entry;
+	u32 rtt_us = handshake_rtt_us(tp);
+	u32 initial = TCP_INIT_CWND * tp->mss_cache;
+	u64 delivered = (u64)entry->delivered_kb << 10;
+
+	start->age_s = known->age_s;
+	start->rtt_us = entry->rtt_us;
+	start->rate = entry->rate;
+	start->cwnd = saved_cwnd(entry);
+	/* "jump_cwnd MUST be no more than half of the saved_cwnd" (section 3.3). */
+	start->jump = start->cwnd / 2;
+	start->is_first_flight = scope->flags & SCOPE_FIRST_FLIGHT && entry->rate &&
+				 is_rtt_confirmed(rtt_us, entry);
+	if (start->is_first_flight)
+		start->jump = at_most_32_bits(min((u64)start->cwnd, delivered / 2));
+	/* A SYN-ACK that was sent again has left a window of one segment, which stays. */
+	if (tp->snd_cwnd < TCP_INIT_CWND || known->is_used)
+		return false;
+	if (start->is_first_flight)
+		return start->jump > initial;
+	return scope->flags & (SCOPE_CAREFUL | SCOPE_FIRST_FLIGHT) &&
+	       start->cwnd >= RESUME_FROM_WINDOWS * initial;
+}
+
+/* Takes over how much longer than predicted bursts took with an algorithm. */
+static __always_inline void take_outcome(struct connection *c, const struct path_outcome *outcome)
+{
+	if (outcome->column < TABLE_ALGORITHMS && outcome->excess != PATH_NO_EXCESS)
+		outcome_remember(c, outcome->column, false, outcome->excess);
+}
+
+/* Takes over what earlier connections have come to believe of the path. This is a function for the
+ * sake of the stack. Returns 0, as on_rtt_sample(). */
+static __attribute__((noinline)) int believe(void *sock, struct tcp_sock *tp, struct connection *c,
+					     const struct scope *scope,
+					     const struct path_entry *known)
+{
+	const struct latency_table *table = host_table(sock, scope);
+	u32 sent = known->sent_hundreds * 100U;
+	u32 of = max(sent, PATH_BELIEVED_SEGMENTS);
+	u32 column = known->outcome[0].column;
+	struct corners corners = {};
+	struct period period = {
+		.sent = min(sent, PATH_BELIEVED_SEGMENTS),
+		.isolated = known->isolated * PATH_BELIEVED_SEGMENTS / of,
+		.bursts = known->bursts * PATH_BELIEVED_SEGMENTS / of,
+	};
+
+	if (!table)
+		return read_now(0);
+	measure(c, tp, scope, table, &c->decision.measured, &corners);
+	if (column < TABLE_ALGORITHMS && sent)
+		belief_update(&c->belief, table, &corners, column, &period);
+	take_outcome(c, &known->outcome[0]);
+	take_outcome(c, &known->outcome[1]);
+	return read_now(0);
+}
+
+/* Columns of another table mean nothing. */
+static __always_inline void drop_other_columns(struct path_entry *known,
+					       const struct policy *policy)
+{
+	for (u32 i = 0; i < 2; i++)
+		if (known->outcome[i].scopes != (u8)policy->scopes_since)
+			known->outcome[i].column = PATH_NO_COLUMN;
+}
+
+/* Begins by Careful Resume. Returns whether it does. This is a function for the sake of the stack. */
+static __attribute__((noinline)) int resume(void *sock, struct tcp_sock *tp, struct connection *c,
+					    const struct scope *scope,
+					    const struct path_known *known)
+{
+	char name[TCP_CA_NAME_MAX] __attribute__((aligned(8))) = "kk_resume";
+
+	if (!plan_start(&c->path.start, tp, scope, known) ||
+	    !host_path_begin(sock, tp, &c->path.key))
+		return read_now(0);
+	c->path.start.phase = RESUME_RECONNAISSANCE;
+	if (!host_set_algorithm(sock, tp, name)) {
+		c->path.start.phase = RESUME_NONE;
+		host_path_release(sock, tp, &c->path.key);
+		return read_now(0);
+	}
+	c->path.is_held = true;
+	report(sock, tp, c, REASON_WARM_START, scope, name);
+	note_switched(c, name);
+	return read_now(1);
+}
+
+/* The connection is established. Returns whether its first choice is to be made at once, by what is
+ * known of its path. This is a function for the sake of the stack. */
+static __attribute__((noinline)) int start_warm(void *sock, struct tcp_sock *tp,
+						struct connection *c, const struct policy *policy,
+						const struct scope *scope)
+{
+	u32 rtt_us = handshake_rtt_us(tp);
+	struct path_known known = {};
+
+	if (!is_managed(c, scope) || !rtt_us ||
+	    !host_path_recall(sock, tp, &c->path.key, scope->path_lifetime_s, &known))
+		return read_now(0);
+	if (!is_rtt_within_bounds(rtt_us, &known.entry)) {
+		host_path_forget(sock, tp, &c->path.key);
+		return read_now(0);
+	}
+	c->rtt.present = rtt_us;
+	c->bursts.rate = known.entry.rate;
+	c->bursts.bytes = known.entry.burst;
+	drop_other_columns(&known.entry, policy);
+	read_now(believe(sock, tp, c, scope, &known.entry));
+	return read_now(!resume(sock, tp, c, scope, &known));
+}
+
+/* The path is remembered from now on. This is a function for the sake of the stack. Returns 0, as
+ * on_rtt_sample(). */
+static __attribute__((noinline)) int path_met(void *sock, struct tcp_sock *tp, struct connection *c)
+{
+	__builtin_memset(&c->path, 0, sizeof(c->path));
+	host_path_key(sock, tp, &c->path.key);
+	c->path.told_us = tp->tcp_mstamp;
+	c->path.told_acked = tp->bytes_acked;
+	c->path.round_acked = tp->bytes_acked;
+	return read_now(0);
+}
+
+/* Losses since the memory was told last; those that turned out to be none may be more. */
+static __always_inline u32 news_of(s64 count, s64 *told)
+{
+	s64 news = count - *told;
+
+	*told = count;
+	return news > 0 ? min(news, 0xffff) : 0;
+}
+
+/* Writes down how long bursts took with the algorithm in use. */
+static __always_inline void outcome_shown(const struct connection *c, const struct policy *policy,
+					  const struct latency_table *table,
+					  struct path_outcome *outcome)
+{
+	u32 column = described_by(table, c->current);
+	u32 latency_us = burst_latency_us(&c->bursts);
+	u32 predicted_us;
+
+	if (column >= TABLE_ALGORITHMS)
+		return;
+	predicted_us = c->decision.prediction.latency_us.by_column[column % TABLE_ALGORITHMS];
+	outcome->column = column;
+	outcome->scopes = policy->scopes_since;
+	outcome->excess = latency_us && predicted_us ? excess_of(latency_us, predicted_us)
+						     : PATH_NO_EXCESS;
+}
+
+/* Tells the memory what the connection has shown since it was told last. This is a function for the
+ * sake of the stack. Returns 0, as on_rtt_sample(). */
+static __attribute__((noinline)) int tell_path(void *sock, struct tcp_sock *tp,
+					       struct connection *c, const struct policy *policy,
+					       const struct scope *scope)
+{
+	u32 usual_us = max(tp->srtt_us >> 3, 1);
+	const struct latency_table *table = host_table(sock, scope);
+	struct path_entry news = {
+		.key = c->path.key,
+		.rtt_us = tcp_min_rtt(tp),
+		.usual_rtt_us = usual_us,
+		.cwnd = c->path.cwnd,
+		.burst = burst_bytes(&c->bursts, tp),
+		.delivered_kb = at_most_32_bits((tp->bytes_acked - c->path.told_acked) >> 10),
+		.outcome = {{PATH_NO_EXCESS, PATH_NO_COLUMN, 0}, {PATH_NO_EXCESS, PATH_NO_COLUMN, 0}},
+	};
+
+	news.rate = max(c->path.rate, at_most_32_bits((u64)news.cwnd * USEC_PER_MSEC / usual_us));
+	if (table)
+		outcome_shown(c, policy, table, &news.outcome[0]);
+	if (news.outcome[0].column != PATH_NO_COLUMN) {
+		u64 sent = c->estimator.all_sent - c->path.told_sent;
+
+		c->path.told_sent = c->estimator.all_sent;
+		news.sent_hundreds = min(sent / 100, 0xffff);
+		news.isolated = news_of(c->estimator.all_isolated, &c->path.told_isolated);
+		news.bursts = news_of(c->estimator.all_bursts, &c->path.told_bursts);
+	}
+	c->path.told_us = tp->tcp_mstamp;
+	c->path.told_acked = tp->bytes_acked;
+	host_path_note(sock, tp, &news);
+	return read_now(0);
+}
+
+/* The start is over: others may begin with the entry, but where it was retreated from, "the set of
+ * saved CC parameters" is deleted (section 3.5), and what is delivered from here on makes another. */
+static __always_inline void start_is_over(void *sock, struct tcp_sock *tp, struct connection *c)
+{
+	bool has_retreated = c->path.start.phase == RESUME_SAFE_RETREAT ||
+			     c->path.start.phase == RESUME_RETREATED;
+
+	c->path.is_held = false;
+	if (!has_retreated) {
+		host_path_release(sock, tp, &c->path.key);
+		return;
+	}
+	host_path_forget(sock, tp, &c->path.key);
+	c->path.told_acked = tp->bytes_acked;
+	c->path.rate = 0;
+	c->path.cwnd = 0;
+}
+
+/* What a callback shows of the path. */
+static __always_inline void path_shows(void *sock, struct tcp_sock *tp, struct connection *c,
+				       const struct policy *policy, const struct scope *scope,
+				       const struct call *call)
+{
+	struct path_shown *path = &c->path;
+	bool ends = call->op == BPF_SOCK_OPS_STATE_CB && has_nothing_to_send(call->args[1]);
+	bool is_round = call->op == BPF_SOCK_OPS_RTT_CB;
+
+	if (!path->key.network || !scope->path_lifetime_s)
+		return;
+	if (is_round) {
+		path->cwnd = max(path->cwnd, at_most_32_bits(tp->bytes_acked - path->round_acked));
+		path->round_acked = tp->bytes_acked;
+	}
+	if (path->is_held && (ends || path->start.phase >= RESUME_SAFE_RETREAT))
+		start_is_over(sock, tp, c);
+	if ((ends || (is_round && tp->tcp_mstamp - path->told_us >= PATH_TOLD_EVERY_US)) &&
+	    !path->is_held && tp->bytes_acked - path->told_acked >= PATH_TOLD_FROM_BYTES)
+		read_now(tell_path(sock, tp, c, policy, scope));
+}
+
+#endif
