@@ -174,7 +174,7 @@ impl Algorithm {
     /// The same algorithm with one parameter set.
     ///
     /// # Errors
-    /// Where it has no parameter of this name, or the value is outside its range.
+    /// Fails if it has no parameter of this name, or the value is outside its range.
     pub fn with(mut self, name: &str, value: u32) -> Result<Algorithm, ParameterError> {
         let Some((place, parameter)) =
             self.parameters().enumerate().find(|(_, parameter)| parameter.name == name)

@@ -142,7 +142,7 @@ impl Socket {
     /// Calls both twins.
     ///
     /// # Panics
-    /// Where they differ thereafter.
+    /// Panics if they differ thereafter.
     #[cold]
     pub(crate) fn call_twins<T>(&mut self, callback: impl Fn(*mut c::sock) -> T) -> T
     where

@@ -43,7 +43,7 @@ pub fn decode_quiet(bytes: &[u8]) -> (Beginning, Vec<Operation>) {
 /// As [`play`].
 ///
 /// # Panics
-/// Where a quiet ACK leaves something else than one for which everything is looked at.
+/// Panics if a quiet ACK leaves something else than one for which everything is looked at.
 pub fn play_quiet(bytes: &[u8]) -> Result<(), Broken> {
     let (beginning, operations) = decode_quiet(bytes);
     play_decoded(&beginning, &operations)

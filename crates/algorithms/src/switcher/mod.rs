@@ -105,10 +105,10 @@ impl Switcher {
     /// their parameters.
     ///
     /// # Errors
-    /// Where a name in a table is none of a candidate.
+    /// Fails if a name in a table is none of a candidate.
     ///
     /// # Panics
-    /// Where a scope in use names a table that is not there.
+    /// Panics if a scope in use names a table that is not there.
     pub fn new(
         policy: Box<policy>,
         tables: Vec<Arc<latency_table>>,
@@ -166,7 +166,7 @@ impl Switcher {
 
     /// Another policy is in force from now on, by the same tables; the connection follows when it
     /// hears of it next.
-    pub fn put_in_force(&mut self, policy: Arc<policy>) {
+    pub fn activate(&mut self, policy: Arc<policy>) {
         self.policy = Some(policy);
     }
 
@@ -230,7 +230,7 @@ impl Switcher {
         let from = socket.algorithm();
         let mut host = match op {
             c::BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB | c::BPF_SOCK_OPS_RTT_CB | c::CALL_FOUND => {
-                Host::meeting(self, socket)
+                Host::with_room(self, socket)
             }
             _ => Host::of(self, socket)?,
         };

@@ -90,7 +90,7 @@ impl std::error::Error for ReplayError {}
 
 impl Replay {
     /// A policy was put in force.
-    pub fn put_in_force(&mut self, policy: Box<policy>, tables: Tables) {
+    pub fn activate(&mut self, policy: Box<policy>, tables: Tables) {
         self.policies.insert(policy.generation, (policy, tables));
     }
 
