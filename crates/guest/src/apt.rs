@@ -36,7 +36,7 @@ impl Apt {
     /// Asks the mirrors what they offer, unless that is known from the day before.
     ///
     /// # Errors
-    /// Where the host has no package sources of Debian, or no mirror answers.
+    /// Fails if the host has no package sources of Debian, or no mirror answers.
     pub fn new(cache: &Path, architecture: Architecture) -> anyhow::Result<Apt> {
         let directory = cache.join(format!("apt-{}", architecture.name()));
         let apt = Apt { directory, architecture };

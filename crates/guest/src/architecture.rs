@@ -81,7 +81,7 @@ impl Architecture {
     /// The root directory below which its libraries are.
     ///
     /// # Errors
-    /// Where `scripts/cross` has not made it yet.
+    /// Fails if `scripts/cross` has not made it yet.
     pub fn root(self) -> anyhow::Result<PathBuf> {
         if self == HERE {
             return Ok("/".into());

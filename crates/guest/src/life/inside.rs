@@ -263,9 +263,9 @@ fn reload(agent: &Agent, connection: &mut Connection) -> anyhow::Result<Outcome>
 fn stop(agent: Agent, connection: &mut Connection) -> anyhow::Result<Outcome> {
     agent.stop()?;
     nothing_is_left()?;
-    let put_back = connection.talk()?;
-    ensure!(!put_back.starts_with("kk_"), "{put_back} afterwards");
-    works(format!("{put_back} afterwards, and nothing is left"))
+    let algorithm = connection.talk()?;
+    ensure!(!algorithm.starts_with("kk_"), "{algorithm} afterwards");
+    works(format!("{algorithm} afterwards, and nothing is left"))
 }
 
 #[cfg(test)]

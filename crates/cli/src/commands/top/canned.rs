@@ -1,4 +1,4 @@
-//! Connections as an agent might tell of them.
+//! Examples of connections as an agent might tell them.
 
 use std::net::SocketAddr;
 
@@ -8,7 +8,7 @@ use kirikae_vocabulary::Reason;
 
 use super::asking::Snapshot;
 
-/// When they were looked at.
+/// The time of the listing, CLOCK_MONOTONIC in nanoseconds.
 pub const NOW_NS: u64 = 1_000_000_000_000;
 
 pub fn connection(local: &str, remote: &str) -> Connection {
@@ -46,7 +46,7 @@ pub fn connection(local: &str, remote: &str) -> Connection {
     }
 }
 
-/// One of each kind.
+/// One connection of each kind.
 pub fn several() -> Vec<Connection> {
     let met = connection("192.0.2.1:443", "198.51.100.7:51234");
     vec![
