@@ -1,4 +1,4 @@
-//! What an earlier `kirikae-lab bench` recorded, as a side.
+//! Reads what an earlier `kirikae-lab bench` recorded, to be the kernel's side.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -15,12 +15,12 @@ use serde_json::{Map, Value};
 
 use super::side::{Measured, Side};
 
-/// The latencies that an earlier `kirikae-lab bench` recorded in a directory, of these scenarios and
-/// others.
+/// Reads the latencies of these scenarios that an earlier `kirikae-lab bench` recorded in a directory; it may
+/// also have others.
 ///
 /// # Errors
-/// A directory without such records, with those of the simulator, or with those of a scenario that has
-/// the title of one of these and is another.
+/// Fails if the directory has no such records, or the simulator's, or those of a different scenario with the
+/// title of one of these.
 pub fn recorded(directory: &Path, scenarios: &[Scenario]) -> Result<Side, Error> {
     let mut side = recorded_run(directory, scenarios)?;
     lines(&directory.join("bursts.jsonl"), |line: Recorded<Burst>| {
@@ -29,7 +29,7 @@ pub fn recorded(directory: &Path, scenarios: &[Scenario]) -> Result<Side, Error>
             measured.bursts.insert((line.seed, line.what.index), delivery.latency_s);
         }
     })?;
-    // Runs of a bench that had bursts alone have no flows.
+    // A bench whose scenarios had only bursts wrote no flows.
     let path = directory.join("flows.jsonl");
     if path.exists() {
         lines(&path, |line: Recorded<PlayedFlow>| {
@@ -42,7 +42,7 @@ pub fn recorded(directory: &Path, scenarios: &[Scenario]) -> Result<Side, Error>
     Ok(side)
 }
 
-/// Tells of each line of a file of JSON lines.
+/// Calls `each` for every line of a file of JSON lines.
 fn lines<T: DeserializeOwned>(path: &Path, mut each: impl FnMut(T)) -> Result<(), Error> {
     let reading = || format!("reading {}", path.display());
     let lines = BufReader::new(File::open(path).of_directory(reading)?).lines();
