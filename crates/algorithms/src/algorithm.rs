@@ -228,7 +228,7 @@ impl fmt::Debug for Algorithm {
     }
 }
 
-/// As it is written out: its name, and the parameters that are not as preset.
+/// Writes its name, and the parameters that differ from the preset.
 impl Serialize for Algorithm {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&format_args!("{self:?}"))

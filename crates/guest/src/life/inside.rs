@@ -151,11 +151,11 @@ fn after_idle(connection: &mut Connection) -> anyhow::Result<(u128, u32, u32)> {
     Ok((took[2], windows.0, windows.1))
 }
 
-/// Without an agent.
+/// Measurements without an agent.
 struct Stock {
     algorithm: String,
     rto_ms: u32,
-    /// None: there is no path.
+    /// Time of a burst after idle time; None if there is no path.
     idle_ms: Option<u128>,
 }
 
