@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use crate::guards::Guards;
 use crate::status::{
-    Bursts, Connections, Guarding, PolicyInForce, ScopeInForce, Status, monotonic_ns,
+    Bursts, Connections, Guarding, PolicyStatus, ScopeStatus, Status, monotonic_ns,
 };
 use crate::switch_log::SwitchLog;
 
@@ -246,11 +246,11 @@ impl Service {
         Ok(Measured { status, connections, bursts })
     }
 
-    fn policy(&self) -> PolicyInForce {
+    fn policy(&self) -> PolicyStatus {
         let guard = |scope: &Scope| self.guards.of(&scope.name);
         let scopes = self.agent.policy().scopes.iter();
         let scopes = scopes.map(|scope| describe_scope(scope, guard(scope))).collect();
-        PolicyInForce { file: self.file.clone(), generation: self.generation, scopes }
+        PolicyStatus { file: self.file.clone(), generation: self.generation, scopes }
     }
 }
 
@@ -276,8 +276,8 @@ fn in_short(latencies: &BurstLatencies) -> Bursts {
     }
 }
 
-fn describe_scope(scope: &Scope, guard: Option<Guarding>) -> ScopeInForce {
-    ScopeInForce {
+fn describe_scope(scope: &Scope, guard: Option<Guarding>) -> ScopeStatus {
+    ScopeStatus {
         name: scope.name.clone(),
         matches: scope.matching.to_string(),
         algorithms: scope.table.names(),

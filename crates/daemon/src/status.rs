@@ -16,7 +16,7 @@ pub struct Status {
     /// For how long it has been running, seconds.
     pub up_s: f64,
     /// The policy in force.
-    pub policy: PolicyInForce,
+    pub policy: PolicyStatus,
     /// How many connections are remembered.
     pub connections: usize,
     /// The number of connections by the algorithm in use.
@@ -42,18 +42,18 @@ pub struct Status {
 
 /// The origin of the policy, and its scopes in short.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PolicyInForce {
+pub struct PolicyStatus {
     /// The file; None if options on the command line took its place.
     pub file: Option<String>,
     /// Counts up with each reload, from 1.
     pub generation: u32,
     /// Its scopes, in order.
-    pub scopes: Vec<ScopeInForce>,
+    pub scopes: Vec<ScopeStatus>,
 }
 
 /// A scope in short.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ScopeInForce {
+pub struct ScopeStatus {
     /// What it is called.
     pub name: String,
     /// The connections that belong to it, in words.

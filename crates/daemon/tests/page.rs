@@ -16,7 +16,7 @@ use kirikae_agent::{Connection, Cost, LatestSwitch, Treatment};
 use kirikae_checks::{Need, can_run};
 use kirikae_daemon::page_routes;
 use kirikae_daemon::status::{
-    Bursts, Connections, Guarding, Numbered, PolicyInForce, ScopeInForce, Status, Switches,
+    Bursts, Connections, Guarding, Numbered, PolicyStatus, ScopeStatus, Status, Switches,
 };
 use kirikae_vocabulary::{Reason, Switch};
 
@@ -80,7 +80,7 @@ async fn status(State(looks): State<Looks>) -> Response {
     if look >= STOPPED {
         return (StatusCode::SERVICE_UNAVAILABLE, HOSTILE).into_response();
     }
-    let scope = ScopeInForce {
+    let scope = ScopeStatus {
         name: HOSTILE.into(),
         matches: "local port 443".into(),
         algorithms: vec!["kk_cubic".into(), HOSTILE.into()],
@@ -105,7 +105,7 @@ async fn status(State(looks): State<Looks>) -> Response {
     Json(Status {
         version: "1.2.3".into(),
         up_s: look as f64,
-        policy: PolicyInForce { file: Some(HOSTILE.into()), generation: 3, scopes: vec![scope] },
+        policy: PolicyStatus { file: Some(HOSTILE.into()), generation: 3, scopes: vec![scope] },
         connections: 4,
         by_algorithm: BTreeMap::from([("kk_cubic".into(), 3), (HOSTILE.into(), 1)]),
         by_treatment: BTreeMap::from([("switched".into(), 3), ("held-back".into(), 1)]),

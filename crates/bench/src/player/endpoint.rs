@@ -43,7 +43,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Reads what there is, and checks each byte; returns how much it was.
+    /// Reads all that has arrived, and checks each byte; returns the number of bytes.
     pub fn read(&mut self, pattern: &Pattern, buffer: &mut [u8]) -> Result<usize, Failure> {
         let length = loop {
             match self.socket.read(buffer) {
@@ -62,16 +62,16 @@ impl Endpoint {
     }
 }
 
-/// What may happen to a connection.
+/// Failures of a connection.
 pub(super) enum Failure {
-    /// The kernel gave it up.
+    /// The kernel has given the connection up.
     Broken(io::Error),
-    /// A byte arrived that was not the one written.
+    /// A byte arrived that differs from the one written.
     Corrupted { offset: u64 },
 }
 
 impl Failure {
-    /// Of the connection of this client.
+    /// The error for the connection of this client.
     pub fn of(self, client: impl std::fmt::Display) -> Error {
         match self {
             Failure::Broken(cause) => {

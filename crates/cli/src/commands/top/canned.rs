@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use kirikae_agent::{Connection, Cost, LatestSwitch, Treatment};
-use kirikae_daemon::status::{Connections, PolicyInForce, ScopeInForce, Status};
+use kirikae_daemon::status::{Connections, PolicyStatus, ScopeStatus, Status};
 use kirikae_vocabulary::Reason;
 
 use super::asking::Snapshot;
@@ -105,10 +105,10 @@ pub fn snapshot(connections: Vec<Connection>) -> Snapshot {
     let mut status = Status {
         version: "0.1.0".into(),
         up_s: 7384.0,
-        policy: PolicyInForce {
+        policy: PolicyStatus {
             file: Some("/etc/kirikae/kirikae.toml".into()),
             generation: 3,
-            scopes: vec![ScopeInForce {
+            scopes: vec![ScopeStatus {
                 name: "web".into(),
                 matches: "local port 443".into(),
                 algorithms: vec!["kk_cubic".into()],
