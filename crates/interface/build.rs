@@ -1,11 +1,11 @@
-//! Makes the Rust of the C that both sides share.
+//! Generates Rust from the C that both sides share.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
 use bindgen::callbacks::{DeriveInfo, ParseCallbacks};
 
-/// What is written for the kernel.
+/// Headers of structs that are written for the kernel.
 const WRITTEN: &[&str] = &[
     "policy",
     "rule",
@@ -23,7 +23,7 @@ const WRITTEN: &[&str] = &[
     "path_outcome",
 ];
 
-/// What is read, from the kernel or from what was written.
+/// Headers of structs that are read, from the kernel or from what was written.
 const READ: &[&str] = &[
     "listed",
     "switch_event",
@@ -65,11 +65,11 @@ fn main() {
     let mut builder = bindgen::Builder::default()
         .header(root.join("interface.h").display().to_string())
         .clang_arg(format!("-I{}", bpf.display()))
-        // Comments are kept: they are these structs' documentation.
+        // Comments are kept: they document the generated structs.
         .clang_arg("-fparse-all-comments")
         .allowlist_type("scope_flags|switch_reason|connection_flags")
         .allowlist_var(CONSTANTS)
-        // A name is bytes, whatever the sign of a char is on this processor.
+        // A name consists of bytes, whatever the sign of a char is on this processor.
         .ctypes_prefix("crate::ctypes")
         .prepend_enum_name(false)
         .derive_default(true)

@@ -1,12 +1,13 @@
-//! What the algorithms cost for each ACK, by the kernel's own statistics (bpf_stats). Needs root:
-//! `cargo bench -p kirikae-agent`. With `-- 10 kk_bbr kk_bbr3 older.bpf.o` ten rounds of these alone;
-//! an object of another state of the code has the name of its algorithm while it is measured.
+//! Measures what the algorithms cost for each ACK, by the kernel's own statistics (bpf_stats). It needs root:
+//! `cargo bench -p kirikae-agent`. With `-- 10 kk_bbr kk_bbr3 older.bpf.o` it measures ten rounds of these
+//! alone; an object that was built from another state of the code is given by its file, and has the name of
+//! its algorithm while it is measured.
 //!
-//! Each algorithm sends over an emulated path with losses, one after the other, in several rounds;
-//! what is printed are medians over the rounds. Over the slower path the caches have seen other
-//! things between two ACKs, and what seldom runs has to be fetched from far. The kernel's clock is read twice for each call of a
-//! program, and that is most of what it shows: an empty callback, measured in the same run, tells
-//! how much, and a column without it says what the algorithm itself takes.
+//! Each algorithm sends over an emulated path with losses, one after the other, in several rounds; medians
+//! over the rounds are printed. On the slower path more time passes between two ACKs, so that rarely used
+//! code has left the caches. The kernel reads its clock twice for each call of a program, and that is most of
+//! what it shows: an empty callback, measured in the same run, tells how much, and one column is without it:
+//! what the algorithm itself takes.
 #![allow(unsafe_code)]
 
 use std::collections::HashMap;
@@ -69,7 +70,7 @@ fn compare(contenders: &[Contender], count: u64, megabits: u64) {
     }
 }
 
-/// What is measured, the wrapper first, and in how many rounds.
+/// The contenders to measure, the wrapper first, and the number of rounds.
 fn wanted() -> (u64, Vec<Contender>) {
     let mut rounds = ROUNDS;
     let mut named = Vec::new();
@@ -94,14 +95,15 @@ fn wanted() -> (u64, Vec<Contender>) {
 
 enum Contender {
     Ours(Algorithm),
-    /// Of another state of the code, say.
+    /// An object file, for instance one built from another state of the code.
     Object {
         label: String,
         object: Vec<u8>,
     },
 }
 
-/// In the kernel under the name, as long as this value lives: objects may have the same one.
+/// Keeps an algorithm registered under its name as long as this value lives. Only one of several objects with
+/// the same name can be registered at a time.
 struct Registered {
     name: String,
     _ours: Option<Algorithms>,
@@ -141,11 +143,11 @@ impl Contender {
 /// Cost per ACK of one transfer.
 #[derive(Clone)]
 struct Cost {
-    /// In all callbacks.
+    /// Nanoseconds in all callbacks.
     ns: f64,
-    /// Callbacks run.
+    /// How many callbacks ran.
     calls: f64,
-    /// In callbacks that do nothing; only the wrapper has one.
+    /// Nanoseconds in callbacks that do nothing; only the wrapper has one.
     empty_ns: f64,
 }
 
@@ -171,11 +173,11 @@ impl Cost {
 struct RunTime {
     ns: u64,
     calls: u64,
-    /// It is the one that does nothing.
+    /// Whether it is the callback that does nothing.
     is_empty: bool,
 }
 
-/// Of all callbacks of algorithms, by the program's number.
+/// The run times of all callbacks of algorithms, by the program's number.
 fn run_times() -> HashMap<u32, RunTime> {
     let callbacks = ProgInfoIter::default().filter(|p| p.ty == ProgramType::StructOps);
     let run_time = |program: ProgramInfo| {
@@ -186,7 +188,7 @@ fn run_times() -> HashMap<u32, RunTime> {
     callbacks.map(run_time).collect()
 }
 
-/// Sends as fast as it goes for a while; the number of ACKs that came back.
+/// Sends as fast as it goes for a while, and returns the number of ACKs that came back.
 fn send(algorithm: &str, megabits: u64, seed: u64) -> Result<u64, Error> {
     let rate = ElementSpec::Rate {
         bits_per_second: megabits * 1_000_000,

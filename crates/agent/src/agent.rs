@@ -31,25 +31,26 @@ use crate::switcher::Switcher;
 pub struct Config {
     /// The cgroup (version 2) whose connections the policy is for.
     pub cgroup: PathBuf,
-    /// Which of them are switched, and how.
+    /// Which of these connections are switched, and how.
     pub policy: Policy,
     /// The algorithms to register, with their parameters: at least those that the policy's tables
     /// name.
     pub algorithms: Vec<Algorithm>,
-    /// Where connections that are open already are taken in; None: nowhere.
+    /// The network namespaces in which connections that are already open are taken in; None: in none.
     pub adopt: Option<Namespaces>,
     /// Whether the kernel goes on without the agent.
     pub pinning: Pinning,
-    /// Whether every call of the switcher is recorded, for [`Agent::recorded`]. It costs.
+    /// Whether every call of the switcher is recorded, for [`Agent::recorded`]. Recording costs time on each
+    /// call.
     pub are_calls_recorded: bool,
 }
 
 /// What happens when the agent is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pinning {
-    /// The kernel goes on switching, until [`undo`] or the next agent. One agent a host.
+    /// The kernel goes on switching, until [`undo`] or the next agent. A host can have one such agent.
     Pinned,
-    /// Switching ends, and connections keep the algorithm they have. For benches.
+    /// Switching ends, and connections keep the algorithm that they have. Benches use this.
     Unpinned,
 }
 
@@ -60,7 +61,7 @@ pub struct Agent {
     listing: Listing,
     hearing: Hearing,
     policy: Policy,
-    /// It, and those before it that connections may not have left yet.
+    /// The active policy, and earlier ones that some connections have not left yet.
     generations: Generations,
     adopt: Option<Namespaces>,
     state: Option<State>,
@@ -69,6 +70,10 @@ pub struct Agent {
 impl Agent {
     /// Registers the algorithms, loads the switcher and attaches it to the cgroup. What an agent
     /// that was killed left behind is undone first.
+    ///
+    /// # Errors
+    /// Fails if the host lacks what switching needs ([`requirements`](crate::requirements)), if another agent
+    /// is running, or if the kernel refuses a part. Then nothing is left in the kernel.
     pub fn start(config: &Config) -> Result<Agent, Error> {
         host::requirements()?;
         if config.pinning == Pinning::Unpinned {
@@ -90,8 +95,14 @@ impl Agent {
         }
     }
 
-    /// Puts another policy in force, all or nothing, and registers those of `algorithms` that are not
-    /// yet. Open connections follow: where they are adopted, now; elsewhere with their next ACK.
+    /// Makes another policy the active one, all or nothing, and registers those of `algorithms` that are not
+    /// registered yet. Open connections follow it at once in the namespaces of `adopt`, and elsewhere with
+    /// their next ACK.
+    ///
+    /// # Errors
+    /// Fails if a namespace of `adopt` does not exist, or if the kernel refuses an algorithm or the policy;
+    /// then the policy before stays active. It also fails if connections cannot be brought under the new
+    /// policy; then that is active already.
     pub fn reload(
         &mut self,
         policy: &Policy,
@@ -103,7 +114,7 @@ impl Agent {
         }
         let before = self.attached.algorithms.len();
         let registered = self.attached.register(algorithms, self.state.as_ref());
-        let generation = match registered.and_then(|()| self.switcher.put_in_force(policy)) {
+        let generation = match registered.and_then(|()| self.switcher.activate(policy)) {
             Ok(generation) => generation,
             Err(error) => {
                 self.attached.unregister_from(before);
@@ -126,29 +137,50 @@ impl Agent {
         self.lead()
     }
 
-    /// Takes in cgroups of the policy that have been made anew since it was put in force, or that were
-    /// not there then, with their connections. Returns whether there were any. Cheap where there are
-    /// none: each is looked for.
+    /// Takes in cgroups of the policy that were created or replaced after it became active, with their
+    /// connections. Returns whether there were any. If there are none this is cheap: it only looks each of
+    /// them up.
+    ///
+    /// # Errors
+    /// Fails if the kernel refuses the policy with the new cgroups, or an iterator over connections.
     pub fn renew(&mut self) -> Result<bool, Error> {
         let Some(generation) = self.switcher.renew(&self.policy)? else { return Ok(false) };
         self.generations.insert(generation, self.policy.clone());
         self.lead().map(|()| true)
     }
 
-    /// Asks again for callbacks of ours that another sock_ops program has taken. Cheap where there are none.
+    /// Asks the kernel again for callbacks that another sock_ops program has taken from the switcher. This is
+    /// cheap if none were taken.
+    ///
+    /// # Errors
+    /// Fails if an iterator over connections cannot be run. A refusal for one connection is no error, but
+    /// counted in [`Taken::refused`].
     pub fn ask_again(&self) -> Result<Taken, Error> {
         self.hearing.ask_again()
     }
 
-    /// Puts another scope in the place of one, by its number, and leaves all others as they are.
+    /// Replaces the scope of that number, and leaves all others as they are.
+    ///
+    /// # Errors
+    /// Fails if the kernel refuses the policy or an iterator over connections.
+    ///
+    /// # Panics
+    /// Panics if the policy has no scope of that number.
     pub fn put_scope(&mut self, number: usize, scope: Scope) -> Result<(), Error> {
         let mut policy = self.policy.clone();
         policy.scopes[number] = scope;
-        let generation = self.switcher.put_in_force(&policy)?;
+        let generation = self.switcher.activate(&policy)?;
         self.followed(generation, policy, number)
     }
 
-    /// Has a scope, by its number, hold back another share, 0 to 1. What is known of its connections is kept.
+    /// Sets the share (0 to 1) of its connections that the scope of that number holds back. What is known of
+    /// the connections is kept.
+    ///
+    /// # Errors
+    /// Fails if the kernel refuses the policy or an iterator over connections.
+    ///
+    /// # Panics
+    /// Panics if the policy has no scope of that number.
     pub fn hold_back(&mut self, number: usize, share: f64) -> Result<(), Error> {
         let mut policy = self.policy.clone();
         policy.scopes[number].holdback = share;
@@ -156,8 +188,8 @@ impl Agent {
         self.followed(generation, policy, number)
     }
 
-    /// What was counted of the spans of the scope that has changed is forgotten: what is drawn with another
-    /// share is another experiment.
+    /// Notes that the scope of that number has changed, and forgets what was counted of its spans: spans that
+    /// were drawn with different shares cannot be compared.
     fn followed(&mut self, generation: u32, policy: Policy, number: usize) -> Result<(), Error> {
         self.generations.insert(generation, policy.clone());
         self.policy = policy;
@@ -165,12 +197,16 @@ impl Agent {
         self.lead()
     }
 
-    /// How far from the usual the spans of a scope, by its number, were.
+    /// Tells how far the spans of the scope of that number were from the usual latency.
+    ///
+    /// # Errors
+    /// Fails if the kernel's counts cannot be read.
     pub fn spans(&self, number: usize) -> Result<Strata, Error> {
         spans::read(&self.switcher.map("span_sums")?, number)
     }
 
-    /// Connections follow where they are adopted; policies that none is under any more are forgotten.
+    /// Brings connections under the active policy where they are adopted, and forgets policies that no
+    /// connection is under.
     fn lead(&mut self) -> Result<(), Error> {
         self.adopt()?;
         let mut wanted = self.listing.generations()?;
@@ -184,33 +220,45 @@ impl Agent {
     }
 
     /// Waits up to `timeout` for switches and hands each to `on_switch`.
+    ///
+    /// # Errors
+    /// Fails if the ring buffer of events cannot be read.
     pub fn poll(&self, timeout: Duration, on_switch: &mut dyn FnMut(Switch)) -> Result<(), Error> {
         self.switcher.poll(timeout)?.into_iter().for_each(on_switch);
         Ok(())
     }
 
-    /// What was recorded up to the latest [`poll`](Agent::poll) and not asked for yet, in order.
+    /// The calls that were recorded up to the latest [`poll`](Agent::poll) and not returned before, in order.
     pub fn recorded(&self) -> impl Iterator<Item = Recorded> {
         self.switcher.recorded()
     }
 
-    /// The policy in force.
+    /// The active policy.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
 
     /// Every connection that is remembered, as it is now.
+    ///
+    /// # Errors
+    /// Fails if the iterator over connections cannot be run.
     pub fn connections(&self) -> Result<Vec<Connection>, Error> {
         self.listing.read(&self.generations)
     }
 
-    /// How long bursts took, of each scope and burst size.
+    /// How long bursts took, for each scope and burst size.
+    ///
+    /// # Errors
+    /// Fails if the kernel's counts cannot be read.
     pub fn burst_latencies(&self) -> Result<Vec<BurstLatencies>, Error> {
         burst_latencies::read(&self.switcher.map("burst_latencies")?, &self.policy)
     }
 
-    /// What the switcher's program took of the processor so far. Counted only while the sysctl
+    /// The processor time that the switcher's program took so far. The kernel counts it only while the sysctl
     /// kernel.bpf_stats_enabled is 1.
+    ///
+    /// # Errors
+    /// Fails if the kernel does not tell about the program.
     pub fn cost(&self) -> Result<Cost, Error> {
         let link = self.attached.switcher.as_ref().expect("attached until it is stopped");
         cost::read(link)
@@ -221,7 +269,10 @@ impl Agent {
         self.switcher.events_lost()
     }
 
-    /// Stops switching, puts every connection back, unregisters the algorithms.
+    /// Stops switching, restores every connection, and unregisters the algorithms.
+    ///
+    /// # Errors
+    /// Returns the first error of a step. The steps after it are taken all the same.
     pub fn stop(self) -> Result<Restored, Error> {
         let restored = self.attached.detach();
         let removed = self.state.map_or(Ok(()), State::remove);
@@ -229,7 +280,7 @@ impl Agent {
     }
 }
 
-/// Brings everything into the kernel; what is pinned when it fails is the caller's to take away.
+/// Brings everything into the kernel. If it fails, the caller has to take away what is pinned.
 fn install(config: &Config, state: Option<&State>) -> Result<Agent, Error> {
     if let Some(state) = state {
         state.mount_pins()?;
@@ -247,8 +298,12 @@ fn install(config: &Config, state: Option<&State>) -> Result<Agent, Error> {
     Ok(agent)
 }
 
-/// Undoes what a killed agent left behind; None where there is nothing. Refuses while an agent is
-/// running.
+/// Undoes what a killed agent left behind; returns None if there is nothing.
+///
+/// # Errors
+/// Fails while an agent is running, if the host lacks what this needs
+/// ([`requirements`](crate::requirements)), or with the first error of a step. The steps after it are taken
+/// all the same.
 pub fn undo() -> Result<Option<Restored>, Error> {
     if !State::exists() {
         return Ok(None);
@@ -266,17 +321,17 @@ fn take_away(state: State) -> Result<Restored, Error> {
     restored.and_then(|restored| removed.map(|()| restored))
 }
 
-/// What is in the kernel.
+/// The parts of the agent that are in the kernel.
 struct Attached {
     switcher: Option<Link>,
     connections: Option<MapHandle>,
     algorithms: Vec<Registration>,
-    /// Their names, where it was we who registered them.
+    /// The names of the algorithms that this agent registered itself.
     registered: Vec<&'static str>,
 }
 
 impl Attached {
-    /// Each part is pinned as soon as it is there, and the switcher comes last: killed in
+    /// Pins each part as soon as it is there, and attaches the switcher last: if the agent is killed in
     /// between, nothing has been switched yet and [`undo`] finds what there is.
     fn attach(
         switcher: &Switcher,
@@ -302,7 +357,7 @@ impl Attached {
         Ok(attached)
     }
 
-    /// Those that are not registered yet.
+    /// Registers those of `wanted` that are not registered yet.
     fn register(&mut self, wanted: &[Algorithm], state: Option<&State>) -> Result<(), Error> {
         let for_programs = registered::registered()?;
         let is_preset = |it: &Algorithm| Algorithm::named(it.name()).as_ref() == Some(it);
@@ -332,18 +387,18 @@ impl Attached {
         Ok(())
     }
 
-    /// Those that were registered last, so that connections cannot have them yet.
+    /// Unregisters the algorithms from place `first` on, which are so new that no connection has them.
     fn unregister_from(&mut self, first: usize) {
         self.registered.truncate(first);
         for algorithm in self.algorithms.drain(first..) {
-            // What stays pinned is taken away when the agent stops.
+            // A failure leaves it pinned until the agent stops.
             let _ = algorithm.end();
         }
     }
 
-    /// No new switches, then the connections, then the algorithms: no connection is ever left on
-    /// one that the next connection could not have. What fails keeps nothing else in the kernel;
-    /// the first error is returned.
+    /// Ends switching, then restores the connections, then unregisters the algorithms. In this order no
+    /// connection is left on an algorithm that new connections cannot have. An error in one step does not
+    /// keep the others from being taken; the first is returned.
     fn detach(self) -> Result<Restored, Error> {
         let switcher = self.switcher.map_or(Ok(()), release);
         let restored = self.connections.map_or(Ok(Restored::default()), |map| restore(&map));

@@ -26,10 +26,10 @@ pub(crate) const CONNECTIONS: &str = "connections";
 /// Read-only data with the values that an operator may set (`bpf/algorithms/common/parameters.h`).
 const PARAMETERS: &str = ".rodata.parameters";
 
-/// The algorithms of ours that a table lets the switcher choose among.
+/// The algorithms of ours among which a table lets the switcher choose.
 ///
 /// # Errors
-/// A name that is neither one of ours nor of the column that stands for what a connection came with.
+/// Fails if a name is neither one of ours nor the one that stands for what a connection came with.
 pub fn candidates(table: &KernelTable) -> Result<Vec<Algorithm>, Error> {
     let named = |name: String| {
         Algorithm::named(&name).ok_or_else(|| Error::Failed {
@@ -41,11 +41,11 @@ pub fn candidates(table: &KernelTable) -> Result<Vec<Algorithm>, Error> {
     ours.map(|(_, name)| named(name)).collect()
 }
 
-/// The algorithms registered in the kernel, as long as this value lives. Connections that use one
-/// keep it beyond that, until they end or take another.
+/// Algorithms that stay registered in the kernel as long as this value lives. Connections that use one keep
+/// it beyond that, until they end or take another.
 ///
-/// Where the kernel has no links of struct_ops (before Linux 6.4), a process that is killed leaves them
-/// registered.
+/// If the kernel has no links of struct_ops (before Linux 6.4), algorithms stay registered when the process
+/// is killed.
 #[derive(Debug)]
 pub struct Algorithms {
     pub(crate) registrations: Vec<(&'static str, Registration)>,
@@ -53,6 +53,11 @@ pub struct Algorithms {
 
 impl Algorithms {
     /// Registers algorithms under their in-kernel names, with the values of their parameters.
+    ///
+    /// # Errors
+    /// Fails if the host lacks what they need ([`algorithm_requirements`](crate::algorithm_requirements)), or
+    /// if the kernel refuses one, for instance because the name is taken. Then none of them is left
+    /// registered.
     pub fn register(algorithms: &[Algorithm]) -> Result<Algorithms, Error> {
         host::algorithm_requirements()?;
         Algorithms::register_with(algorithms, None)
@@ -68,7 +73,7 @@ impl Algorithms {
     }
 }
 
-/// Loads an algorithm's programs, which nothing calls before they are registered.
+/// Loads an algorithm's programs. Nothing calls them before they are registered.
 pub(crate) fn load(
     algorithm: &Algorithm,
     connections: Option<BorrowedFd>,
@@ -103,7 +108,7 @@ pub(crate) fn load(
     libbpf::load(open, doing)
 }
 
-/// Socket storage for [`CONNECTIONS`], where there is none to share.
+/// Creates the socket storage [`CONNECTIONS`], for when there is none to share.
 pub(crate) fn connections() -> Result<MapHandle, Error> {
     let doing = || format!("making {CONNECTIONS}");
     let any = Algorithm::all().next().expect("there are algorithms");
@@ -112,15 +117,15 @@ pub(crate) fn connections() -> Result<MapHandle, Error> {
     MapHandle::try_from(&map.expect("each algorithm looks into it")).doing(doing)
 }
 
-/// The variable that the source file hands to the kernel.
+/// The name of the variable that the source file hands to the kernel.
 fn operations(algorithm: &Algorithm) -> &'static str {
     algorithm.name().trim_start_matches("kk_")
 }
 
-/// Takes out of a registration what the running kernel does not have.
+/// Removes from a registration the callbacks that the running kernel does not have.
 fn fit(map: &mut OpenMapMut, source: &Source, kernel: Kernel) -> libbpf_rs::Result<()> {
     if !kernel.has_links {
-        // Its only flag, BPF_F_LINK, asks for one.
+        // BPF_F_LINK, its only flag, asks for a link.
         map.set_map_flags(0)?;
     }
     if !kernel.tells_after_idle {
@@ -128,7 +133,7 @@ fn fit(map: &mut OpenMapMut, source: &Source, kernel: Kernel) -> libbpf_rs::Resu
         let types = types.expect("an object of ours has type information");
         let place = offset(&types, "tcp_congestion_ops", AFTER_IDLE).expect("ours has the member");
         let operations = map.initial_value_mut().expect("it has a value before it is loaded");
-        // libbpf leaves out the program of what is none.
+        // libbpf does not load the program of a callback that is null.
         operations[place..place + size_of::<usize>()].fill(0);
     }
     Ok(())

@@ -8,7 +8,7 @@ use zerocopy::FromBytes;
 
 use crate::error::{Doing, Error};
 
-/// Upper ends of the burst sizes told apart, bytes; the last one has none.
+/// Upper ends of the burst sizes, bytes; the last size has none.
 pub const BURST_SIZES: [Option<u32>; SIZES] = {
     let mut ends = [None; SIZES];
     let mut size = 0;
@@ -28,9 +28,9 @@ const TREATMENTS: usize = kernel::TREATMENTS as usize;
 pub struct BurstLatencies {
     /// Name of the scope.
     pub scope: String,
-    /// Whether the connections were switched; not: held back or observed.
+    /// Whether the connections were switched. If not, they were held back or observed.
     pub switched: bool,
-    /// The place of the size in [`BURST_SIZES`].
+    /// The index of the size in [`BURST_SIZES`].
     pub size: usize,
     /// Sum of what the bursts took, seconds.
     pub sum_s: f64,
@@ -44,7 +44,8 @@ impl BurstLatencies {
         self.buckets.iter().sum()
     }
 
-    /// A quantile (0 to 1), seconds: the upper end of the bucket that it is in; none of no bursts.
+    /// The quantile (0 to 1) of the latencies, seconds: the upper end of the bucket that it is in; None
+    /// without bursts.
     pub fn quantile_s(&self, quantile: f64) -> Option<f64> {
         let wanted = (self.count() as f64 * quantile).ceil().max(1.0) as u64;
         let mut below = 0;
@@ -56,8 +57,8 @@ impl BurstLatencies {
     }
 }
 
-/// Upper end of a bucket, seconds: 2^10, 2^10.5, 2^11 and so on microseconds; the last one has none,
-/// and is told as if it had.
+/// Upper end of a bucket, seconds: 2^10, 2^10.5, 2^11 and so on microseconds. The last bucket has no end; the
+/// next number of the row is returned for it.
 pub fn bucket_end_s(bucket: usize) -> f64 {
     let octaves = bucket as f64 / f64::from(kernel::LATENCY_BUCKETS_PER_OCTAVE);
     (f64::from(kernel::SHORTEST_LATENCY_LOG2) + octaves).exp2() / 1e6
@@ -97,7 +98,7 @@ pub(crate) fn read(map: &MapHandle, policy: &Policy) -> Result<Vec<BurstLatencie
     Ok(latencies)
 }
 
-/// Begins anew for a scope that has become another.
+/// Sets the counts of a scope to zero, when another scope has its number.
 pub(crate) fn forget(map: &MapHandle, number: usize) -> Result<(), Error> {
     let cpus = libbpf_rs::num_possible_cpus().doing(|| "counting CPUs".to_owned())?;
     let zeros = vec![vec![0; size_of::<burst_latencies>()]; cpus];

@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Doing, Error};
 
-/// What a program took of the processor so far.
+/// The processor time that a program took so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
     /// How often it ran.
     pub runs: u64,
-    /// How long, all runs together.
+    /// How long all runs took together.
     pub time: Duration,
 }
 

@@ -5,10 +5,10 @@ use crate::libbpf;
 /// Why the agent could not start or stop.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The host lacks something: says what, and what to do. Exit status 3.
+    /// The host lacks something. The text says what, and what to do. The exit status is 3.
     #[error("{0}")]
     Missing(String),
-    /// Anything else that failed: says what was being done, and the cause.
+    /// Something else failed.
     #[error("{doing}: {cause}")]
     Failed {
         /// What was being done.

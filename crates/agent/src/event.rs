@@ -16,8 +16,9 @@ pub(crate) fn reason_from_number(number: u32) -> Option<Reason> {
     (number == REASON_PREDICTED_LATENCY).then_some(Reason::PredictedLatency)
 }
 
-/// A `struct switch_event`; `names` are those of the columns of a scope's table, by the generation of
-/// its policy and its number. None where it is none: the kernel's program is of another version.
+/// Decodes a `struct switch_event`. `names` gives the columns of a scope's table, by the generation of its
+/// policy and the number of the scope. Returns None if the bytes are no such event, as with a program of
+/// another version in the kernel.
 pub fn decode(bytes: &[u8], names: impl FnOnce(u32, u32) -> Option<Vec<String>>) -> Option<Switch> {
     let (event, _) = switch_event::ref_from_prefix(bytes).ok()?;
     let mut predicted_s = names(event.generation, event.scope)?
@@ -46,7 +47,7 @@ pub fn decode(bytes: &[u8], names: impl FnOnce(u32, u32) -> Option<Vec<String>>)
     })
 }
 
-/// IPv4 addresses are told as ::ffff:a.b.c.d.
+/// The address and port. An IPv4 address is given as ::ffff:a.b.c.d.
 pub(crate) fn socket_address(address: address, port: u16) -> SocketAddr {
     SocketAddr::new(IpAddr::V6(Ipv6Addr::from(address)).to_canonical(), port)
 }

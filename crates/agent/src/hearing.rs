@@ -17,14 +17,14 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/hearing.bpf.o"))
 /// Connections whose callbacks another program had taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
-    /// Those for which they were asked for again.
+    /// Connections for which the kernel was asked again for callbacks.
     pub asked_again: usize,
-    /// Those for which the kernel refused that. They stay as they are until they end.
+    /// Connections for which the kernel refused that. They stay as they are until they end.
     pub refused: usize,
 }
 
 impl Taken {
-    /// The tally of a line for each connection, by what the kernel said.
+    /// Counts the lines, one for each connection, by the kernel's answer.
     fn printed(lines: &[u8]) -> Taken {
         let tally = |printed| lines.iter().filter(|&&byte| byte == printed).count();
         Taken { asked_again: tally(b'1'), refused: tally(b'0') }
@@ -64,7 +64,8 @@ impl Hearing {
         Ok(Hearing { unheard, heard_again, _object: object })
     }
 
-    /// Asks again for what was taken. Cheap where nothing was: what is remembered is walked through.
+    /// Asks again for callbacks that were taken. If none were, this only walks through the remembered
+    /// connections.
     pub fn ask_again(&self) -> Result<Taken, Error> {
         let doing = || "asking again for callbacks".to_owned();
         if read_lines(&self.unheard).doing(doing)? == 0 {

@@ -1,4 +1,4 @@
-//! What the host must have.
+//! Checks what the host must have.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,13 +17,19 @@ const STATUS: &str = "/proc/self/status";
 /// Bit of capability sets (capability.h). It is CAP_BPF and CAP_PERFMON as well.
 pub(crate) const CAP_SYS_ADMIN: u32 = 21;
 
-/// Refuses, naming what is missing and what to do, where live switching cannot run.
+/// Checks that live switching can run here.
+///
+/// # Errors
+/// Fails if something is missing; the message names it and says what to do.
 pub fn requirements() -> Result<(), Error> {
     algorithm_requirements()?;
     cgroup_root().map(drop)
 }
 
-/// The same for the algorithms alone, without the switcher.
+/// Checks that the algorithms can be registered, without the switcher.
+///
+/// # Errors
+/// Fails if something is missing; the message names it and says what to do.
 pub fn algorithm_requirements() -> Result<(), Error> {
     if !nix::unistd::geteuid().is_root() {
         return Err(Error::Missing(
@@ -31,11 +37,11 @@ pub fn algorithm_requirements() -> Result<(), Error> {
         ));
     }
     may_load_bpf(&fs::read_to_string(STATUS).doing(|| format!("reading {STATUS}"))?)?;
-    // Where one of these cannot be read, loading tells.
+    // If one of these files cannot be read, loading a program fails with the reason.
     is_not_locked_down(&fs::read_to_string(LOCKDOWN).unwrap_or_default())?;
     compiles_bpf(&fs::read_to_string(JIT).unwrap_or_default())?;
     describes_itself(Path::new(BTF))?;
-    // Everything that calls libbpf asks this first.
+    // Everything that calls libbpf calls this function first.
     libbpf::listen();
     let btf = Btf::from_vmlinux().doing(|| format!("reading {BTF}"))?;
     if btf.type_by_name::<Struct>(STRUCT_OPS).is_none() {
@@ -65,7 +71,8 @@ pub(crate) fn effective_capabilities(status: &str) -> Option<u64> {
     u64::from_str_radix(set.trim(), 16).ok()
 }
 
-/// `none integrity [confidentiality]`: the one in force is in brackets.
+/// Refuses a kernel that is locked down. The text is like `none integrity [confidentiality]`, with the
+/// present state in brackets.
 fn is_not_locked_down(lockdown: &str) -> Result<(), Error> {
     if !lockdown.contains("[confidentiality]") {
         return Ok(());
@@ -101,12 +108,18 @@ fn describes_itself(btf: &Path) -> Result<(), Error> {
 }
 
 /// Release of the running kernel, for instance `6.12.9-amd64`.
+///
+/// # Errors
+/// Fails if /proc cannot be read.
 pub fn kernel_release() -> Result<String, Error> {
     let path = "/proc/sys/kernel/osrelease";
     Ok(fs::read_to_string(path).doing(|| format!("reading {path}"))?.trim_end().to_owned())
 }
 
 /// Root of the cgroup v2 hierarchy, from the mount table.
+///
+/// # Errors
+/// Fails if /proc cannot be read, or if no such hierarchy is mounted.
 pub fn cgroup_root() -> Result<PathBuf, Error> {
     let path = "/proc/self/mounts";
     let mounts = fs::read_to_string(path).doing(|| format!("reading {path}"))?;

@@ -1,5 +1,5 @@
-//! What of the running kernel decides how our programs are loaded and registered: told by the kernel's
-//! own description of its types, never by its version.
+//! Tells how our programs have to be loaded and registered in the running kernel: from its own description of
+//! its types, never from its version.
 
 use std::sync::OnceLock;
 
@@ -11,24 +11,25 @@ use crate::error::{Doing, Error};
 /// Where the kernel describes its types.
 pub(crate) const BTF: &str = "/sys/kernel/btf/vmlinux";
 
-/// The callback of tcp_congestion_ops for a transmission after idle time, where that has one of its own.
+/// The callback of tcp_congestion_ops for a transmission after idle time, in kernels that have a separate
+/// one.
 pub(crate) const AFTER_IDLE: &str = "cwnd_event_tx_start";
 
 /// What the running kernel has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Kernel {
-    /// Registrations of struct_ops are links, which end with the last that holds them (since Linux 6.4).
-    /// Without, they stay until they are taken out, and a killed program leaves its own.
+    /// Registrations of struct_ops are links, which end with the last process that holds them (since Linux
+    /// 6.4). Without links they stay until they are deleted, and a killed program leaves its own behind.
     pub has_links: bool,
-    /// The first transmission after idle has a callback of its own ([`AFTER_IDLE`], since Linux 7.1).
+    /// The first transmission after idle time has a callback of its own ([`AFTER_IDLE`], since Linux 7.1).
     pub tells_after_idle: bool,
 }
 
 impl Kernel {
-    /// That of the running one.
+    /// Looks at the running kernel.
     ///
     /// # Errors
-    /// Where it does not describe its types.
+    /// Fails if the kernel does not describe its types.
     pub fn running() -> Result<Kernel, Error> {
         static RUNNING: OnceLock<Kernel> = OnceLock::new();
         if let Some(kernel) = RUNNING.get() {
@@ -46,7 +47,7 @@ impl Kernel {
     }
 }
 
-/// Where a struct has a member, bytes from its beginning. None: it has none of that name.
+/// The offset of a member in a struct, bytes; None if it has no member of that name.
 pub(crate) fn offset(btf: &Btf, structure: &str, member: &str) -> Option<usize> {
     let structure = btf.type_by_name::<Struct>(structure)?;
     let found = structure.iter().find(|it| it.name.is_some_and(|name| name == member))?;

@@ -8,12 +8,12 @@ use crate::host::kernel_release;
 
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
-/// What the running kernel has, by name.
+/// The congestion controls of the running kernel, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelAlgorithms {
-    /// Registered now, ours among them where they are loaded.
+    /// Those that are registered now; ours are among them while they are loaded.
     pub registered: BTreeSet<String>,
-    /// There as modules of this kernel, loaded or not.
+    /// Those that this kernel has as modules, loaded or not.
     pub modules: BTreeSet<String>,
 }
 
@@ -21,7 +21,7 @@ impl KernelAlgorithms {
     /// Asks the kernel. Needs no privileges.
     ///
     /// # Errors
-    /// Where /proc cannot be read. A host without modules has none.
+    /// Fails if /proc cannot be read. A host without a directory of modules has no modules; that is no error.
     pub fn read() -> Result<KernelAlgorithms, Error> {
         let available = fs::read_to_string(AVAILABLE).doing(|| format!("reading {AVAILABLE}"))?;
         let modules = format!("/lib/modules/{}/modules.dep", kernel_release()?);
@@ -33,7 +33,7 @@ impl KernelAlgorithms {
     }
 }
 
-/// `htcp` for `kernel/net/ipv4/tcp_htcp.ko.xz: ...`
+/// The name in a line: `htcp` for `kernel/net/ipv4/tcp_htcp.ko.xz: ...`
 fn module_name(line: &str) -> Option<&str> {
     let path = line.split(':').next()?;
     let (_, file) = path.split_once("net/ipv4/tcp_")?;

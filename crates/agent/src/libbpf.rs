@@ -1,4 +1,4 @@
-//! What libbpf says: not to the terminal, but into our error.
+//! Keeps libbpf's messages from the terminal, and puts its reasons into our errors.
 
 use std::cell::RefCell;
 
@@ -23,8 +23,8 @@ pub(crate) fn listen() {
 /// How often an object is loaded at most.
 const ATTEMPTS: usize = 20;
 
-/// Loads what `open` opens. A signal ends the verifier's work (EAGAIN), even one that stops this process and
-/// continues it; libbpf tries five times by itself, which is too few where signals keep coming.
+/// Loads what `open` opens. A signal makes the verifier give up (EAGAIN), even one that stops this process
+/// and continues it; libbpf tries five times by itself, which is too few if signals keep coming.
 pub(crate) fn load(
     open: impl Fn() -> Result<OpenObject, Error>,
     doing: impl FnOnce() -> String,
@@ -38,12 +38,12 @@ pub(crate) fn load(
     open()?.load().doing(doing)
 }
 
-/// What this thread's last call of libbpf gave as the reason, once.
+/// Takes the reason that libbpf gave in this thread's last call; a second call returns None.
 pub(crate) fn take_reason() -> Option<String> {
     REASON.take()
 }
 
-/// The last line of a message, which may be the verifier's whole log, without what always follows.
+/// The last line of a message, without what always follows. The message may be the verifier's whole log.
 fn reason(message: &str) -> Option<&str> {
     const NO_REASONS: [&str; 3] = ["failed to load", "-- END PROG LOAD LOG --", "processed "];
     let mut lines = message.lines().map(|line| line.trim_start_matches("libbpf: ").trim());

@@ -19,7 +19,7 @@ use crate::iterator::read;
 use crate::object;
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/listing.bpf.o"));
-/// The state of a socket that is connected no more, but that its program still holds.
+/// The state of a socket that is no longer connected, but that its program still holds.
 const TCP_CLOSE: u32 = 7;
 const NOT_PACED: u64 = u64::MAX;
 
@@ -32,8 +32,8 @@ pub struct Connection {
     pub remote: SocketAddr,
     /// Inode of its network namespace.
     pub namespace: u32,
-    /// Name of its scope, in the policy before where it has not followed yet; none where the policy
-    /// does not name it any more.
+    /// Name of its scope; that of the policy before, as long as the connection has not followed the new one.
+    /// None if the policy no longer names it.
     pub scope: Option<String>,
     /// What becomes of it.
     pub treatment: Treatment,
@@ -41,13 +41,14 @@ pub struct Connection {
     pub algorithm: String,
     /// The name of the algorithm that it had when it was met.
     pub original: String,
-    /// The name of the algorithm that was chosen. It is the one in use but where choices are only observed.
+    /// The name of the algorithm that was chosen. If choices are only observed, it need not be the one in
+    /// use.
     pub chosen: String,
-    /// Switches, or where they are only observed, choices.
+    /// How often it was switched, or if choices are only observed, how many there were.
     pub switches: u32,
     /// The latest one, and why.
     pub latest_switch: Option<LatestSwitch>,
-    /// Lowest round-trip time of late, seconds; 0 before it is known.
+    /// Lowest recent round-trip time, seconds; 0 before it is known.
     pub rtt_s: f64,
     /// Smoothed round-trip time, seconds.
     pub srtt_s: f64,
@@ -57,7 +58,7 @@ pub struct Connection {
     pub ssthresh: u32,
     /// Payload of a segment, bytes.
     pub mss: u32,
-    /// Where it is paced, bit/s.
+    /// The rate at which it is paced, bit/s; None if it is not paced.
     pub pacing_rate_bit_s: Option<u64>,
     /// Smoothed rate of isolated losses (0 to 1).
     pub isolated_loss: f64,
@@ -65,15 +66,16 @@ pub struct Connection {
     pub burst_loss: f64,
     /// Rate of the bottleneck, bit/s; none before it is known.
     pub rate_bit_s: Option<u64>,
-    /// Bytes of a burst, of the latest in the mean; none before the first is over.
+    /// Mean size of the recent bursts, bytes; None before the first is over.
     pub burst_bytes: Option<u32>,
-    /// What the latest burst took, seconds; none where there was none with this algorithm.
+    /// How long the latest burst took, seconds; None if there was none with this algorithm.
     pub burst_latency_s: Option<f64>,
-    /// What is written again before all of the last write has arrived; none of bursts and bulk.
+    /// The stream that its program writes, each write before all of the last one has arrived; None for bursts
+    /// and bulk.
     pub stream: Option<Stream>,
     /// What the table expects a burst, or a write of the stream, to take with the algorithm chosen, seconds.
     pub predicted_s: Option<f64>,
-    /// And with the one it had when it was met, where the table has that.
+    /// The same with the algorithm that it had when it was met, if the table has that.
     pub predicted_original_s: Option<f64>,
     /// Payload sent, retransmissions included, bytes.
     pub bytes_sent: u64,
@@ -82,7 +84,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// What the writes of its stream take, or what the latest burst took, seconds.
+    /// How long the writes of its stream take, or how long the latest burst took, seconds.
     pub fn latency_s(&self) -> Option<f64> {
         self.stream.and_then(|stream| stream.latency_s).or(self.burst_latency_s)
     }
@@ -91,18 +93,18 @@ impl Connection {
 /// A stream (`bpf/switcher/core/streams.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stream {
-    /// What its program writes, bit/s.
+    /// The rate at which its program writes, bit/s.
     pub demand_bit_s: u64,
-    /// What a write takes with the algorithm in use, in the mean, seconds; none before that is known.
+    /// Mean time that a write takes with the algorithm in use, seconds; None before that is known.
     pub latency_s: Option<f64>,
-    /// Written and not ACKed, bytes.
+    /// Bytes that are written and not ACKed.
     pub backlog_bytes: u32,
 }
 
 /// A switch in the past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatestSwitch {
-    /// CLOCK_MONOTONIC, in nanoseconds.
+    /// When it was, CLOCK_MONOTONIC in nanoseconds.
     pub at_ns: u64,
     /// Why it was switched.
     pub reason: Reason,
@@ -125,7 +127,7 @@ pub enum Treatment {
 }
 
 impl Treatment {
-    /// As in the JSON.
+    /// The name in the JSON.
     pub fn name(self) -> &'static str {
         match self {
             Treatment::Switched => "switched",
@@ -137,7 +139,7 @@ impl Treatment {
     }
 }
 
-/// Policies by the generation in which they were in force.
+/// Policies by the generation in which they were active.
 pub(crate) type Generations = HashMap<u32, Policy>;
 
 /// The loaded iterator.
@@ -156,7 +158,7 @@ impl Listing {
         Ok(Listing { link, _object: object })
     }
 
-    /// Every connection but those that are closed; in the order of their ends.
+    /// Every connection that is not closed, ordered by its ends.
     pub fn read(&self, policies: &Generations) -> Result<Vec<Connection>, Error> {
         let bytes = self.bytes()?;
         let mut connections: Vec<Connection> = all_in(&bytes)
@@ -181,7 +183,8 @@ fn all_in(bytes: &[u8]) -> impl Iterator<Item = &listed> {
     bytes.chunks_exact(size_of::<listed>()).filter_map(|bytes| listed::ref_from_bytes(bytes).ok())
 }
 
-/// By the policy under which it is: that may be one before, until it has followed.
+/// Describes a connection by the policy that it is under: that may be an earlier one until the connection has
+/// followed.
 fn connection(listed: &listed, policies: &Generations) -> Connection {
     let policy = policies.get(&listed.generation);
     let scope = policy.and_then(|policy| policy.scopes.get(listed.scope as usize));

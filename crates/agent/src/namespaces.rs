@@ -1,4 +1,4 @@
-//! Network namespaces: an iterator over TCP sockets sees its reader's alone.
+//! Network namespaces. An iterator over TCP sockets sees those of its reader's namespace alone.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -14,15 +14,15 @@ use crate::error::{Doing, Error};
 /// Some network namespaces of the host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Namespaces {
-    /// Our own, and every other that a name or a thread leads to.
+    /// Our own, and every other to which a name or a thread leads.
     #[default]
     Every,
-    /// Those that these files name, such as /run/netns/web.
+    /// Those of these files, such as /run/netns/web.
     Named(Vec<PathBuf>),
 }
 
 impl Namespaces {
-    /// Refuses where one that is named is not there.
+    /// Refuses if the file of one does not exist.
     pub(crate) fn find(&self) -> Result<(), Error> {
         let Namespaces::Named(files) = self else { return Ok(()) };
         files.iter().try_for_each(|file| {
@@ -31,7 +31,7 @@ impl Namespaces {
         })
     }
 
-    /// Does something in each of them, and adds up what comes of it.
+    /// Does something in each of them, and returns the sum of the results.
     pub(crate) fn sum<T: AddAssign + Default + Send>(
         &self,
         f: impl Fn() -> io::Result<T> + Sync,
@@ -43,7 +43,7 @@ impl Namespaces {
             }
         };
         for namespace in others {
-            // A thread that has left its namespace does not go back: it ends.
+            // A thread that has entered another namespace does not return to ours; it ends.
             sum += thread::scope(|scope| {
                 let inside = scope.spawn(|| {
                     setns(&namespace, CloneFlags::CLONE_NEWNET).map_err(io::Error::from)?;
@@ -56,7 +56,7 @@ impl Namespaces {
     }
 }
 
-/// What a name or a thread leads to, but our own.
+/// Every namespace to which a name or a thread leads, except our own.
 fn others() -> Vec<File> {
     let entries = |directory: &str| {
         fs::read_dir(directory)
@@ -78,7 +78,7 @@ fn others() -> Vec<File> {
         .into_iter()
         .chain(threads)
         .filter(|path| identity(path).is_ok_and(|id| met.insert(id)))
-        // A namespace that went away since is none that has connections.
+        // A namespace that has gone since then has no connections.
         .filter_map(|path| File::open(path).ok())
         .collect()
 }

@@ -1,5 +1,5 @@
-//! An object of `bpf/switcher/` before it is loaded: its constants set by their names, its maps shared
-//! or left out.
+//! An object of `bpf/switcher/` before it is loaded: here its constants are set by their names, and its maps
+//! are shared or left out.
 
 use std::os::fd::AsFd;
 
@@ -11,7 +11,7 @@ use zerocopy::{Immutable, IntoBytes};
 use crate::error::{Doing, Error};
 use crate::libbpf;
 
-/// Where constants are, which the verifier takes for what they are set to.
+/// The section of constants. The verifier takes them to have the values that they are set to.
 const CONSTANTS: &str = ".rodata";
 
 pub(crate) struct Unloaded {
@@ -20,7 +20,7 @@ pub(crate) struct Unloaded {
     doing: &'static str,
 }
 
-/// Loads an object with what `prepare` sets. `doing` says in errors what it is for.
+/// Loads an object with what `prepare` sets. `doing` says in errors what the object is for.
 pub(crate) fn load(
     bytes: &'static [u8],
     doing: &'static str,
@@ -43,7 +43,7 @@ impl Unloaded {
     /// Sets a constant of the same type as the value.
     ///
     /// # Panics
-    /// Where the object has none of this name.
+    /// Panics if the object has no constant of this name.
     pub fn set(
         &mut self,
         constant: &str,
@@ -66,7 +66,7 @@ impl Unloaded {
         own.try_for_each(|mut own| own.set_max_entries(entries)).doing(|| doing.into())
     }
 
-    /// By what the compiler says of the section.
+    /// The offset of a constant in its section, as the compiler describes it.
     fn offset(&self, constant: &str) -> Result<usize, Error> {
         let types = Btf::from_raw("constants", self.bytes).doing(|| self.doing.into())?;
         let types = types.expect("an object of ours has type information");
@@ -79,20 +79,19 @@ impl Unloaded {
         Ok(found.unwrap_or_else(|| panic!("no constant {constant}")).offset as usize)
     }
 
-    /// Takes a map that is there already in place of its own of that name.
+    /// Uses an existing map in place of the object's own of that name.
     pub fn share(&mut self, name: &str, map: &MapHandle) -> Result<(), Error> {
         let doing = self.doing;
         let mut own = self.object.maps_mut().filter(|own| own.name() == name);
         own.try_for_each(|mut own| own.reuse_fd(map.as_fd())).doing(|| doing.into())
     }
 
-    /// Makes none of the maps but these, and that of the constants: no program that is loaded uses any
-    /// other.
+    /// Creates no maps except these and that of the constants: no program that is loaded uses any other.
     pub fn keep_only(&mut self, names: &[&str]) -> Result<(), Error> {
         self.leave_out(|name| !names.contains(&name))
     }
 
-    /// Does not make these maps: no program that is loaded uses them.
+    /// Does not create the maps that `is_needless` names: no program that is loaded uses them.
     pub fn leave_out(&mut self, is_needless: impl Fn(&str) -> bool) -> Result<(), Error> {
         let doing = self.doing;
         for mut map in self.object.maps_mut() {

@@ -1,5 +1,4 @@
-//! Calls of the switcher as they are in the kernel, for whoever plays them again
-//! (`bpf/interface/call_record.h`).
+//! Calls of the switcher as they were in the kernel, to be played again (`bpf/interface/call_record.h`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,16 +6,16 @@ use std::sync::Arc;
 use kirikae_interface::policy;
 use kirikae_table::KernelTable;
 
-/// What is recorded, in order.
+/// One thing that is recorded, in order.
 #[derive(Clone, Debug)]
 pub enum Recorded {
-    /// A policy is put in force; the calls for it come after it.
+    /// A policy becomes active; the calls for it come after it.
     Policy {
-        /// As the switcher reads it.
+        /// The policy as the switcher reads it.
         policy: Box<policy>,
         /// The tables that its scopes name, by their numbers.
         tables: BTreeMap<u32, Arc<KernelTable>>,
     },
-    /// A call: the bytes of a `struct call_record`.
+    /// A call, as the bytes of a `struct call_record`.
     Call(Vec<u8>),
 }

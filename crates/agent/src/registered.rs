@@ -1,5 +1,5 @@
 //! Algorithms that are registered for programs and for the sysctl net.ipv4.tcp_congestion_control, without
-//! anything being switched: until they are taken away.
+//! anything being switched. They stay until they are taken away.
 
 use std::fs::{self, DirBuilder};
 use std::io::ErrorKind;
@@ -17,15 +17,16 @@ use crate::kernel_algorithms::KernelAlgorithms;
 use crate::registration::{self, Registration};
 use crate::{algorithms, host, state};
 
-/// Whatever is in it is ours. The kernel keeps what is pinned there when we are gone.
+/// The directory of pins. All that is in it is ours, and the kernel keeps it when our process ends.
 const PINS_ON_HOST: &str = "/sys/fs/bpf/kirikae-algorithms";
-/// A BPF file system of our own where the host has none.
+/// The mount point of a BPF file system of our own, for a host that has none.
 const PINS: &str = "/run/kirikae-algorithms";
 
 /// Registers algorithms that stay until [`unregister`] takes them away, or the host is booted.
 ///
 /// # Errors
-/// All or none: where one of the names is taken, which says by whom, or the host lacks something.
+/// All are registered or none. Fails if one of the names is taken, and says by whom, or if the host lacks
+/// something.
 pub fn register(wanted: &[Algorithm]) -> Result<(), Error> {
     host::algorithm_requirements()?;
     let present = registered()?;
@@ -70,12 +71,15 @@ fn pin(wanted: &[Algorithm]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The names of those that are registered in this way.
+/// The names of the algorithms that are registered in this way.
+///
+/// # Errors
+/// Fails if the directory of pins cannot be read. If this user may not look into it, the list is empty.
 pub fn registered() -> Result<Vec<&'static str>, Error> {
     let pins = pins();
     let doing = || format!("listing {pins}");
     let entries = match fs::read_dir(pins) {
-        // Whoever may not look cannot have registered anything.
+        // A user who may not look cannot have registered anything.
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => {
             return Ok(Vec::new());
         }
@@ -86,11 +90,11 @@ pub fn registered() -> Result<Vec<&'static str>, Error> {
     Ok(Algorithm::all().map(|algorithm| algorithm.name()).filter(is_pinned).collect())
 }
 
-/// Takes away what [`register`] has registered: these, or with none all. Connections that have one keep it
-/// until they end. Returns the names of those that were taken away.
+/// Takes away these of the algorithms that [`register`] has registered, or all if no name is given.
+/// Connections that have one keep it until they end. Returns the names of those that were taken away.
 ///
 /// # Errors
-/// Where one of them is not registered; nothing is taken away then.
+/// Fails if one of them is not registered; then nothing is taken away.
 pub fn unregister(names: &[&'static str]) -> Result<Vec<&'static str>, Error> {
     let present = registered()?;
     if let Some(missing) = names.iter().find(|name| !present.contains(name)) {
@@ -118,20 +122,20 @@ fn take_away(names: &[&'static str], is_all: bool) -> Result<(), Error> {
     registration::are_gone(names)?;
     let pins = pins();
     if is_all && Path::new(pins).exists() {
-        // Where it is the host's, nothing is mounted.
+        // If the file system is the host's, nothing of ours is mounted.
         let _ = umount2(PINS, MntFlags::MNT_DETACH);
         fs::remove_dir_all(pins).doing(|| format!("removing {pins}"))?;
     }
     Ok(())
 }
 
-/// What the algorithms keep of connections, which an agent that comes later shares with them. None: none is
-/// registered.
+/// The map in which registered algorithms keep what they know of connections; an agent that starts later
+/// shares it. None if no algorithm is registered.
 pub(crate) fn shared_connections() -> Result<Option<MapHandle>, Error> {
     if registered()?.is_empty() { Ok(None) } else { connections().map(Some) }
 }
 
-/// Made where it is not there.
+/// Opens that map, or creates it.
 fn connections() -> Result<MapHandle, Error> {
     let place = place(CONNECTIONS);
     let doing = || format!("opening {}", place.display());

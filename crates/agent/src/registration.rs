@@ -1,4 +1,4 @@
-//! An algorithm in the kernel, and how it gets out again.
+//! An algorithm that is registered in the kernel, and how it is taken out again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::error::{Doing, Error};
 use crate::kernel::Kernel;
 use crate::kernel_algorithms::KernelAlgorithms;
 
-/// How long the kernel may take.
+/// How long the kernel may take to remove a registration.
 const WAIT: Duration = Duration::from_secs(10);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
@@ -21,24 +21,24 @@ pub(crate) struct Registration(Kind);
 
 #[derive(Debug)]
 enum Kind {
-    /// It ends with the last that holds it.
+    /// A link; the registration ends with the last process that holds it.
     Link(Link),
-    /// The one element of a map, where the kernel has no links: it ends when it is deleted.
+    /// The one element of a map, if the kernel has no links: the registration ends when it is deleted.
     Element { map: MapHandle, pin: Option<PathBuf> },
 }
 
 impl Registration {
-    /// What has been registered by attaching the map of a struct_ops object.
+    /// Takes over what was registered by attaching the map of a struct_ops object.
     pub fn new(mut link: Link, map: MapHandle) -> Result<Registration, Error> {
         if Kernel::running()?.has_links {
             return Ok(Registration(Kind::Link(link)));
         }
-        // It would delete the element by a descriptor that ends with the object.
+        // The link would delete the element by a descriptor that is closed with the object.
         link.disconnect();
         Ok(Registration(Kind::Element { map, pin: None }))
     }
 
-    /// Opens what was pinned.
+    /// Opens a registration that was pinned.
     pub fn open(path: &Path) -> Result<Registration, Error> {
         let doing = || format!("opening {}", path.display());
         if Kernel::running()?.has_links {
@@ -48,7 +48,7 @@ impl Registration {
         Ok(Registration(Kind::Element { map, pin: Some(path.to_owned()) }))
     }
 
-    /// Keeps it in the kernel beyond this value.
+    /// Keeps it in the kernel after this value is dropped.
     pub fn pin(&mut self, path: &Path) -> Result<(), Error> {
         let doing = || format!("pinning {}", path.display());
         match &mut self.0 {
@@ -61,7 +61,7 @@ impl Registration {
         }
     }
 
-    /// Takes it out of the kernel, and its pin away.
+    /// Takes it out of the kernel, and removes its pin.
     pub fn end(mut self) -> Result<(), Error> {
         match &mut self.0 {
             Kind::Link(link) if link.pin_path().is_some() => {
@@ -84,14 +84,14 @@ impl Registration {
 impl Drop for Registration {
     fn drop(&mut self) {
         if let Kind::Element { map, pin: None } = &self.0 {
-            // Nobody is left to tell; and it is gone already where it was ended.
+            // There is nobody to report an error to, and it is already gone if it was ended.
             let _ = delete(map);
         }
     }
 }
 
-/// Waits until the kernel has none of these any more: some, such as Linux 6.16, take a registration that has
-/// ended out a moment later, and whoever comes next would find the name taken.
+/// Waits until the kernel has none of these any more. Some kernels, such as Linux 6.16, take out a
+/// registration a moment after it has ended, and the next program would find the name taken.
 pub(crate) fn are_gone(names: &[&str]) -> Result<(), Error> {
     let deadline = Instant::now() + WAIT;
     loop {

@@ -1,4 +1,4 @@
-//! Puts connections back on the algorithm they had.
+//! Restores connections to the algorithm that they had.
 
 use std::os::fd::AsFd;
 use std::thread;
@@ -18,7 +18,7 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/restore.bpf.o"))
 const WAIT_FOR_RECOVERY: Duration = Duration::from_secs(2);
 const BETWEEN_PASSES: Duration = Duration::from_millis(50);
 
-/// What became of the connections that had been met.
+/// How many of the connections that had been met were restored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Restored {
     /// Restored to the algorithm they had.
@@ -53,7 +53,7 @@ pub(crate) fn restore(connections: &MapHandle) -> Result<Restored, Error> {
     Ok(restored)
 }
 
-/// Loads what restores connections, and nothing else.
+/// Loads the programs that restore connections, and nothing else.
 pub(crate) fn load(connections: &MapHandle) -> Result<(), Error> {
     Restorer::load(connections, false).map(drop)
 }
@@ -79,7 +79,7 @@ impl Restorer {
         Namespaces::Every.sum(|| read_lines(&link)).doing(doing)
     }
 
-    /// How many of those still remembered, in whatever network namespace, a program picks.
+    /// Counts those that are still remembered, in whatever network namespace, and that a program picks.
     fn count(&self, program: &str, connections: &MapHandle) -> Result<usize, Error> {
         let of_map = IterOpts::Map(MapIterOpts::from_fd(connections.as_fd()));
         let link = self.attach(program, of_map)?;

@@ -1,4 +1,5 @@
-//! How far from the usual spans of bursts were, counted in the kernel (`bpf/interface/span_sums.h`).
+//! How far spans of bursts were from the usual latency, as counted in the kernel
+//! (`bpf/interface/span_sums.h`).
 
 use kirikae_guard::{Arms, STRATA, Spans, Strata};
 use kirikae_interface as kernel;
@@ -13,7 +14,7 @@ const OCTAVE: f64 = kernel::SPAN_OCTAVE as f64;
 
 const _: () = assert!(STRATA == kernel::SPAN_STRATA as usize);
 
-/// The spans of a scope by its number, counted since the share that is held back is what it is.
+/// The spans of the scope of that number, since its share of held-back connections was last changed.
 pub(crate) fn read(map: &MapHandle, scope: usize) -> Result<Strata, Error> {
     let mut strata = Strata::default();
     for (stratum, arms) in strata.0.iter_mut().enumerate() {
@@ -31,7 +32,7 @@ pub(crate) fn read(map: &MapHandle, scope: usize) -> Result<Strata, Error> {
     Ok(strata)
 }
 
-/// Begins anew for a scope.
+/// Sets the counts of a scope to zero.
 pub(crate) fn forget(map: &MapHandle, scope: usize) -> Result<(), Error> {
     let doing = || "forgetting spans".to_owned();
     let cpus = libbpf_rs::num_possible_cpus().doing(doing)?;
@@ -44,7 +45,7 @@ pub(crate) fn forget(map: &MapHandle, scope: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// span_sums_key() of `bpf/interface/span_sums.h`; what is switched is the first arm.
+/// The same as span_sums_key() of `bpf/interface/span_sums.h`. Arm 0 is that of switched spans.
 fn key(scope: usize, stratum: usize, arm: usize) -> [u8; 4] {
     (((scope * STRATA + stratum) * TREATMENTS + arm) as u32).to_ne_bytes()
 }

@@ -1,6 +1,6 @@
-//! What the agent leaves in the file system while it runs: a lock, and pins that let the kernel
-//! go on switching when the agent dies. All of it is in directories of our own, so that whatever is
-//! found there is ours.
+//! What the agent keeps in the file system while it runs: a lock, and pins that let the kernel go on
+//! switching when the agent dies. All of it is in directories of our own, so that all that is found there is
+//! ours.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::ErrorKind;
@@ -16,29 +16,28 @@ use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 use crate::error::{Doing, Error};
 use crate::registration::Registration;
 
-/// Whatever is below it is ours.
+/// The agent's directory. All that is below it is ours.
 pub const DIRECTORY: &str = "/run/kirikae";
-/// Where a host has a BPF file system, if it has one: with systemd always.
+/// The mount point of the host's BPF file system. A host with systemd always has one.
 const HOST_BPF: &str = "/sys/fs/bpf";
-/// Ours there. A service that sees a file system of its own (ProtectSystem=) takes what it mounts with
-/// it when it dies; these pins it does not.
+/// The directory of our pins on it. If a service has a view of the file system of its own (ProtectSystem=),
+/// its own mounts vanish when it dies, but these pins do not.
 const PINS_ON_HOST: &str = "/sys/fs/bpf/kirikae";
-/// A BPF file system of our own where the host has none.
+/// The mount point of a BPF file system of our own, for a host that has none.
 const PINS: &str = "/run/kirikae/bpf";
 const SWITCHER: &str = "switcher";
 const CONNECTIONS: &str = "connections";
 
-/// A lock on the directory, held by the one agent that may pin; released by the kernel when the
-/// agent dies.
+/// A lock on the directory, held by the one agent that may pin. The kernel releases it when the agent dies.
 pub(crate) struct State {
     _lock: Flock<File>,
 }
 
-/// What a dead agent left pinned. A part may be missing where it died while starting or stopping.
+/// What a dead agent left pinned. A part may be missing if the agent died while it started or stopped.
 pub(crate) struct Pinned {
     pub switcher: Option<Link>,
     pub connections: Option<MapHandle>,
-    /// With their names.
+    /// The registered algorithms with their names.
     pub algorithms: Vec<(&'static str, Registration)>,
 }
 
@@ -48,7 +47,7 @@ impl State {
         loop {
             DirBuilder::new()
                 .recursive(true)
-                // What is in it has modes of its own.
+                // Others may enter; the modes of the files in it say who may use them.
                 .mode(0o711)
                 .create(DIRECTORY)
                 .doing(|| format!("creating {DIRECTORY}"))?;
@@ -60,7 +59,7 @@ impl State {
                         .into(),
                 }
             })?;
-            // An agent that stopped in between has removed what we hold.
+            // If an agent stopped in between, it has removed the directory that we hold.
             if is_at(&lock, DIRECTORY) {
                 return Ok(State { _lock: lock });
             }
@@ -72,8 +71,8 @@ impl State {
         [DIRECTORY, PINS_ON_HOST].iter().any(|directory| Path::new(directory).exists())
     }
 
-    /// Makes the pins' directory, on a file system mounted for it where there is none; what a dead
-    /// agent left must have been undone before.
+    /// Makes the directory of pins, on a file system of our own if the host has none. What a dead agent left
+    /// must have been undone before.
     pub fn mount_pins(&self) -> Result<(), Error> {
         let pins = pins();
         let doing = || format!("making {pins}");
@@ -84,8 +83,8 @@ impl State {
         mount_bpf(PINS)
     }
 
-    /// Opens what a dead agent left pinned, wherever that was. (The kernel puts files of its own
-    /// there, too.)
+    /// Opens what a dead agent left pinned, on either file system. (The kernel puts files of its own there,
+    /// too.)
     pub fn pinned(&self) -> Result<Pinned, Error> {
         let mut pinned = Pinned { switcher: None, connections: None, algorithms: Vec::new() };
         for directory in [PINS_ON_HOST, PINS] {
@@ -106,9 +105,9 @@ impl State {
         map.pin(pin(CONNECTIONS)).doing(|| "pinning the map of connections".into())
     }
 
-    /// Takes everything away, the directory and with it the lock last.
+    /// Removes everything, and last the directory and with it the lock.
     pub fn remove(self) -> Result<(), Error> {
-        // Nothing is mounted where starting failed; what stays mounted cannot be removed below.
+        // Nothing is mounted if starting failed; what is still mounted cannot be removed below.
         let _ = umount2(PINS, MntFlags::MNT_DETACH);
         for directory in [PINS_ON_HOST, DIRECTORY] {
             match fs::remove_dir_all(directory) {
@@ -152,7 +151,7 @@ fn is_at(file: &File, path: &str) -> bool {
     }
 }
 
-/// Where an agent that starts now pins.
+/// The directory in which an agent that starts now makes its pins.
 fn pins() -> &'static str {
     if has_bpf_file_system() { PINS_ON_HOST } else { PINS }
 }

@@ -35,14 +35,14 @@ pub struct Support {
     pub kernel: String,
     /// Why `kirikae run` could not work here, as this user; none where it could.
     pub refusal: Option<String>,
-    /// What was looked at.
+    /// Each thing that was looked at.
     pub features: Vec<Feature>,
 }
 
 /// Something that a command needs or uses.
 #[derive(Clone, Debug, Serialize)]
 pub struct Feature {
-    /// What it is.
+    /// The feature, in words.
     pub name: &'static str,
     /// Whether it is there.
     pub state: State,
@@ -66,7 +66,7 @@ pub enum State {
     Unknown,
 }
 
-/// What was found, and whether that is what it should be.
+/// The state of a feature, and what was found.
 type Finding = (State, String);
 
 fn finding(found: Result<impl Into<String>, impl ToString>) -> Finding {
@@ -92,10 +92,10 @@ const PATHS: &[&str] = &["bench", "emulate"];
 const BENCH: &[&str] = &["bench"];
 const NOBODY: &[&str] = &[];
 
-/// Looks at everything. What takes root to look at is unknown to others.
+/// Looks at everything. What only root can look at is reported as unknown to other users.
 ///
 /// # Errors
-/// Where /proc cannot be read.
+/// Fails if /proc cannot be read.
 pub fn support() -> Result<Support, Error> {
     libbpf::listen();
     let mut features = rights()?;
@@ -117,22 +117,22 @@ fn refusal(features: &[Feature]) -> Option<String> {
     host::requirements().err().map(|error| error.to_string()).or_else(|| lacking(features))
 }
 
-/// The first that `kirikae run` needs and that was not found.
+/// The first feature that `kirikae run` needs and that was not found.
 fn lacking(features: &[Feature]) -> Option<String> {
     let needed = features.iter().filter(|feature| feature.needed_by.contains(&"run"));
     let mut lacking = needed.filter(|feature| feature.state != State::Present);
     lacking.next().map(|feature| format!("{}: {}", feature.name, feature.found))
 }
 
-/// Bits of capability sets (capability.h), and what they are for. Without CAP_SYS_ADMIN the agent could
-/// not enter namespaces or mount its pins, either.
+/// Bits of capability sets (capability.h), and what they are for. CAP_SYS_ADMIN is also what the agent needs
+/// to enter namespaces and to mount its pins.
 const CAPABILITIES: [(u32, &str, &[&str], &str); 3] = [
     (host::CAP_SYS_ADMIN, "CAP_SYS_ADMIN", EVERYBODY, ""),
     (
         19,
         "CAP_SYS_PTRACE",
         NOBODY,
-        "connections in namespaces that only another user's process leads to are not put back",
+        "connections in namespaces that only another user's process leads to are not restored",
     ),
     (12, "CAP_NET_ADMIN", PATHS, ""),
 ];
@@ -151,7 +151,7 @@ fn rights() -> Result<Vec<Feature>, Error> {
     Ok(features)
 }
 
-/// What the kernel's description of its types tells, to everyone.
+/// The features that the kernel's description of its types tells, to every user.
 fn types(btf: Result<&Btf<'static>, &libbpf_rs::Error>) -> Vec<Feature> {
     let described = btf.map(|_| "/sys/kernel/btf/vmlinux");
     let look = |what: &dyn Fn(&Btf) -> Result<String, String>| match btf {
@@ -200,14 +200,14 @@ fn struct_ops(btf: &Btf) -> Result<String, String> {
     }
 }
 
-/// The algorithms hear of a transmission after idle time by either.
+/// Either of two callbacks tells the algorithms of a transmission after idle time.
 fn callback_after_idle(btf: &Btf) -> Result<String, String> {
     let known = [AFTER_IDLE, "cwnd_event"];
     let found = known.into_iter().find(|name| operations(btf, name).is_some());
     found.map(str::to_owned).ok_or_else(|| format!("neither {} nor {}", known[0], known[1]))
 }
 
-/// Linux 6.10 put two arguments in.
+/// Linux 6.10 added two arguments.
 fn cong_control(btf: &Btf) -> Result<String, String> {
     let prototype = operations(btf, "cong_control")
         .and_then(|member| Ptr::try_from(member.skip_mods_and_typedefs()).ok())
@@ -271,7 +271,7 @@ fn verified(switcher: &Switcher) -> Result<String, String> {
     Ok(format!("loads; the kernel walked {instructions} instructions of a million to verify it"))
 }
 
-/// What can be done to a socket, tried on one.
+/// Tries on a socket what can be done to one.
 fn sockets() -> [Feature; 4] {
     let tried = match only_by_root() {
         Some(unknown) => Err(unknown),
@@ -296,7 +296,7 @@ fn sockets() -> [Feature; 4] {
             "timeouts read",
             option("get-rto-min", "TCP_BPF_RTO_MIN can be read"),
             NOBODY,
-            "what is put back is 200 ms, whatever it was (since Linux 6.15)",
+            "restored to 200 ms, whatever it was (since Linux 6.15)",
         ),
         feature(
             "bounded back-off",
@@ -313,8 +313,8 @@ fn sockets() -> [Feature; 4] {
     ]
 }
 
-/// The answer to each option of support.bpf.c, 0 or the negative error, on a socket in a network
-/// namespace that ends with the thread.
+/// Tries each option of support.bpf.c on a socket, in a network namespace that ends with the thread. Returns
+/// 0 or the negative error for each.
 fn try_options() -> Result<HashMap<String, i32>, Error> {
     const DOING: &str = "trying options on a socket";
     let doing = || DOING.to_owned();
@@ -330,7 +330,7 @@ fn try_options() -> Result<HashMap<String, i32>, Error> {
     Ok(answers(&text.doing(doing)?))
 }
 
-/// `NAME NUMBER` in each line.
+/// Parses lines of `NAME NUMBER`.
 fn answers(text: &str) -> HashMap<String, i32> {
     let answer = |line: &str| {
         let (name, number) = line.split_once(' ')?;
@@ -339,7 +339,7 @@ fn answers(text: &str) -> HashMap<String, i32> {
     text.lines().filter_map(answer).collect()
 }
 
-/// What the bench needs beside the agent.
+/// The features that the bench needs beside the agent's.
 fn laboratory() -> Result<[Feature; 4], Error> {
     let unshared = || unshare(CloneFlags::CLONE_NEWNET).map(|()| "can be made");
     let namespaces =

@@ -30,7 +30,7 @@ use crate::recording::Recorded;
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/switcher.bpf.o"));
 
-/// There is room in the kernel for the policy in force and the next.
+/// The kernel has room for the active policy and the next.
 const GENERATIONS: u32 = 2;
 
 /// The loaded program; it does nothing before it is attached.
@@ -38,29 +38,30 @@ pub(crate) struct Switcher {
     object: Object,
     generation: u32,
     since: Since,
-    /// As they were written.
+    /// The rules as they were written.
     rules: Vec<rule>,
     names: Arc<Mutex<Names>>,
     events: RingBuffer<'static>,
     received: mpsc::Receiver<Switch>,
-    /// What is recorded, where anything is.
+    /// The channel of what is recorded; None if nothing is.
     recorder: Option<(mpsc::Sender<Recorded>, mpsc::Receiver<Recorded>)>,
 }
 
 /// The names of the columns of each scope's table, by the policy's generation and the scope.
 type Names = BTreeMap<(u32, u32), Vec<String>>;
 
-/// Events wait for no more policies than these to be read.
+/// How many generations of names are kept for events that have not been read yet.
 const GENERATIONS_NAMED: u32 = 64;
 
 /// Sets of the path memory, of [`PATH_WAYS`](kirikae_interface::PATH_WAYS) entries each.
 const PATH_SETS: u32 = 4096;
 
-/// The maps that are there only where calls are recorded.
+/// The maps that exist only if calls are recorded.
 const RECORDING: [&str; 2] = ["call_in_progress", "recorded_calls"];
 
 impl Switcher {
-    /// `shared` is what the algorithms that are registered already keep of connections.
+    /// Loads the program. `shared` is the map in which algorithms that are already registered keep what they
+    /// know of connections.
     pub fn load(
         policy: &Policy,
         are_calls_recorded: bool,
@@ -115,18 +116,18 @@ impl Switcher {
         let (generation, since, rules) = (0, Since::all(0), Vec::new());
         let mut switcher =
             Switcher { object, generation, since, rules, names, events, received, recorder };
-        switcher.put_in_force(policy)?;
+        switcher.activate(policy)?;
         Ok(switcher)
     }
 
-    /// All or nothing: the policy before stays in force until the new one is there as a whole. Returns
-    /// its generation.
-    pub fn put_in_force(&mut self, policy: &Policy) -> Result<u32, Error> {
+    /// Makes a policy the active one, all or nothing: the policy before stays active until the new one is
+    /// there as a whole. Returns its generation.
+    pub fn activate(&mut self, policy: &Policy) -> Result<u32, Error> {
         self.write(policy, policy.rules(), Since::all(self.generation.wrapping_add(1)))
     }
 
-    /// The policy in force once more, where cgroups that it names have been made anew; connections that
-    /// stay in their scopes keep what is known of them. None: there is nothing to do.
+    /// Writes the active policy once more if cgroups that it names have been created or replaced. Connections
+    /// that stay in their scopes keep what is known of them. Returns None if nothing has changed.
     pub fn renew(&mut self, policy: &Policy) -> Result<Option<u32>, Error> {
         let rules = policy.rules();
         let mut both = rules.iter().zip(&self.rules);
@@ -136,17 +137,17 @@ impl Switcher {
         self.write(policy, rules, self.since).map(Some)
     }
 
-    /// The policy in force once more, where a scope, by its number, holds another share back. Spans whose
-    /// lots were drawn before end as they began, and do not count. Returns its generation.
+    /// Writes the active policy once more because the scope of that number holds back another share. Spans
+    /// whose lots were drawn before end as they began, and do not count. Returns its generation.
     pub fn hold_back(&mut self, policy: &Policy, scope: usize) -> Result<u32, Error> {
         let mut since = self.since;
         since.holdback[scope] = self.generation.wrapping_add(1);
         self.write(policy, policy.rules(), since)
     }
 
-    /// Nobody reads what is written over: writing into the map of tables waits in the kernel for
-    /// whoever is using a map of it, and with them for all who still read the policy that was in
-    /// force before the last.
+    /// Writes a policy into the room that the policy before the active one had. Nobody reads that any more, because writing
+    /// into the map of tables waits in the kernel until nobody uses one of its maps or reads the older
+    /// policy.
     fn write(&mut self, policy: &Policy, rules: Vec<rule>, since: Since) -> Result<u32, Error> {
         let doing = || "putting the policy in force".to_owned();
         let generation = self.generation.wrapping_add(1);
@@ -165,7 +166,7 @@ impl Switcher {
         }
         self.name_columns(generation, policy);
         if let Some((sender, _)) = &self.recorder {
-            // The receiver is beside it.
+            // The receiver is kept beside the sender.
             let _ = sender.send(Recorded::Policy { policy: kernel_policy.clone(), tables });
         }
         update("policies", place, kernel_policy.as_bytes())?;
@@ -174,7 +175,8 @@ impl Switcher {
         Ok(generation)
     }
 
-    /// Events of the policies before may not have been read yet.
+    /// Keeps the names of the columns, also those of earlier policies, whose events may not have been read
+    /// yet.
     fn name_columns(&self, generation: u32, policy: &Policy) {
         let mut names = self.names.lock().expect("no panic while it is held");
         names.retain(|(earlier, _), _| generation.wrapping_sub(*earlier) < GENERATIONS_NAMED);
@@ -182,19 +184,18 @@ impl Switcher {
         names.extend(scopes.map(|(number, scope)| ((generation, number), scope.table.names())));
     }
 
-    /// What was recorded since this was asked last, where calls are recorded; read by
-    /// [`poll`](Switcher::poll).
+    /// What was recorded since the last call, if calls are recorded; [`poll`](Switcher::poll) reads it.
     pub fn recorded(&self) -> impl Iterator<Item = Recorded> {
         self.recorder.iter().flat_map(|(_, received)| received.try_iter())
     }
 
-    /// The generation of the policy in force.
+    /// The generation of the active policy.
     pub fn generation(&self) -> u32 {
         self.generation
     }
 
-    /// Takes in the connections that are open in some network namespaces, and brings those that are
-    /// in already under the policy in force. Returns how many there are.
+    /// Takes in the connections that are open in some network namespaces, and brings those that are already
+    /// known under the active policy. Returns how many there are.
     pub fn adopt(&self, namespaces: &Namespaces) -> Result<usize, Error> {
         let doing = || "adopting open connections".to_owned();
         let link = self.program("adopt").attach_iter_with_opts(IterOpts::None).doing(doing)?;
@@ -218,8 +219,8 @@ impl Switcher {
             .unwrap_or_else(|| panic!("switcher.bpf.c has the program {name}"))
     }
 
-    /// How many instructions the kernel's verifier walked of the program that switches; it gives up at a
-    /// million.
+    /// How many instructions the kernel's verifier walked in the program that switches. The verifier gives up
+    /// at a million.
     pub fn verified_instructions(&self) -> Result<u32, Error> {
         let doing = || "asking how the switcher was verified".to_owned();
         let id = Program::id_from_fd(self.program("switcher").as_fd()).doing(doing)?;
@@ -228,6 +229,9 @@ impl Switcher {
     }
 
     /// Waits up to `timeout` for switches.
+    ///
+    /// # Errors
+    /// Fails if the ring buffer cannot be read.
     pub fn poll(&self, timeout: Duration) -> Result<Vec<Switch>, Error> {
         match self.events.poll(timeout) {
             Err(error) if error.kind() != libbpf_rs::ErrorKind::Interrupted => {
@@ -254,7 +258,7 @@ fn find<'object>(object: &'object Object, name: &str) -> libbpf_rs::Map<'object>
         .unwrap_or_else(|| panic!("switcher.bpf.c has the map {name}"))
 }
 
-/// A map with one latency table; the map of maps keeps it.
+/// Creates a map with one latency table; the map of maps keeps it.
 fn table_map(table: &KernelTable) -> libbpf_rs::Result<MapHandle> {
     let bytes = table.as_bytes();
     let options =

@@ -174,7 +174,7 @@ impl Algorithm {
     /// The same algorithm with one parameter set.
     ///
     /// # Errors
-    /// Where it has no parameter of this name, or the value is outside its range.
+    /// Fails if it has no parameter of this name, or the value is outside its range.
     pub fn with(mut self, name: &str, value: u32) -> Result<Algorithm, ParameterError> {
         let Some((place, parameter)) =
             self.parameters().enumerate().find(|(_, parameter)| parameter.name == name)
@@ -228,7 +228,7 @@ impl fmt::Debug for Algorithm {
     }
 }
 
-/// As it is written out: its name, and the parameters that are not as preset.
+/// Writes its name, and the parameters that differ from the preset.
 impl Serialize for Algorithm {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&format_args!("{self:?}"))

@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(switched_at(10), 1);
         assert_eq!(switched_at(64 - 2 - 2), 1);
         assert_eq!(switched_at(64 - 2 - 1), 2);
-        // Of 640, 10 would do; with those sent again there are 650.
+        // 10 of 640 would be enough, but with the retransmissions 650 are sent.
         assert_eq!(switched_at(640 - 2), 11);
     }
 }

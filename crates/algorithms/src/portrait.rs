@@ -80,7 +80,7 @@ pub struct Round {
 /// Plays a scene.
 ///
 /// # Errors
-/// Where something does not hold that must hold for every algorithm (see [`crate::drive`]).
+/// Fails if something does not hold that must hold for every algorithm (see [`crate::drive`]).
 pub fn play(algorithm: Algorithm, scene: &Scene) -> Result<Vec<Round>, String> {
     let (cwnd, avoiding) = scene.begin;
     let ssthresh = if avoiding { cwnd / 2 } else { SSTHRESH_INFINITE };

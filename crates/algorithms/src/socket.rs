@@ -52,7 +52,7 @@ pub struct Socket {
     /// memory is short.
     pub large_state: Option<Box<LargeState>>,
     pub(crate) algorithm: Algorithm,
-    /// Where quiet ACKs are checked.
+    /// The twin without quiet ACKs; None if they are not checked.
     pub(crate) twin: Option<Box<Twin>>,
 }
 

@@ -36,7 +36,7 @@ fn comparison(algorithm: Algorithm) -> Option<Comparison> {
 pub struct Compared {
     /// How many ACKs both had.
     pub acks: u64,
-    /// Those after which the one that may be quiet had samples that were only noted.
+    /// ACKs after which the one that may be quiet had samples that were only noted.
     pub noted: u64,
 }
 
@@ -142,7 +142,7 @@ impl Socket {
     /// Calls both twins.
     ///
     /// # Panics
-    /// Where they differ thereafter.
+    /// Panics if they differ thereafter.
     #[cold]
     pub(crate) fn call_twins<T>(&mut self, callback: impl Fn(*mut c::sock) -> T) -> T
     where

@@ -1,4 +1,4 @@
-//! The path of a scenario in real time, for programs of others.
+//! Emulates the path of a scenario in real time, for other programs.
 
 use std::thread;
 use std::time::Duration;
@@ -12,11 +12,12 @@ use crate::error::Error;
 
 const POLL: Duration = Duration::from_millis(100);
 
-/// Emulates the path of a scenario until SIGINT, SIGTERM or SIGHUP, and says what happened on it.
-/// `on_ready` is told when packets pass. Nothing is left behind on the host.
+/// Emulates the path of a scenario until SIGINT, SIGTERM or SIGHUP, and returns what happened on it.
+/// `on_ready` is called when packets pass. Nothing is left behind on the host.
 ///
 /// # Errors
-/// A scenario of several links, a host that lacks something, a path that the emulator cannot hold.
+/// Fails for a scenario of several links, if the host lacks something, or if the emulator cannot hold the
+/// path.
 pub fn emulate(scenario: &Scenario, on_ready: impl FnOnce(&Emulated)) -> Result<Report, Error> {
     let [link] = &scenario.links[..] else {
         return Err(kirikae_results::Error::Incompatible(format!(

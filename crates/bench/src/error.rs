@@ -1,11 +1,11 @@
-//! What can go wrong on the real kernel, and the exit status that it means.
+//! The errors of a comparison on the real kernel, and their exit statuses.
 
 use kirikae_scenario::Refusal;
 
 /// Why a comparison on the real kernel did not run or did not end.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// What can go wrong with a comparison in virtual time, too.
+    /// An error that can also happen in virtual time.
     #[error(transparent)]
     Comparison(#[from] kirikae_results::Error),
     /// The agent failed.
@@ -23,8 +23,8 @@ impl From<Refusal> for Error {
 }
 
 impl Error {
-    /// Exit status of a command that ends with this error: 2 bad input, 3 something missing on
-    /// the host, 1 anything else.
+    /// Exit status of a command that ends with this error: 2 for bad input, 3 if the host lacks something, 1
+    /// otherwise.
     pub fn exit_status(&self) -> u8 {
         match self {
             Error::Comparison(error) => error.exit_status(),

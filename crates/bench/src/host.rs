@@ -1,4 +1,4 @@
-//! What a comparison needs of the host, and what an earlier one may have left there.
+//! Checks that the host has what a comparison needs, and removes what an earlier one may have left.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::error::Error;
 
-/// Refuses, naming what is missing and what to do, where a contender cannot run.
+/// Refuses contenders that cannot run here; the message names what is missing and says what to do.
 pub fn check(scenarios: &[Scenario]) -> Result<(), Error> {
     if !nix::unistd::geteuid().is_root() {
         return Err(kirikae_results::Error::Missing(
@@ -32,7 +32,7 @@ pub fn check(scenarios: &[Scenario]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Asking for an algorithm by name makes the kernel load its module.
+/// Checks that the kernel has an algorithm. Asking for it by name makes the kernel load its module.
 fn check_stock(name: &str) -> Result<(), Error> {
     let asked = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))
         .and_then(|socket| socket.set_tcp_congestion(name.as_bytes()));
@@ -48,7 +48,7 @@ fn check_stock(name: &str) -> Result<(), Error> {
     }
 }
 
-/// Removes the namespaces and cgroups of comparisons that were killed, and nobody else's.
+/// Removes the namespaces and cgroups of comparisons that were killed, and no others.
 pub fn clean() -> Result<(), Error> {
     for name in kirikae_emu::remove_stale()? {
         eprintln!("removed network namespace {name}, left behind by a run that was killed");

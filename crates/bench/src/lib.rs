@@ -1,4 +1,4 @@
-//! Every contender of every scenario on the real kernel, each on an emulated network of its own.
+//! Plays every contender of every scenario on the real kernel, each on an emulated network of its own.
 
 mod cgroup;
 pub mod emulate;
@@ -40,12 +40,12 @@ use waves::Waves;
 pub struct Options {
     /// Directory in which the run makes a directory of its own for its records.
     pub output: PathBuf,
-    /// What the contenders are made of.
+    /// The algorithms and the table that the contenders use.
     pub controls: Controls,
-    /// Most networks at the same time; of those that take long fewer are, where the machine does not hold
-    /// so many.
+    /// The largest number of networks at the same time. For networks of high load it may be fewer, so that
+    /// the machine holds them.
     pub at_once: NonZeroUsize,
-    /// Who is told every call of the switcher; none: nobody.
+    /// Records every call of the switcher; None: none is recorded.
     pub recording: Option<Recording>,
 }
 
@@ -54,8 +54,8 @@ pub struct Options {
 /// then. Leaves nothing behind on the host but the records.
 ///
 /// # Errors
-/// Scenarios that only the simulator can play or that cannot run together, a host that lacks something, a
-/// network that the emulator cannot hold, records that cannot be written, and anything that breaks on the
+/// Fails for scenarios that only the simulator can play or that cannot run together; if the host lacks
+/// something, the emulator cannot hold a network, or records cannot be written; and if anything breaks on the
 /// way.
 pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> {
     scenarios.iter().try_for_each(check_playable)?;
@@ -68,7 +68,7 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
     }
     let interruption = Interruption::listen()?;
 
-    // Registered until the end of the run, by the agent where there is one.
+    // The algorithms stay registered until the end of the run. If there is an agent, it registers its own.
     let candidates = scope.as_ref().map_or_else(Vec::new, |scope| scope.table.names());
     let algorithms = contending(scenarios, &options.controls.algorithms, &candidates);
     let (switcher, _registered) = match scope {
@@ -106,10 +106,10 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
     Ok(outcome)
 }
 
-/// Refuses what the simulator alone plays.
+/// Refuses a scenario that only the simulator can play.
 ///
 /// # Errors
-/// What of the scenario that is, by file, line and key.
+/// Fails with what only the simulator can play: its file, line and key.
 pub fn check_playable(scenario: &Scenario) -> Result<(), Error> {
     scenario.on_real_kernel()?;
     match scenario.contenders.iter().find(|contender| !contender.is_real()) {
@@ -122,7 +122,7 @@ pub fn check_playable(scenario: &Scenario) -> Result<(), Error> {
     }
 }
 
-/// A scenario in messages.
+/// The scenario's name in messages.
 fn label(scenario: &Scenario) -> String {
     format!("{}: {}", scenario.file.display(), scenario.title)
 }
@@ -149,7 +149,7 @@ fn kept(
     contest.kept(&course, interrupted)
 }
 
-/// Every algorithm that a contender is or may be switched to.
+/// Every algorithm that a contender uses, or to which it may be switched.
 fn contending(
     scenarios: &[Scenario],
     algorithms: &[Algorithm],
@@ -168,7 +168,7 @@ fn contending(
         .collect()
 }
 
-/// The scope of the one agent of the run; none where no scenario has kirikae as a contender.
+/// The scope of the one agent of the run; None if no scenario has kirikae as a contender.
 fn common_scope(scenarios: &[Scenario], controls: &Controls) -> Result<Option<Scope>, Error> {
     let is_switched = |scenario: &&Scenario| scenario.everyone().any(Contender::is_kirikae);
     let mut switched = scenarios.iter().filter(is_switched);

@@ -1,4 +1,4 @@
-//! A contest as an emulated network: a host at each end of each group of flows.
+//! Builds a contest's emulated network: a host at each end of each group of flows.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -13,8 +13,8 @@ use kirikae_sim::{Flow, Simulation};
 use crate::error::Error;
 use crate::player::{Assignment, FlowAssignment, GroupAssignment, HostAssignment};
 
-/// The first client's port; the switcher reports connections by address and port, and drops are told
-/// apart by ports alone, so each flow of a network has its own.
+/// The first client's port. Each flow of a network has a port of its own, since the switcher reports
+/// connections by address and port, and drops are told apart by ports alone.
 const FIRST_CLIENT_PORT: u16 = 20_000;
 
 /// Each group with its flows.
@@ -30,7 +30,7 @@ fn groups<'a>(
     })
 }
 
-/// The network: of each group the host of the clients, and behind it that of the servers.
+/// The network. For each group it has the host of the clients, and after it that of the servers.
 pub fn spec(contest: &Contest, simulation: &Simulation) -> NetworkSpec {
     let mut network = NetworkSpec { links: simulation.links.clone(), ..NetworkSpec::default() };
     for (place, (_, flows)) in groups(contest, simulation).enumerate() {
@@ -46,7 +46,7 @@ pub fn spec(contest: &Contest, simulation: &Simulation) -> NetworkSpec {
     network
 }
 
-/// What is set on the hosts of a group.
+/// Sets the sysctls and the routes of the hosts of a group.
 pub fn furnish(contest: &Contest, network: &Network) -> Result<(), Error> {
     for (group, hosts) in contest.scenario.flows.iter().zip(network.hosts().chunks(2)) {
         let [client, server] = hosts else { unreachable!("a group has two hosts") };
@@ -66,24 +66,25 @@ pub fn furnish(contest: &Contest, network: &Network) -> Result<(), Error> {
 }
 
 fn set_buffers(contest: &Contest, host: &Namespace) -> Result<(), Error> {
-    // The default receive window (64 KiB) would hold back the first bursts, whoever sends. Memory for
-    // 1,448 bytes of data is 2,304, a little less than 8/5.
+    // The default receive window (64 KiB) would limit the first bursts of every sender. Memory for 1,448
+    // bytes of data is 2,304, a little less than 8/5.
     let stack = &contest.scenario.stack;
     let buffers = [stack.receive_buffer, stack.receive_window_max]
         .map(|bytes| (u64::from(bytes) * 8 / 5).min(i32::MAX as u64));
     host.set_sysctl("net.ipv4.tcp_rmem", &format!("4096 {} {}", buffers[0], buffers[1]))?;
-    // The lowest size and that at the start are the kernel's own.
+    // The least size and that at the start are the kernel's own.
     host.set_sysctl("net.ipv4.tcp_wmem", &format!("4096 16384 {}", stack.send_buffer_max))?;
-    // What one connection learns of the path is not for the next: contenders do not learn alike.
+    // What one connection learns of the path must not be used by the next: contenders do not learn alike.
     Ok(host.set_sysctl("net.ipv4.tcp_no_metrics_save", "1")?)
 }
 
-/// Makes an algorithm of the kernel's what connections start with, by name and whatever the host's default is.
+/// Makes an algorithm of the kernel's the one that connections start with, by name and whatever the host's
+/// default is.
 ///
-/// By the route, since a namespace may take as its default only what the host allows to everyone
-/// (net.ipv4.tcp_allowed_congestion_control), which need not have it and is the
-/// operator's to change; and not by the socket, since an application that chooses for itself is
-/// not what kirikae is for. (The route would win over the socket: the other contenders go without.)
+/// A route does that. A namespace takes as its default only what the host allows to everyone
+/// (net.ipv4.tcp_allowed_congestion_control); that is the operator's to change, and need not have it. And the
+/// socket must not do it, since kirikae leaves applications alone that choose for themselves. (The route
+/// would win over the socket, so hosts of other contenders have no such route.)
 fn start_from(algorithm: &str, client: &Namespace, server: &Namespace) -> Result<(), Error> {
     let server = server.address().to_string();
     let route = ["route", "add", &server, "via", &server, "congctl", algorithm];
@@ -99,7 +100,7 @@ fn start_from(algorithm: &str, client: &Namespace, server: &Namespace) -> Result
     Err(kirikae_results::Error::Failed(format!("ip {}: {}", route.join(" "), says.trim())).into())
 }
 
-/// What the player of the network is told. `cgroup` is where clients are switched.
+/// The assignment of the network's player. `cgroup` is the cgroup in which clients are switched.
 pub fn assignment(
     contest: &Contest,
     simulation: &Simulation,
@@ -134,7 +135,7 @@ pub fn assignment(
     }
 }
 
-/// Where each client is, flow by flow.
+/// The address and port of each client, flow by flow.
 pub fn client_ends(assignment: &Assignment) -> Vec<SocketAddr> {
     let ends = |group: &GroupAssignment| {
         let ends = (0..group.flows.len()).map(|place| group.client_end(place).into());

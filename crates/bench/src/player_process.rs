@@ -1,4 +1,4 @@
-//! A player from the outside: a process that is told what to play, and tells what came of it.
+//! A player as its parent sees it: a process that is told what to play, and reports the results.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
@@ -12,19 +12,19 @@ use serde::Serialize;
 
 use crate::player::{Assignment, PlayerReport, READY, SUBCOMMAND};
 
-/// How long is waited before it is asked whether to stop, in milliseconds.
+/// How long the parent waits before it asks again whether to stop, milliseconds.
 const TICK_MS: u16 = 100;
 
-/// The process; it is ended where this is dropped.
+/// The process; it is ended when this is dropped.
 pub struct Player {
     child: Child,
-    /// None once it was told to end.
+    /// The player's input; None once it was told to end.
     told: Option<ChildStdin>,
     tells: BufReader<ChildStdout>,
 }
 
 impl Player {
-    /// Starts one on this.
+    /// Starts a player with this assignment.
     pub fn start(assignment: &Assignment) -> Result<Player, Error> {
         let program = std::env::current_exe().during(|| "finding this program's file".into())?;
         let mut child = Command::new(program)
@@ -32,7 +32,7 @@ impl Player {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // Ctrl-C is for us: we end the players when we have read what they measured.
+            // Ctrl-C is meant for the parent, which ends the players after it has read what they measured.
             .process_group(0)
             .spawn()
             .during(|| "starting a player".into())?;
@@ -51,12 +51,12 @@ impl Player {
         }
     }
 
-    /// Lets it begin when CLOCK_MONOTONIC is there, in nanoseconds.
+    /// Lets it begin when CLOCK_MONOTONIC is at `start_ns`, nanoseconds.
     pub fn begin(&mut self, start_ns: u64) -> Result<(), Error> {
         self.tell(&start_ns)
     }
 
-    /// Waits until it has played, or was stopped early since `stop` said so, and returns what came of it.
+    /// Waits until it has played, or until `stop` returns true and it was ended early; returns its report.
     pub fn report(&mut self, stop: impl Fn() -> bool) -> Result<PlayerReport, Error> {
         while !self.has_said_something()? {
             if stop() {
@@ -75,7 +75,7 @@ impl Player {
         Ok(())
     }
 
-    /// Within a moment.
+    /// Whether it has said something within a tick.
     fn has_said_something(&self) -> Result<bool, Error> {
         let mut fds = [PollFd::new(self.tells.get_ref().as_fd(), PollFlags::POLLIN)];
         match poll(&mut fds, TICK_MS) {
@@ -102,7 +102,7 @@ impl Player {
         Ok(line.trim_end().to_owned())
     }
 
-    /// What it says where it ended without having played.
+    /// The error that it reports if it ended without having played.
     fn failure(&mut self) -> Error {
         let mut says = String::new();
         let stderr = self.child.stderr.as_mut().expect("its errors are a pipe");
@@ -115,7 +115,7 @@ impl Player {
 
 impl Drop for Player {
     fn drop(&mut self) {
-        // One that was dismissed has ended.
+        // If it was dismissed, it has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

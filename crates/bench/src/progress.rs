@@ -1,17 +1,17 @@
-//! How far a run has come, on stderr: a bar on a terminal, else a line now and then.
+//! Shows on stderr how far a run has come: a bar on a terminal, otherwise a line now and then.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Time between two lines where there is no terminal.
+/// Time between two lines if there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
 /// Counts what was played, and shows the time that is left of what is played now.
 pub struct Progress {
     contests: usize,
-    /// Those of earlier waves, and of this one.
+    /// Contests of earlier waves that are over, and of this one.
     over: usize,
     playing: usize,
     begun: Instant,
@@ -21,7 +21,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Of a run of so many contests.
+    /// The progress of a run of so many contests.
     pub fn new(contests: usize) -> Progress {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(0);
@@ -34,7 +34,7 @@ impl Progress {
         Progress { contests, over: 0, playing: 0, begun, planned, next_line, bar }
     }
 
-    /// So many begin now, which take about as long as planned.
+    /// Notes that so many contests begin now, which take about as long as planned.
     pub fn begin(&mut self, playing: usize, planned: Duration) {
         (self.playing, self.begun, self.planned) = (playing, Instant::now(), planned);
         if let Some(bar) = &self.bar {
@@ -42,7 +42,7 @@ impl Progress {
         }
     }
 
-    /// Shows the state until as many are over as have begun.
+    /// Shows the state until all contests that have begun are over.
     pub fn follow(&mut self, over: impl Fn() -> usize) {
         loop {
             let now_over = over();
@@ -74,7 +74,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

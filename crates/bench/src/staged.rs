@@ -1,4 +1,4 @@
-//! One contest on an emulated network of its own.
+//! Plays one contest on an emulated network of its own.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -14,29 +14,29 @@ use crate::error::Error;
 use crate::network;
 use crate::player_process::Player;
 
-/// Within which networks begin one after the other whose applications have no time of their own.
+/// The time over which the beginnings of networks are spread, if their applications have no period.
 const SPREAD: Duration = Duration::from_secs(1);
 
 /// A network with everything ready for its player.
 pub struct Staged {
-    /// When it ends at the latest, from its beginning.
+    /// How long it takes at most.
     pub duration: Duration,
-    /// Within which its beginning may be put off: what it does comes again after that.
+    /// How much its beginning may be put off: a period after which its applications repeat what they do.
     pub spread: Duration,
     client_ends: Vec<SocketAddr>,
-    // Dropped in this order: the sockets go before their namespaces.
+    // The order of dropping matters: sockets before their namespaces.
     player: Player,
     network: Network,
 }
 
-/// How it went, and where each flow's client was.
+/// The course of the contest, and where each flow's client was.
 pub struct Played {
     pub course: Course,
     pub client_ends: Vec<SocketAddr>,
 }
 
 impl Staged {
-    /// Makes the network and starts the player; it makes its sockets meanwhile.
+    /// Makes the network and starts the player, which makes its sockets meanwhile.
     pub fn prepare(
         contest: &Contest,
         controls: &Controls,
@@ -66,14 +66,14 @@ impl Staged {
         Ok(self.player.wait_until_ready()?)
     }
 
-    /// Plays from `start_ns` (CLOCK_MONOTONIC) on, until nothing is left to do, time is up or `stop` says
-    /// so.
+    /// Plays from `start_ns` (CLOCK_MONOTONIC) on, until nothing is left to do, time is up or `stop` returns
+    /// true.
     pub fn run(self, start_ns: u64, stop: impl Fn() -> bool) -> Result<Played, Error> {
         let Staged { mut player, network, client_ends, .. } = self;
         let network = network.start(Some(start_ns))?;
         player.begin(start_ns)?;
         let report = player.report(stop)?;
-        // Before the sockets are closed, since what that sends is no part of it.
+        // This comes before the sockets are closed, since what they then send is no part of it.
         let links = network.finish()?;
         player.dismiss()?;
         let (end, flows) = (report.end, report.flows);

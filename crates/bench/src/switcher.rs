@@ -1,4 +1,4 @@
-//! The agent during a comparison: one for all kirikae connections of the run.
+//! Runs the agent during a comparison: one for all kirikae connections of the run.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::cgroup::Cgroup;
 use crate::error::Error;
 use crate::lockstep::Recording;
 
-/// How long switches are waited for at a time.
+/// How long one wait for switches takes at most.
 const POLL: Duration = Duration::from_millis(200);
 
-/// An agent in a thread of its own, which collects its switches.
+/// An agent in a thread of its own that collects its switches.
 pub struct Switcher {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Result<Vec<Switch>, Error>>>,
@@ -50,7 +50,7 @@ impl Switcher {
         });
         let mut switcher = Switcher { stop, thread: Some(thread), cgroup };
         if wait.recv().is_err() {
-            // The thread ended before it was attached: its result says why.
+            // The thread ended before the agent was attached; its result says why.
             switcher.join()?;
         }
         Ok(switcher)
@@ -61,7 +61,7 @@ impl Switcher {
         self.cgroup.path()
     }
 
-    /// Stops the agent, which puts everything back, and returns every switch.
+    /// Stops the agent, which restores everything, and returns every switch.
     pub fn finish(mut self) -> Result<Vec<Switch>, Error> {
         self.join()
     }
@@ -90,7 +90,7 @@ fn follow(
     attached: &mpsc::Sender<()>,
 ) -> Result<Vec<Switch>, Error> {
     let mut agent = Agent::start(config)?;
-    // Nobody waits any more only where start() has already failed.
+    // The receiver is gone only if start() has already failed.
     let _ = attached.send(());
     let mut switches = Vec::new();
     let mut reloads = Reloads::new(config, recording.as_ref());
@@ -98,7 +98,7 @@ fn follow(
     while followed.is_ok() && !stop.load(Ordering::Relaxed) {
         followed = agent.poll(POLL, &mut |switch| switches.push(switch));
         if let Some(recording) = &recording {
-            // Whoever plays them may have given up.
+            // The thread that plays them may have given up.
             agent.recorded().for_each(|recorded| drop(recording.to.send(recorded)));
         }
         if followed.is_ok() && reloads.is_due() {
@@ -110,7 +110,7 @@ fn follow(
     Ok(switches)
 }
 
-/// When which policy is put in force anew.
+/// The policies that are activated anew, and when.
 struct Reloads<'a> {
     policy: &'a Policy,
     every: Option<Duration>,
@@ -128,7 +128,7 @@ impl<'a> Reloads<'a> {
         self.every.is_some_and(|every| self.latest.elapsed() >= every)
     }
 
-    /// Every other time one that only observes.
+    /// The next policy; every other one only observes.
     fn next_policy(&mut self) -> Policy {
         self.latest = Instant::now();
         self.made += 1;

@@ -1,4 +1,4 @@
-//! Many contests on the real kernel: as many at the same time as the machine holds.
+//! Plays many contests on the real kernel: as many at the same time as the machine holds.
 
 use std::cmp::Reverse;
 use std::path::Path;
@@ -19,29 +19,29 @@ use crate::staged::{Played, Staged};
 /// Time for all networks of a wave to start, before the first of them begins.
 const RUN_UP: Duration = Duration::from_millis(500);
 
-/// How much more of the machine a packet takes that comes alone than one of many at once, as which the
-/// emulator's capacity is measured: on ten links of 10 Mbit/s that are full it is 110 us of CPU time for a
-/// packet and its ACK, on one without a limit a tenth of that.
+/// How much more CPU time a packet takes that comes alone. The emulator's capacity is measured with many
+/// packets at once. On ten full links of 10 Mbit/s a packet and its ACK take 110 us of CPU time; on one link
+/// without a limit they take a tenth of that.
 const ALONE: f64 = 10.0;
 
-/// What the contests of a run have in common.
+/// What all contests of a run share.
 pub struct Waves<'a> {
     pub controls: &'a Controls,
-    /// Where clients are switched, if any are.
+    /// The cgroup in which clients are switched, if any are.
     pub cgroup: Option<&'a Path>,
-    /// Most networks at the same time.
+    /// The largest number of networks at the same time.
     pub at_once: usize,
-    /// Set when the run is to end early.
+    /// A flag that is set when the run is to end early.
     pub stop: &'a AtomicBool,
 }
 
 impl Waves<'_> {
-    /// Plays all of them, and says how each went, in their order; none of those that were not begun when
-    /// the run was to end. One that fails ends the others.
+    /// Plays all contests and returns the course of each, in their order; None for those that had not begun
+    /// when the run was to end. If one fails, the others are ended.
     pub fn play(&self, contests: &[Contest]) -> Result<Vec<Option<Played>>, Error> {
         let mut played: Vec<Option<Played>> = contests.iter().map(|_| None).collect();
         let mut progress = Progress::new(contests.len());
-        // What takes equally long is played together; contenders of a scenario stay beside each other.
+        // Contests of equal length are played together; contenders of a scenario stay beside each other.
         let mut waiting: Vec<usize> = (0..contests.len()).collect();
         let duration = |place: &usize| {
             let &Contest { scenario, contender, seed } = &contests[*place];
@@ -61,7 +61,7 @@ impl Waves<'_> {
         Ok(played)
     }
 
-    /// The first of those that wait, as many as there may be and as the machine holds.
+    /// Prepares the first of the waiting contests: as many as may run and as the machine holds.
     fn prepare(&self, contests: &[Contest], waiting: &[usize]) -> Result<Vec<Staged>, Error> {
         let mut wave = Vec::new();
         let mut left = kirikae_emu::capacity()? / ALONE;
@@ -93,7 +93,7 @@ impl Waves<'_> {
         let failed = AtomicBool::new(false);
         thread::scope(|scope| {
             let begin = |(place, staged): (u32, Staged)| {
-                // Not all bursts at the same instant: the machine has few cores.
+                // The beginnings are spread so that not all bursts come at once: the machine has few cores.
                 let put_off = staged.spread * place / networks;
                 let start_ns = start_ns + put_off.as_nanos() as u64;
                 let failed = &failed;
@@ -113,8 +113,8 @@ impl Waves<'_> {
     }
 }
 
-/// What the links carry that are full for as long as it is played, in bit/s: those on the way of bulk.
-/// Others carry little of what they could in the mean.
+/// The rate of the links that are full for as long as the scenario is played, bit/s: those on the way of
+/// bulk. The mean rate of other links is far below what they could carry.
 fn steady_load(scenario: &Scenario) -> f64 {
     let is_bulk =
         |group: &&FlowGroup| group.activities.iter().any(|activity| activity.workload.is_bulk());

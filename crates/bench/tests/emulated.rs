@@ -1,6 +1,6 @@
-//! A whole comparison on the real kernel, with stock cubic alone. Needs root.
+//! Tests a whole comparison on the real kernel, with stock cubic alone. It needs root.
 //!
-//! This program is its own player, as `kirikae` is; hence no test harness.
+//! This program is its own player, as `kirikae` is; so it has no test harness.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -12,8 +12,8 @@ use kirikae_results::report;
 use kirikae_results::summary::Summary;
 use kirikae_scenario::{Controls, Scenario};
 
-/// Packets 0 and 1 are the handshake's, so the first burst's 46 begin with number 2: of the lost ones,
-/// the first two are of that burst, the third is of it or the next, sent again or not.
+/// Packets 0 and 1 are the handshake's, so the first burst's 46 begin with number 2. Of the lost packets the
+/// first two are of that burst; the third is of it or the next, the first copy or a later one.
 const SCENARIO: &str = r#"title = "Three lost packets"
 seed = 1
 [workload]
@@ -70,14 +70,14 @@ fn a_comparison_measures_what_the_path_does() {
     let bursts: Vec<_> = cubic.counted().collect();
     assert_eq!(bursts.len(), 4);
     for (index, burst) in &bursts {
-        // The bound is 20 ms + 27.2 ms without loss; an interval later would be a stall.
+        // Without loss the bound is 20 ms + 27.2 ms; a whole interval more would be a stall.
         assert!(burst.bound_s > 0.047, "burst {index}: {burst:?}");
         assert!(burst.latency_s >= burst.bound_s, "burst {index}: {burst:?}");
         assert!(burst.latency_s < 0.8, "burst {index}: {burst:?}");
         assert!(burst.first_to_last_s < burst.latency_s, "burst {index}: {burst:?}");
     }
     assert!(cubic.bursts.iter().all(|burst| burst.algorithm_before == "cubic"));
-    // One round trip to repair packet 30: 20 ms + 40 ms + serialisation up to it, about 18 ms.
+    // It takes one round trip to repair packet 30: 20 ms + 40 ms + serialisation up to it, about 18 ms.
     let (_, first) = bursts[0];
     assert!((0.070..0.088).contains(&first.bound_s), "{first:?}");
 

@@ -17,10 +17,10 @@ pub use skipped::summary;
 /// The variable with the names of what must not be missing, between commas.
 pub const REQUIRE: &str = "KIRIKAE_REQUIRE";
 
-/// What is asked for by a list of names between commas.
+/// Parses a list of names between commas.
 ///
 /// # Errors
-/// A name that is none.
+/// Fails if a name is unknown.
 pub fn required(list: &str) -> Result<Vec<Need>, String> {
     let names = list.split(',').map(str::trim).filter(|name| !name.is_empty());
     let need = |name: &str| {
@@ -31,10 +31,10 @@ pub fn required(list: &str) -> Result<Vec<Need>, String> {
     names.map(need).collect()
 }
 
-/// Each thing that is required here, missing and known to be so early.
+/// The needs that are required here and known at once to be missing.
 ///
 /// # Errors
-/// A name in `KIRIKAE_REQUIRE` that is none.
+/// Fails if a name in `KIRIKAE_REQUIRE` is unknown.
 pub fn missing() -> Result<Vec<String>, String> {
     let missing = |need: Need| need.missing().map(|why| required_but(need, why));
     Ok(required_here()?.into_iter().filter_map(missing).collect())
@@ -43,16 +43,16 @@ pub fn missing() -> Result<Vec<String>, String> {
 /// Whether a check with these needs can run here. Where it cannot, the skip is noted.
 ///
 /// # Panics
-/// Where what is missing is required.
+/// Panics if what is missing is required.
 #[track_caller]
 pub fn can_run(needs: &[Need]) -> bool {
     needs.iter().all(|need| has(*need, need.missing().map_or(Ok(()), Err)))
 }
 
-/// The same for one need of which the check itself found out whether it is there, and why not.
+/// The same for one need, if the check itself found out whether it is there, and why not.
 ///
 /// # Panics
-/// Where it is missing and required.
+/// Panics if it is missing and required.
 #[track_caller]
 pub fn has(need: Need, found: Result<(), impl Display>) -> bool {
     match found {
@@ -61,10 +61,10 @@ pub fn has(need: Need, found: Result<(), impl Display>) -> bool {
     }
 }
 
-/// Notes that a check of this name is skipped, and answers that it cannot run.
+/// Notes that a check of this name is skipped, and returns that it cannot run.
 ///
 /// # Errors
-/// What is missing is required.
+/// Fails if what is missing is required.
 pub fn pass_over(check: &str, need: Need, why: impl Display) -> Result<bool, String> {
     if required_here()?.contains(&need) {
         return Err(required_but(need, why));

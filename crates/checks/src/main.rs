@@ -1,4 +1,4 @@
-//! The same for the Makefile, which asks it before anything else is built.
+//! Answers the Makefile's questions, before anything else is built.
 
 use std::env;
 use std::path::Path;
@@ -11,7 +11,7 @@ usage: kirikae-checks require            nothing that KIRIKAE_REQUIRE names is m
        kirikae-checks can-run NAME WHAT  WHAT can run, or is noted as skipped (exit status 3)
        kirikae-checks summary FILE       what was noted in FILE";
 
-/// WHAT was skipped.
+/// Exit status if something was skipped.
 const SKIPPED: u8 = 3;
 
 fn main() -> ExitCode {

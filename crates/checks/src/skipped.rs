@@ -24,7 +24,7 @@ pub(crate) fn note(what: &str) {
 /// How many checks were skipped, and which, by a file of such lines.
 ///
 /// # Errors
-/// A file that cannot be read; that it is not there means that nothing was skipped.
+/// Fails if the file cannot be read. A file that does not exist means that nothing was skipped.
 pub fn summary(file: &Path) -> io::Result<String> {
     let text = match fs::read_to_string(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),

@@ -1,9 +1,9 @@
 //! Connections opened and closed under an agent, one after the other:
 //! `sudo cargo bench -p kirikae --bench churn -- 50000`.
 //!
-//! Each carries a request and an answer over loopback and ends, by turns by either side and now and
-//! then by a reset. Every tenth of them is printed what the agent has: connections remembered, memory,
-//! descriptors; and what the kernel has of unreclaimable slab. Then the agent is stopped (SIGSTOP) while
+//! Each carries a request and an answer over loopback and ends: by turns either side closes it, and now and
+//! then a reset ends it. After every tenth of them the bench prints the connections that the agent remembers,
+//! its memory and descriptors, and the kernel's unreclaimable slab. Then the agent is stopped (SIGSTOP) while
 //! more connections are switched than there is room for events: the events have to be counted and the
 //! connections must not wait.
 
@@ -81,7 +81,7 @@ fn answer(mut stream: TcpStream) {
         stream.write_all(&[7; ANSWER]).expect("a connection");
     }
     if request[0] == 1 {
-        // The other side ends it.
+        // The other side closes it.
         let _ = stream.read(&mut request);
     }
 }

@@ -1,11 +1,12 @@
 //! New connections a second, with an agent and without: `sudo cargo bench -p kirikae --bench connections`.
 //!
 //! nginx answers `ab` over loopback, one request a connection, twenty at a time, so that both ends are on the
-//! host and nothing but the making of connections takes time. There is nothing to be gained on such a
-//! connection, and it must not cost. By turns, and each round in the other order. With `-- 20` as many rounds.
+//! host and nothing but the making of connections takes time. Switching cannot help such a connection, and
+//! must not slow it down. The rounds are with and without an agent by turns, each in the other order. `-- 20`
+//! makes 20 rounds.
 //!
-//! Beside it a program of the same kind that does nothing: calling it is the kernel's own cost, which nobody
-//! who asks for these callbacks can avoid.
+//! A program of the same kind that does nothing is measured as well: calling it is the kernel's own cost,
+//! which nobody who asks for these callbacks can avoid.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -19,7 +20,8 @@ use web::{Nginx, make_connections};
 
 const ROUNDS: usize = 10;
 const REQUESTS: &str = "15000";
-/// Unmeasured: what has just been started or stopped has left the caches to others.
+/// Requests before those that are measured: a program that was just started or stopped has displaced the
+/// caches.
 const BEFORE: &str = "3000";
 
 fn main() {
@@ -59,7 +61,7 @@ fn tell(what: &str, rates: impl Iterator<Item = (f64, f64)>) {
     println!("{what}: {:.3} ± {half:.3} (95 %), n = {} rounds", ratio.value, rates.len());
 }
 
-/// What there is while connections are made.
+/// What runs beside the connections while they are made.
 #[derive(Clone, Copy)]
 enum Beside {
     Nothing,

@@ -1,9 +1,9 @@
 //! A program that opens 65,000 connections under an agent, or as many as it is told:
 //! `sudo cargo bench -p kirikae --bench crowd -- 65000`.
 //!
-//! Both ends are on this host and remembered, spread over processes because each may have only so many
-//! descriptors. Printed is what opening takes without an agent and with it, what the agent and the
-//! kernel hold, how long the agent takes to tell its status, and to give everything back.
+//! Both ends are on this host and remembered. They are spread over processes because each may have only so
+//! many descriptors. The bench prints how long opening takes without an agent and with it, how much memory
+//! the agent and the kernel hold, and how long the agent takes to tell its status and to restore everything.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -19,9 +19,9 @@ use socket2::SockRef;
 use common::{OwnCgroup, RunningAgent, host, kib, left_since, privileged};
 
 const CONNECTIONS: usize = 65_000;
-/// In one process, with two descriptors each.
+/// Connections in one process, with two descriptors each.
 const TOGETHER: usize = 8_000;
-/// What a process is told that is to hold connections.
+/// The argument that makes a process hold connections.
 const HOLD: &str = "hold";
 
 fn main() {
@@ -55,7 +55,7 @@ fn main() {
     assert_eq!(status.connections, 2 * count);
     let begin = Instant::now();
     agent.stop();
-    println!("given back in {:.1?}", begin.elapsed());
+    println!("restored in {:.1?}", begin.elapsed());
     drop((crowd, cgroup));
     assert_eq!(left_since(&before), [""; 0]);
 }
@@ -64,7 +64,7 @@ fn main() {
 struct Crowd(Vec<Child>);
 
 impl Crowd {
-    /// Returns when all are open, and how long that took.
+    /// Opens them; returns when all are open, and how long that took.
     fn open(count: usize) -> (Duration, Crowd) {
         let own = std::env::current_exe().expect("this program");
         let begin = Instant::now();
@@ -93,7 +93,7 @@ impl Drop for Crowd {
     }
 }
 
-/// Both ends of connections, each of which ends with a reset and so at once; until the input ends.
+/// Holds both ends of connections until the input ends. Each ends with a reset, and so at once.
 fn hold(count: usize) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
     let pair = |_| {

@@ -1,8 +1,9 @@
 //! The guard where switching hurts: `sudo cargo bench -p kirikae --bench guard`.
 //!
 //! Forty connections over an emulated path that loses packets answer 100 KB at a time. Their own algorithm is
-//! bbr, and the policy allows nothing but kk_reno without idle keep, which takes longer there; it holds back 2 % as
-//! installed. What is told is after how long, and how many bursts, the scope is only observed.
+//! bbr, and the policy allows nothing but kk_reno without idle keep, which takes longer there; it holds back
+//! 2 %, as the policy that is installed does. The bench prints after how long, and after how many bursts, the
+//! scope is only observed.
 
 #[path = "../tests/common/mod.rs"]
 mod common;

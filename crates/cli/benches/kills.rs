@@ -3,9 +3,9 @@
 //! 200 connections over an emulated path of 100 ms answer requests, three a second each; after 20 each is
 //! closed and another opened, so that every agent meets some that it may switch. The agent is
 //! killed (SIGKILL) at random moments; then by turns the next one starts, which cleans up first, or
-//! `kirikae undo` does. Every byte of every answer is checked, and how long each took: a connection has
-//! stalled where an answer took 2 RTT longer than the one RTT that it takes. The same is counted before
-//! without any agent, which tells what the machine itself does. In the end nothing may be left.
+//! `kirikae undo` does. The bench checks every byte of every answer, and how long each took: a connection has
+//! stalled if an answer took 2 RTT longer than the one RTT that it needs. The same is counted before without
+//! any agent, to show what the machine itself does. In the end nothing may be left.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -26,12 +26,12 @@ use common::{OwnCgroup, kirikae, privileged};
 const KILLS: usize = 100;
 const CONNECTIONS: usize = 200;
 const RTT: Duration = Duration::from_millis(100);
-/// What fits an initial window, so that an answer takes one round trip.
+/// Size of an answer, bytes: it fits an initial window, so that an answer takes one round trip.
 const ANSWER: usize = 6_000;
-/// Over one connection.
+/// Requests over one connection.
 const REQUESTS: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(200);
-/// Without an agent.
+/// How long it is counted without an agent.
 const CONTROL: Duration = Duration::from_secs(30);
 
 fn main() {
@@ -47,7 +47,7 @@ fn main() {
         ElementSpec::Rate { bits_per_second: 200_000_000, limit: QueueLimit::Packets(10_000) };
     let spec = PathSpec { forward: vec![rate, delay()], backward: vec![delay()] };
     let path = Emulated::create(&spec, 1, "kills").expect("the path can be emulated");
-    // Who answers is where the agent switches: the sender's end of the path.
+    // The agent switches at the server's end, so that is the sender's end of the path.
     let server = (path.sender().address(), 5000);
     let listener = path.sender().run_in(|| TcpListener::bind(server));
     let listener = listener.expect("a namespace").expect("a free port");
@@ -87,7 +87,7 @@ fn main() {
             random = random
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
-            // Also while it starts.
+            // The agent may be killed while it starts, too.
             let wait = Duration::from_millis((random >> 33) % 4000);
             thread::sleep(wait);
             agent.kill().expect("our child");

@@ -3,8 +3,8 @@
 //! 10,000 connections over loopback, both ends on this host and the answering one switched, each with a
 //! burst of 4 KiB every five seconds: processor time and memory of the agent, the kernel's memory for
 //! each connection, the switcher's time for each round trip by the kernel's own statistics (bpf_stats).
-//! Then, or with `-- bulk` alone, bulk over a veth pair, stock and switched by turns: goodput of one
-//! over the other.
+//! Then, or with `-- bulk` alone, it measures bulk over a veth pair, stock and switched by turns, and prints
+//! the ratio of the goodputs.
 #![allow(unsafe_code)]
 
 #[path = "../tests/common/mod.rs"]
@@ -25,15 +25,15 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use common::{OwnCgroup, RunningAgent, algorithm, cubic_to, kib, privileged};
 
-/// What the program is told that is its own other end.
+/// The argument that makes the program the other end of the connections.
 const ASK: &str = "ask";
 const CONNECTIONS: usize = 10_000;
 const ANSWER: usize = 4096;
 const PERIOD: Duration = Duration::from_secs(5);
 const WATCHED: Duration = Duration::from_secs(30);
 const ROUNDS: usize = 20;
-/// Turns of each connection in a round, and how long one writes: what the machine does besides changes
-/// more slowly. Shorter than the timeout after which idle windows are cut.
+/// Turns of each connection in a round, and how long one writes. What the machine does besides changes more
+/// slowly than a turn, and a turn is shorter than the timeout after which idle windows are cut.
 const TURNS: usize = 10;
 const TURN: Duration = Duration::from_millis(100);
 
@@ -64,7 +64,7 @@ fn idle(cgroup: &OwnCgroup) {
     round(&mut answering);
     let slab_before = kib("/proc/meminfo", "SUnreclaim:");
     let agent = RunningAgent::start(cgroup, "least-rtt = '0 s'");
-    // Each is chosen for, and has found its place.
+    // By now each connection has a choice and its scope.
     let statistics = count_run_time();
     round(&mut answering);
     let slab = kib("/proc/meminfo", "SUnreclaim:");
@@ -91,7 +91,7 @@ fn idle(cgroup: &OwnCgroup) {
     asking.wait().expect("our child");
 }
 
-/// A burst on each, spread over the period.
+/// Sends a burst on each connection, spread over the period.
 fn round(connections: &mut [TcpStream]) {
     let begin = Instant::now();
     let count = connections.len() as u32;
@@ -104,7 +104,7 @@ fn round(connections: &mut [TcpStream]) {
     }
 }
 
-/// The other process: reads what is written, in the same order, until there is no more.
+/// The other process: it reads what is written, in the same order, until there is no more.
 fn ask(address: SocketAddr) {
     let connect = |_| TcpStream::connect(address).expect("a listener");
     let mut connections: Vec<TcpStream> = (0..CONNECTIONS).map(connect).collect();
@@ -113,7 +113,7 @@ fn ask(address: SocketAddr) {
 
 fn bulk(cgroup: &OwnCgroup) {
     let pair = Pair::create();
-    // Two agents cannot be: the scope is one of two ports, and stock is the other.
+    // There can be only one agent. So the scope names one of two ports, and the other is stock.
     let agent = RunningAgent::start(cgroup, "local-port = 5001");
     let mut ratios = Vec::new();
     for number in 0..ROUNDS {
@@ -130,7 +130,7 @@ fn bulk(cgroup: &OwnCgroup) {
     let n = ratios.len() as f64;
     let mean = ratios.iter().sum::<f64>() / n;
     let variance = ratios.iter().map(|it| (it - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    // Student's, 19 degrees of freedom.
+    // The quantile of Student's distribution with 19 degrees of freedom.
     let half = 2.093 * (variance / n).sqrt();
     println!(
         "bulk over veth, switched over stock: {:.3} (95 %: {:.3} to {:.3}), {ROUNDS} rounds",
@@ -140,7 +140,7 @@ fn bulk(cgroup: &OwnCgroup) {
     );
 }
 
-/// Two network namespaces and a veth pair between them, gone with this value.
+/// Two network namespaces with a veth pair between them; both are removed when this value is dropped.
 struct Pair {
     names: [String; 2],
 }
@@ -166,10 +166,10 @@ impl Pair {
         Pair { names }
     }
 
-    /// One connection from this local port.
+    /// Opens one connection from this local port.
     fn transfer(&self, port: u16) -> Transfer {
         let [a, b] = &self.names;
-        // Who sends listens, so that its local port is known.
+        // The sender listens, so that its local port is known.
         let address = SocketAddr::from((Ipv4Addr::new(192, 0, 2, 1), port));
         let listener = inside(a, || TcpListener::bind(address)).expect("a free port");
         let mut reader = inside(b, || TcpStream::connect(address)).expect("a listener");
@@ -242,7 +242,7 @@ fn inside<T: Send>(namespace: &str, f: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-/// Seconds of processor time that it took.
+/// Processor time that the agent took, seconds.
 fn cpu_time(agent: &RunningAgent) -> f64 {
     let stat = fs::read_to_string(agent.proc("stat")).expect("it lives");
     let fields: Vec<&str> = stat.rsplit(") ").next().expect("a name").split(' ').collect();

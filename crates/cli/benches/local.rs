@@ -1,9 +1,10 @@
 //! What a local connection costs while an agent runs, more closely than the bench `connections` can tell:
 //! `sudo cargo bench -p kirikae --bench local`.
 //!
-//! The same connections, 1,500 at a time, by turns in three cgroups: without a program, with one that does
-//! nothing, with the switcher. No turn waits for an agent to start, so what the machine does besides changes less
-//! between two; but what a kernel spends as soon as there is a sock_ops program anywhere is in all three.
+//! The same connections, 1,500 at a time, are made by turns in three cgroups: without a program, with one
+//! that does nothing, and with the switcher. No turn waits for an agent to start, so the load of the machine
+//! changes less between two turns. What a kernel spends as soon as there is a sock_ops program anywhere is in
+//! all three.
 
 #[path = "../tests/common/mod.rs"]
 mod common;

@@ -26,10 +26,10 @@ const ROUNDS: u64 = 6;
 const ANSWERS: usize = 60;
 const PAUSE: Duration = Duration::from_millis(330);
 const SIZE: usize = 65_536;
-/// Ports that the agent's scope names, and as many that it does not.
+/// Ports that the agent's scope names; the scope does not name the other two.
 const SWITCHED: [u16; 2] = [8080, 5901];
 const STOCK: [u16; 2] = [8081, 5902];
-/// Pixels of a side; of four bytes each.
+/// Pixels of a side; a pixel has four bytes.
 const SIDE: u16 = 128;
 
 fn main() {
@@ -71,7 +71,7 @@ fn main() {
     }
 }
 
-/// The times of both programs on a path of its own.
+/// Measures both programs on a path of its own and returns their times.
 fn arm(directory: &Path, ports: [u16; 2], seed: u64, label: &str) -> [Vec<f64>; 2] {
     let delay = || ElementSpec::Delay { delay: Span::from_millis(100) };
     let rate = ElementSpec::Rate { bits_per_second: 10_000_000, limit: QueueLimit::Packets(100) };
@@ -83,7 +83,7 @@ fn arm(directory: &Path, ports: [u16; 2], seed: u64, label: &str) -> [Vec<f64>; 
     let http = {
         let _nginx = nginx(directory, &path, ports[0]);
         let url = format!("http://{server}:{}/object?[1-{ANSWERS}]", ports[0]);
-        // The pause is from one beginning to the next.
+        // The period counts from one request's start to the next.
         let output = inside(path.receiver().name(), "curl")
             .args([
                 "-s",
@@ -114,7 +114,7 @@ fn arm(directory: &Path, ports: [u16; 2], seed: u64, label: &str) -> [Vec<f64>; 
     [http, vnc]
 }
 
-/// A program that ends with this value.
+/// A program that is killed when this value is dropped.
 struct Running(Child);
 
 impl Drop for Running {
@@ -171,7 +171,7 @@ fn wait_for(path: &Emulated, port: u16) {
     }
 }
 
-/// RFC 6143: a viewer that asks for a part of the screen, raw, and for the next when that is there.
+/// A viewer of RFC 6143: it asks for a part of the screen, raw, and for the next one when that has arrived.
 fn updates(server: Ipv4Addr, port: u16) -> Vec<f64> {
     let mut stream = TcpStream::connect((server, port)).expect("a listener");
     stream.set_nodelay(true).expect("a socket");
@@ -230,7 +230,7 @@ fn report(name: &str, rounds: &[[Vec<f64>; 2]]) {
     let ratio = mean(&ratios);
     let variance =
         ratios.iter().map(|it| (it - ratio).powi(2)).sum::<f64>() / (ratios.len() as f64 - 1.0);
-    // Student's, 5 degrees of freedom.
+    // The quantile of Student's distribution with 5 degrees of freedom.
     let half = 2.571 * (variance / ratios.len() as f64).sqrt();
     let quantile = |sorted: &[f64], q: f64| sorted[((sorted.len() - 1) as f64 * q) as usize];
     println!("{name}: n = {} in {} rounds", stock.len(), rounds.len());

@@ -1,7 +1,7 @@
-//! What `kirikae top` takes with 10,000 connections: to read an answer, to sort and filter it, to draw.
-//! Medians; the thread that draws does all but the reading.
+//! Measures how long `kirikae top` takes with 10,000 connections to read an answer, to sort and filter it,
+//! and to draw. Medians are printed; the thread that draws does everything except the reading.
 
-// Only a part of each is used here, and not their tests.
+// Only a part of each module is used here, and none of their tests.
 #![allow(dead_code, unused_imports)]
 
 #[path = "../src/commands/top/asking.rs"]

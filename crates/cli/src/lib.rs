@@ -1,6 +1,6 @@
 //! `kirikae`, what runs on servers: reads the command line and calls the crates that do the work.
 //!
-//! A library so that the man pages and completions are made from the same definitions
+//! It is a library so that the man pages and completions can be made from the same definitions
 //! (`examples/manual.rs`).
 
 mod commands;

@@ -1,8 +1,8 @@
-//! Commands that `kirikae` had before the laboratory was a program of its own.
+//! Commands that are the laboratory's, and what `kirikae` says if it is asked for one.
 
 use std::ffi::OsStr;
 
-/// They have the same names and options there.
+/// Their names and options are the same in `kirikae-lab`.
 const MOVED: [&str; 10] = [
     "bench",
     "characterize",
@@ -16,7 +16,7 @@ const MOVED: [&str; 10] = [
     "validate",
 ];
 
-/// What to say where such a command is asked for.
+/// The message for such a command; None for others.
 pub fn to_the_laboratory(command: Option<&OsStr>) -> Option<String> {
     let name = command?.to_str()?;
     MOVED

@@ -1,6 +1,6 @@
-//! Who may see the agent, and who may change something.
+//! Tests who may see the agent, and who may change something.
 //!
-//! One test function: the host has one agent at a time.
+//! It is one test function, since the host can have one agent at a time.
 
 mod common;
 
@@ -20,7 +20,7 @@ use common::{OwnCgroup, RunningAgent, kirikae, privileged};
 const NOBODY: u32 = 65_534;
 const PAGE: &str = "127.0.0.1:18425";
 
-/// Exit status and what was said of a command that an ordinary user gives.
+/// Runs a command as an ordinary user; returns its exit status and output.
 fn as_nobody(binary: &Path, arguments: &[&str]) -> (i32, String) {
     let output = Command::new(binary).args(arguments).uid(NOBODY).gid(NOBODY).output().unwrap();
     (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
@@ -40,7 +40,7 @@ fn an_ordinary_user_sees_what_the_policy_lets_him_and_changes_nothing() {
         return;
     }
     let cgroup = OwnCgroup::enter();
-    // Where it is built others may not look.
+    // The user may not look into the directory in which the command is built.
     let directory = tempfile::tempdir().unwrap();
     fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();
     let binary = directory.path().join("kirikae");
@@ -88,7 +88,8 @@ fn an_ordinary_user_sees_what_the_policy_lets_him_and_changes_nothing() {
     let refused = http(&reload);
     assert!(refused.starts_with("HTTP/1.1 404"), "{refused}");
 
-    // Many who connect to the page and ask for half of it keep nobody from the commands.
+    // Many clients that connect to the page and send half of a request do not keep the commands from being
+    // answered.
     let half = |_| {
         let mut stream = TcpStream::connect(PAGE).unwrap();
         stream.write_all(b"GET / HTTP/1.1\r\nHost: ").unwrap();

@@ -1,7 +1,7 @@
-//! Other sock_ops programs beside the switcher: one that takes its callbacks, one that chooses algorithms
-//! itself.
+//! Tests other sock_ops programs beside the switcher: one that takes its callbacks, one that chooses
+//! algorithms itself.
 //!
-//! One test function: the host has one agent at a time.
+//! It is one test function, since the host can have one agent at a time.
 
 mod common;
 
@@ -18,9 +18,9 @@ use kirikae_neighbour::{Habit, Neighbour};
 
 use common::{OwnCgroup, RunningAgent, algorithm, privileged};
 
-/// For whatever is waited for.
+/// How long the test waits for anything.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// What a neighbour chooses.
+/// The algorithm that the neighbour chooses.
 const CHOSEN: &str = "reno";
 
 /// A connection over loopback and its two ends.
@@ -36,7 +36,7 @@ impl Pair {
         Pair { near, far: listener.accept().unwrap().0 }
     }
 
-    /// Talks until something is so.
+    /// Talks until the condition holds.
     fn talk_until(&self, what: &str, is_so: impl Fn(&Pair) -> bool) {
         let deadline = Instant::now() + PATIENCE;
         while !is_so(self) {
@@ -49,7 +49,7 @@ impl Pair {
         }
     }
 
-    /// Long enough for several choices.
+    /// Talks long enough for several choices.
     fn talk_for_a_while(&self) {
         let until = Instant::now() + Duration::from_millis(300);
         self.talk_until("time has passed", |_| Instant::now() > until);
@@ -71,7 +71,7 @@ fn others_keep_what_is_theirs_and_are_told_of() {
     algorithms_chosen(&cgroup);
 }
 
-/// Nothing is heard of the connection, until the agent has looked.
+/// The switcher hears nothing of the connection until the agent has looked.
 fn callbacks_taken_once(cgroup: &OwnCgroup) {
     let agent = RunningAgent::start_inside(cgroup);
     let neighbour = Neighbour::attach(Habit::TakesCallbacksOnce, &cgroup.path).unwrap();
@@ -80,7 +80,7 @@ fn callbacks_taken_once(cgroup: &OwnCgroup) {
     pair.talk_until("it is told", |_| agent.told().contains("taken the callbacks of"));
     if can_ask_again() {
         pair.talk_until("it is switched", Pair::is_switched);
-        // Of the other end the switcher heard by the neighbour's callback.
+        // The switcher heard of the other end by the neighbour's callback.
         assert!(agent.status().asked_again >= 1);
         assert_eq!(agent.status().unheard, 0);
         assert!(agent.told().contains("for all but 0"), "{}", agent.told());
@@ -89,7 +89,7 @@ fn callbacks_taken_once(cgroup: &OwnCgroup) {
     }
     agent.stop();
     assert_eq!(algorithm(&pair.near), original);
-    // Its callback is still its own.
+    // The neighbour's callback is still called.
     let before = neighbour.calls().unwrap();
     drop(pair);
     assert!(neighbour.calls().unwrap() > before);
@@ -103,7 +103,7 @@ fn can_ask_again() -> bool {
         || has(Need::Adoption, Err("callbacks cannot be asked for again"))
 }
 
-/// What still comes is heard; neither keeps the other from anything.
+/// The switcher hears the callbacks that still come; neither program keeps the other from anything.
 fn callbacks_taken_again_and_again(cgroup: &OwnCgroup) {
     let before = Neighbour::attach(Habit::TakesCallbacks, &cgroup.path).unwrap();
     let agent = RunningAgent::start_inside(cgroup);
@@ -138,7 +138,7 @@ fn algorithms_chosen(cgroup: &OwnCgroup) {
         assert_eq!((algorithm(&pair.near).as_str(), switches()), (CHOSEN, so_far));
     }
     agent.stop();
-    // One that chooses before the switcher has seen the connection.
+    // Now the neighbour chooses before the switcher has seen the connection.
     let _neighbour = Neighbour::attach(Habit::ChoosesOnce, &cgroup.path).unwrap();
     let agent = RunningAgent::start_inside(cgroup);
     let pair = Pair::open();
@@ -148,7 +148,7 @@ fn algorithms_chosen(cgroup: &OwnCgroup) {
     assert_eq!(algorithm(&pair.near), CHOSEN);
 }
 
-/// What becomes of a connection; None: it is not remembered.
+/// The treatment of a connection; None if it is not remembered.
 fn treatment(end: &TcpStream) -> Option<Treatment> {
     let Connections { connections, .. } = client::get("/connections").unwrap();
     let local = end.local_addr().unwrap();

@@ -1,7 +1,7 @@
-//! A program that opens connections by the thousand: the agent remembers each, answers, and gives everything
-//! back. (The bench `crowd` does the same with 65,000.)
+//! Tests a program that opens connections by the thousand: the agent remembers each, answers, and restores
+//! all. (The bench `crowd` does the same with 65,000.)
 //!
-//! One test function: the host has one agent at a time.
+//! It is one test function, since the host can have one agent at a time.
 
 mod common;
 
@@ -51,7 +51,7 @@ fn every_one_of_thousands_is_remembered_and_given_back() {
         far.read_exact(&mut [0; 100]).unwrap();
     }
     assert_eq!(agent.status().connections, 2 * CONNECTIONS);
-    // What it tells of each it has to hold, and nothing else.
+    // The agent has to hold what it tells of each connection, and nothing else.
     let grown = memory().saturating_sub(memory_before);
     assert!(grown < 8 * CONNECTIONS as u64, "{grown} KiB more");
     assert!(descriptors() <= descriptors_before + 5);

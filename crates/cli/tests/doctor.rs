@@ -1,4 +1,4 @@
-//! The doctor on hosts that are not as they should be: network namespaces with other sysctls.
+//! Tests the doctor on hosts with unusual settings: network namespaces with other sysctls.
 
 mod common;
 
@@ -67,7 +67,7 @@ fn a_small_send_buffer_is_found_and_its_cure_helps() {
     assert!((throughput - 1_048_576.0 * 8.0 / 0.2).abs() < 1.0, "{throughput}");
     assert_eq!(finding(&before, "queue")["verdict"], "unknown", "there is no default route");
 
-    // What it says to write, without what runs it.
+    // The value that it says to write, without the command.
     let change = send["change"][0].as_str().unwrap();
     let (name, value) = change.strip_prefix("sysctl -w ").unwrap().split_once('=').unwrap();
     host.set_sysctl(name, value.trim_matches('"')).unwrap();
@@ -99,7 +99,7 @@ fn a_destination_is_looked_at() {
     let listener = path.receiver().run_in(|| TcpListener::bind((address, 5000))).unwrap().unwrap();
     let (seen, _) = report(path.sender(), &[&format!("{address}:5000")]);
     let rtt = seen["path"]["rtt"]["value"].as_f64().unwrap();
-    // Never less than the path's; much more would be another one's.
+    // It is never less than the path's RTT; if it were much more, it would be that of another path.
     assert!((0.08..0.2).contains(&rtt), "{rtt}");
     assert_eq!(seen["path"]["rtt"]["source"], "measured");
     assert_eq!(seen["connections"].as_array().unwrap().len(), 1);
@@ -107,7 +107,7 @@ fn a_destination_is_looked_at() {
     assert_eq!(finding(&seen, "mtu")["measured"], "1500 B on kirikae0");
     assert!(finding(&seen, "peer-window")["measured"].as_str().unwrap().contains("SACK"));
 
-    // Without a port the connections that are there, and nothing is sent.
+    // Without a port it looks at the existing connections, and sends nothing.
     let open = path.sender().run_in(|| std::net::TcpStream::connect((address, 5000)));
     let _open = open.unwrap().unwrap();
     let (seen, _) = report(path.sender(), &[&address.to_string()]);

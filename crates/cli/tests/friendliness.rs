@@ -59,7 +59,7 @@ fn a_policy_leaves_the_candidates_that_it_allows() {
     assert_eq!(left(&[]), left(&["--friendliness", Friendliness::default().name()]));
 }
 
-/// A burst is short, and bulk is not.
+/// A burst is short, so it is not restricted; bulk is.
 #[test]
 fn balanced_restricts_bulk_alone() {
     let first = |policy: &str, burst: &str| {
@@ -74,7 +74,7 @@ fn balanced_restricts_bulk_alone() {
     assert!(Friendliness::Balanced.allows_in_bulk(&first("balanced", "2097152")));
 }
 
-/// It is no bulk, whatever it writes in all.
+/// A stream is not bulk, however much it writes in all.
 #[test]
 fn balanced_does_not_restrict_streams() {
     let first = |policy: &str| {
@@ -161,7 +161,7 @@ fn a_policy_that_there_is_not_is_refused() {
     assert!(message.contains("friendly, balanced, fast"), "{message}");
 }
 
-/// What is not measured no policy but `fast` would allow.
+/// No friendliness except `fast` allows an algorithm that was not measured.
 #[test]
 fn every_algorithm_was_measured() {
     for algorithm in Algorithm::all() {

@@ -1,7 +1,7 @@
 //! An agent that is killed during a transfer: every byte arrives, the kernel goes on, and
 //! `kirikae undo` leaves the machine as it was. Likewise Ctrl-C.
 //!
-//! One test function: the host has one agent at a time.
+//! It is one test function, since the host can have one agent at a time.
 
 mod common;
 
@@ -20,12 +20,12 @@ use nix::unistd::Pid;
 
 use common::{OwnCgroup, algorithm, host, kirikae, left_since, privileged, ss};
 
-/// Nothing is there that was not there before.
+/// Asserts that nothing is there that was not there before.
 fn assert_as_before(before: &BTreeSet<String>, what: &str) {
     assert_eq!(left_since(before), [""; 0], "{what}");
 }
 
-/// An agent on a cgroup; returns when it switches.
+/// Starts an agent on a cgroup; returns when it switches.
 fn start_agent(cgroup: &Path) -> (Child, impl Iterator<Item = io::Result<String>>) {
     let mut child = kirikae()
         .args(["run", "--least-rtt", "0s", "--cgroup"])
@@ -48,7 +48,7 @@ fn chunk(number: usize) -> Vec<u8> {
     (0..CHUNK).map(|i| (i * 31 + number * 7) as u8).collect()
 }
 
-/// A transfer of 3 MB over 3 s; `halfway` is called in the middle. Checks every byte.
+/// Transfers 3 MB in 3 s and checks every byte; `halfway` is called in the middle.
 fn transfer(halfway: impl FnOnce(&TcpStream)) -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -84,7 +84,7 @@ fn killed_agent_harms_no_connection_and_is_undone() {
     let original = fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").unwrap();
     let original = original.trim();
 
-    // Killed in the middle of a transfer.
+    // The agent is killed in the middle of a transfer.
     let (mut agent, _lines) = start_agent(&cgroup.path);
     let (near, _far) = transfer(|near| {
         assert!(algorithm(near).starts_with("kk_"));
@@ -104,8 +104,8 @@ fn killed_agent_harms_no_connection_and_is_undone() {
     assert_eq!(again.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&again.stderr).contains("nothing to undo"));
 
-    // Killed, and followed by another agent, which cleans up before it starts, and takes in again what
-    // is open, but from Linux 6.12 on alone.
+    // It is killed, and another agent follows. That cleans up before it starts, and from Linux 6.12 on takes
+    // in again the connections that are open.
     let (mut agent, _lines) = start_agent(&cgroup.path);
     let (mut near, mut far) = transfer(|_| {});
     assert!(algorithm(&near).starts_with("kk_"));
@@ -125,7 +125,7 @@ fn killed_agent_harms_no_connection_and_is_undone() {
         }
     }
 
-    // One agent at a time, and no undo under a living one.
+    // There can be one agent at a time, and `undo` refuses while an agent lives.
     for command in ["run", "undo"] {
         let refused = kirikae().arg(command).output().unwrap();
         assert_eq!(refused.status.code(), Some(1), "{command}");
@@ -133,7 +133,7 @@ fn killed_agent_harms_no_connection_and_is_undone() {
         assert!(message.contains("another kirikae agent is running"), "{command}: {message}");
     }
 
-    // Asked to stop: has printed what it did, puts everything back.
+    // The agent is asked to stop: it has printed what it did, and restores everything.
     stops_on(Signal::SIGTERM, agent, lines, original, &before);
     let (agent, lines) = start_agent(&cgroup.path);
     stops_on(Signal::SIGINT, agent, lines, original, &before);

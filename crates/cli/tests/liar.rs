@@ -1,4 +1,4 @@
-//! A peer that ACKs what was never sent to it, and what it has not received.
+//! Tests a peer that ACKs what was never sent to it, and what it has not received.
 //!
 //! The peer's socket is taken over by another of the same ends, which is told that it has received more
 //! (TCP_REPAIR), and so says it with all that it sends. One test function: the host has one agent at a time.
@@ -50,10 +50,10 @@ mod option {
 
 const RECEIVED: u32 = 1;
 const SENT: u32 = 2;
-/// Without the kernel's sending anything.
+/// Turns repair off without the kernel's sending anything.
 const REPAIR_OFF_SILENTLY: u32 = u32::MAX;
 
-/// The same end of the connection, that claims to have received so many bytes more.
+/// Replaces the peer's socket by one with the same ends that claims to have received `more` bytes more.
 fn claiming(peer: TcpStream, more: u32) -> TcpStream {
     let ends = [peer.local_addr().unwrap(), peer.peer_addr().unwrap()].map(SocketAddr::into);
     setsockopt(&peer, option::Repair, &1).unwrap();
@@ -73,13 +73,13 @@ fn claiming(peer: TcpStream, more: u32) -> TcpStream {
         setsockopt(&liar, option::QueueSequence, &number).unwrap();
     }
     liar.connect(&ends[1]).unwrap();
-    // Without them it has no window to send in, and half of all sequence numbers never open it one.
+    // Without these windows it has none to send in, and with half of all sequence numbers never gets one.
     setsockopt(&liar, option::RepairWindow, &windows).unwrap();
     setsockopt(&liar, option::Repair, &REPAIR_OFF_SILENTLY).unwrap();
     liar.into()
 }
 
-/// What `ss` says of it, as a number.
+/// A number that `ss` says of the connection.
 fn number(stream: &TcpStream, key: &str) -> u64 {
     let text = ss(stream);
     let word = text.split_whitespace().find_map(|word| word.strip_prefix(key));
@@ -110,7 +110,7 @@ fn what_was_never_sent_is_not_taken_for_acked() {
     let cgroup = OwnCgroup::enter();
     let agent = RunningAgent::start_inside(&cgroup);
 
-    // A megabyte beyond: all that it sends is dropped, its data with it.
+    // It ACKs a megabyte that was never sent: the kernel drops all that it sends, its data too.
     let (mut near, far) = switched_and_cut();
     let before = (number(&near, "bytes_acked:"), number(&near, "cwnd:"), algorithm(&near));
     let mut liar = claiming(far, 1_000_000);
@@ -121,7 +121,7 @@ fn what_was_never_sent_is_not_taken_for_acked() {
     let after = (number(&near, "bytes_acked:"), number(&near, "cwnd:"), algorithm(&near));
     assert_eq!(after, before);
 
-    // What was sent and never arrived is believed, and no byte more.
+    // It ACKs what was sent and never arrived: that is believed, and no byte more.
     let (mut near, far) = switched_and_cut();
     let acked = number(&near, "bytes_acked:");
     near.write_all(&[7; 5_000]).unwrap();

@@ -1,5 +1,5 @@
-//! Bad input: one error that says what is allowed; exit status 2; nothing created. A host that lacks
-//! something: exit status 3.
+//! Tests bad input: there is one error that says what is allowed, exit status 2, and nothing is created. If
+//! the host lacks something, the exit status is 3.
 
 mod common;
 
@@ -51,7 +51,7 @@ fn cgroup_that_is_none() {
     }
 }
 
-/// What the laboratory does now, and how an option was called.
+/// Tells which commands are the laboratory's now, and the new name of an option.
 #[test]
 fn what_was_called_otherwise_is_told() {
     for command in [
@@ -77,13 +77,13 @@ fn what_was_called_otherwise_is_told() {
     assert!(error(&output).contains("--policy is called --friendliness now"), "{}", error(&output));
 }
 
-/// Drops root for the child, where we have it; elsewhere the test itself is without it.
+/// Drops root for the child if we have it; otherwise the test itself runs without it.
 #[test]
 fn not_root() {
     let directory = tempfile::tempdir().unwrap();
     fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
     let binary = directory.path().join("kirikae");
-    // Not fs::copy: a child that another test forks at that moment would hold the file open for
+    // fs::copy cannot be used: a child that another test forks at that moment would hold the file open for
     // writing, and it could not be run.
     let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_kirikae")).arg(&binary).status();
     assert!(copied.unwrap().success());

@@ -45,12 +45,12 @@ fn root_is_told_whether_run_can_work() {
 
 #[test]
 fn others_are_told_what_could_not_be_looked_at() {
-    // Nobody may not enter the directory of the target.
+    // The user nobody may not enter the target directory.
     let directory = std::env::temp_dir().join(format!("kirikae-support-{}", std::process::id()));
     fs::create_dir_all(&directory).unwrap();
     fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
     let binary = directory.join("kirikae");
-    // Not fs::copy: see refusals.rs.
+    // fs::copy cannot be used; refusals.rs says why.
     let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_kirikae")).arg(&binary).status();
     assert!(copied.unwrap().success());
     let run = |arguments: &[&str]| {

@@ -1,8 +1,8 @@
 //! The whole agent on the real kernel: connections over loopback are switched, left alone where
-//! their program chose, and put back.
+//! their program chose, and restored.
 //!
-//! Needs root. One test function, because
-//! the algorithms' names and this process's cgroup are shared by the whole process.
+//! It needs root. It is one test function, because the whole process shares the algorithms' names and this
+//! process's cgroup.
 
 mod common;
 
@@ -42,7 +42,7 @@ impl Connection {
         Connection::open_to(Ipv4Addr::LOCALHOST.into(), algorithm)
     }
 
-    /// To an address of this host; one of IPv4 in IPv6 has an IPv4 listener.
+    /// Connects to an address of this host. For an IPv4 address in IPv6 the listener is IPv4.
     fn open_to(host: IpAddr, algorithm: Option<&str>) -> Connection {
         let listener = TcpListener::bind((host.to_canonical(), 0)).unwrap();
         let remote = SocketAddr::new(host, listener.local_addr().unwrap().port());
@@ -87,7 +87,7 @@ impl Connection {
         ssthresh
     }
 
-    /// None: infinite, which `ss` leaves out.
+    /// The ssthresh; None if it is infinite, which `ss` leaves out.
     fn ssthresh(&self) -> Option<u64> {
         number(&ss(&self.near), "ssthresh:")
     }
@@ -103,7 +103,7 @@ impl Connection {
         text.split_whitespace().find_map(|word| word.strip_prefix("rto:")).unwrap().parse().unwrap()
     }
 
-    /// Loses what is sent until timeouts have doubled the timeout so often; returns it.
+    /// Loses what is sent until the timeout has been doubled `times` times; returns it, milliseconds.
     fn back_off(&mut self, times: u64) -> f64 {
         let far = SockRef::from(&self.far);
         far.attach_filter(&[DROP]).unwrap();
@@ -117,7 +117,7 @@ impl Connection {
         rto
     }
 
-    /// Its program writes and closes, while for so long nothing arrives.
+    /// The program writes and closes, while nothing arrives for that time.
     fn closes_in_an_outage(mut self, outage: Duration) {
         let far = SockRef::from(&self.far);
         far.attach_filter(&[DROP]).unwrap();
@@ -139,7 +139,7 @@ impl Connection {
     }
 }
 
-/// What follows a word of `ss`.
+/// The number that follows a word of `ss`.
 fn number(text: &str, before: &str) -> Option<u64> {
     let number = text.split_whitespace().find_map(|word| word.strip_prefix(before))?;
     Some(number.parse().unwrap())
@@ -178,13 +178,13 @@ fn registered() -> Vec<&'static str> {
 }
 
 #[test]
-fn connections_are_switched_and_put_back() {
+fn connections_are_switched_and_restored() {
     if !privileged() {
         return;
     }
     let cgroup = OwnCgroup::enter();
 
-    // The algorithms alone: there while the value lives, gone afterwards.
+    // The algorithms alone are registered while the value lives, and gone afterwards.
     let algorithms = Algorithms::register(&Algorithm::all().collect::<Vec<_>>()).unwrap();
     assert_eq!(registered(), algorithm_names().collect::<Vec<_>>());
     for name in algorithm_names() {
@@ -196,7 +196,7 @@ fn connections_are_switched_and_put_back() {
     drop(algorithms);
     assert_eq!(registered(), [""; 0]);
 
-    // A name that somebody else has: one error that says which, and nothing half loaded.
+    // If somebody else has a name, there is one error that says which, and nothing is loaded.
     let all: Vec<_> = Algorithm::all().collect();
     let someone = Algorithms::register(&[Algorithm::named("kk_reno").unwrap()]).unwrap();
     let refused = Algorithms::register(&all).unwrap_err().to_string();
@@ -209,7 +209,7 @@ fn connections_are_switched_and_put_back() {
     assert!(!Path::new("/run/kirikae").exists(), "nothing is left of it");
     drop(someone);
 
-    // A parameter that was set: what cubic keeps of the initial window of 10 after a loss.
+    // A parameter is set: the share that cubic keeps of the initial window of 10 after a loss.
     for (beta_1000, ssthresh) in [(500, 5), (900, 9)] {
         let cubic = Algorithm::named("kk_cubic").unwrap().with("beta_1000", beta_1000).unwrap();
         let algorithms = Algorithms::register(&[cubic]).unwrap();
@@ -218,7 +218,7 @@ fn connections_are_switched_and_put_back() {
         drop(algorithms);
     }
 
-    // The verifier takes parameters for constants, and sees other code with other ones.
+    // The verifier takes parameters for constants, and so sees other code with other values.
     for edge in
         [|parameter: &Parameter| parameter.lowest, |parameter: &Parameter| parameter.highest]
     {
@@ -236,7 +236,7 @@ fn connections_are_switched_and_put_back() {
         drop(registered);
     }
 
-    // The agent: switches, reports, leaves alone, restores.
+    // The agent switches, reports, leaves alone, and restores.
     let original = Connection::open(None).algorithm();
     let agent = Agent::start(&config(&cgroup.path, Pinning::Unpinned)).unwrap();
     let mut switched = Connection::open(None);
@@ -250,7 +250,7 @@ fn connections_are_switched_and_put_back() {
     assert_eq!(chosen.algorithm(), "reno", "its program chose it");
     assert_eq!(kept.algorithm(), original, "its program chose what it had");
 
-    // The timer: 50 ms allowed for the variation, and for a while a second at most.
+    // The timeout allows 50 ms for the variation, and is for a while a second at most.
     assert!(switched.rto() < 150.0, "{}", switched.rto());
     assert_eq!(chosen.rto().max(200.0), chosen.rto(), "left alone");
     if has_rto_max() {
@@ -258,7 +258,7 @@ fn connections_are_switched_and_put_back() {
         switched.talk();
     }
 
-    // The kernel gives up what is closed and whose timeout is its longest, after about 2 s.
+    // The kernel gives up a closed connection when its timeout is at its longest, after about 2 s.
     let mut closed = Connection::open(None);
     closed.talk();
     closed.closes_in_an_outage(Duration::from_secs(4));
@@ -274,7 +274,8 @@ fn connections_are_switched_and_put_back() {
     assert_eq!(u64::from(first.namespace), namespace);
     assert!(first.to_string().contains(&format!("netns {namespace}")), "{first}");
     let columns = &kirikae_table::shipped().algorithms;
-    // What stands for what a connection came with is left out where that has a column of its own.
+    // The column that stands for what a connection came with is left out if that algorithm has its own
+    // column.
     let has_own = original != "cubic" && columns.contains(&format!("kk_{original}"));
     assert_eq!(first.predicted_s.len(), columns.len() - usize::from(has_own));
     assert!(first.predicted_s.is_sorted_by_key(|(_, latency)| *latency), "smallest first: {first}");
@@ -284,7 +285,8 @@ fn connections_are_switched_and_put_back() {
     later.talk();
     later.switch_to("reno");
 
-    // Over IPv6, and over IPv4 with a socket of IPv6: reported as what the packets have.
+    // Connections over IPv6, and over IPv4 with a socket of IPv6, are reported with the addresses of the
+    // packets.
     let hosts = ["::1", "::ffff:127.0.0.1"].map(|host| host.parse().unwrap());
     let mut others = hosts.map(|host| Connection::open_to(host, None));
     others.iter_mut().for_each(Connection::talk);
@@ -298,7 +300,7 @@ fn connections_are_switched_and_put_back() {
         assert!(algorithm(near).starts_with("kk_"));
     }
 
-    // Reset by its peer and still held open: nothing that must be put back or waited for.
+    // A connection that its peer has reset and that is still held open must not be restored or waited for.
     let mut reset = Connection::open(None);
     reset.talk();
     SockRef::from(&reset.far).set_linger(Some(Duration::ZERO)).unwrap();
@@ -318,7 +320,7 @@ fn connections_are_switched_and_put_back() {
         assert!(switched.back_off(6) > 1000.0, "the kernel's longest timeout is back");
     }
 
-    // Killed while pinned: the kernel goes on switching, and `undo` puts everything back.
+    // The agent is killed while pinned: the kernel goes on switching, and `undo` restores everything.
     assert_eq!(undo().unwrap(), None, "nothing to undo yet");
     drop(Agent::start(&config(&cgroup.path, Pinning::Pinned)).unwrap());
     let mut orphan = Connection::open(None);
@@ -330,14 +332,14 @@ fn connections_are_switched_and_put_back() {
     assert_eq!(registered(), [""; 0]);
     assert!(!Path::new("/run/kirikae").exists());
 
-    // In a network namespace of its own, because the host's default may be bbr.
+    // This is done in a network namespace of its own, because the host's default may be bbr.
     thread::scope(|scope| {
         scope.spawn(|| into_bbr_and_back(&cgroup.path));
     });
 }
 
-/// Each of ours after each other one, on one running connection: the window stays as it is, and so
-/// does ssthresh but for a bbr, which has no use for it and gives it back.
+/// Switches one running connection to each of our algorithms from each other: the window stays as it is, and
+/// so does ssthresh. A bbr has no use for ssthresh, and hands it on to the next algorithm.
 fn every_ordered_pair() {
     let mut connection = Connection::open(Some("kk_cubic"));
     let ssthresh = Some(connection.time_out());

@@ -1,4 +1,4 @@
-//! `kirikae top` in a terminal, and where there is none.
+//! Tests `kirikae top` in a terminal, and without one.
 
 mod common;
 
@@ -22,7 +22,7 @@ use common::{OwnCgroup, RunningAgent, kirikae, privileged};
 
 const ROWS: NonZeroU16 = NonZeroU16::new(30).unwrap();
 const COLUMNS: NonZeroU16 = NonZeroU16::new(120).unwrap();
-/// For whatever is waited for.
+/// How long the test waits for anything.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// A terminal with a command in it.
 struct Terminal {
@@ -72,7 +72,7 @@ impl Terminal {
         self.keyboard.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// It ends, and leaves the terminal as it was. Returns the exit status.
+    /// Waits until the command ends and checks that the terminal is as before. Returns the exit status.
     fn end(mut self) -> Option<i32> {
         let status = self.command.wait().unwrap().code();
         self.wait_until("as it was", |it| !it.alternate_screen() && !it.hide_cursor());
@@ -83,7 +83,7 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // One that has ended cannot be killed.
+        // If it has ended, it cannot be killed.
         let _ = self.command.kill();
         let _ = self.command.wait();
     }
@@ -143,18 +143,18 @@ fn connections_are_shown_until_a_key_or_a_signal() {
     assert_eq!(terminal.end(), Some(0));
 }
 
-/// One that goes away without a signal: nobody has it as controlling terminal.
+/// The terminal goes away without a signal, since it is nobody's controlling terminal.
 fn ends_with_its_terminal(shown: &str) {
     let size = Winsize { ws_row: ROWS.get(), ws_col: COLUMNS.get(), ws_xpixel: 0, ws_ypixel: 0 };
     let pty = openpty(&size, None).unwrap();
     let inside = || pty.slave.try_clone().unwrap();
-    // A copy that no child inherits.
+    // This copy is not inherited by any child.
     let mut output = File::from(pty.master.try_clone().unwrap());
     drop(pty.master);
     let mut command = kirikae();
     command.arg("top").env("TERM", "xterm");
     let mut top = command.stdin(inside()).stdout(inside()).stderr(inside()).spawn().unwrap();
-    // Its own copies of the slave are in it.
+    // They hold their own copies of the slave.
     drop((command, pty.slave));
     let mut screen = vt100::Parser::new(ROWS, COLUMNS, 0);
     let mut bytes = [0; 4096];

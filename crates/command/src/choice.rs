@@ -10,7 +10,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kirikae_provenance::table_is_stale;
 use kirikae_table::{Friendliness, KernelTable, LatencyTable};
 
-/// What the switcher chooses by, and what it may choose.
+/// The options for the table to choose by, and for the candidates.
 #[derive(clap::Args)]
 pub struct Choice {
     /// The latency table to choose by [default: the one that ships]
@@ -32,7 +32,7 @@ struct Given {
     table: LatencyTable,
 }
 
-/// The error has file and line.
+/// Reads a table; the error has file and line.
 fn read(file: &str) -> Result<Given, String> {
     let text = fs::read_to_string(file).map_err(|error| error.to_string())?;
     let table = LatencyTable::parse(&text).map_err(|error| format!("{file}: {error}"))?;
@@ -52,12 +52,12 @@ fn renamed(_: &str) -> Result<String, String> {
 }
 
 impl Choice {
-    /// Whether anything was said.
+    /// Whether any of the options was given.
     pub fn is_given(&self) -> bool {
         self.table.is_some() || self.friendliness.is_some()
     }
 
-    /// What holds, be it said or not.
+    /// The friendliness that holds, whether or not one was named.
     pub fn friendliness(&self) -> Friendliness {
         match (self.friendliness, &self.table) {
             (None, Some(_)) => Friendliness::Fast,
@@ -65,8 +65,8 @@ impl Choice {
         }
     }
 
-    /// The table with the candidates that may be chosen. Warns where one that was given was measured
-    /// with other sources than those of this program.
+    /// The table with the candidates that may be chosen. Warns if a given table was measured with other
+    /// sources than this program has.
     pub fn table(&self) -> anyhow::Result<Cow<'_, LatencyTable>> {
         let Some(Given { file, table }) = &self.table else {
             let shipped = kirikae_table::shipped();
@@ -84,7 +84,7 @@ impl Choice {
         Ok(chosen)
     }
 
-    /// The same in the kernel's form.
+    /// The same table in the kernel's form.
     pub fn kernel_table(&self) -> anyhow::Result<Arc<KernelTable>> {
         Ok(self.table()?.kernel_table().into())
     }

@@ -5,15 +5,15 @@ use std::process::ExitCode;
 
 use signal_hook::consts::SIGPIPE;
 
-/// For `--help`.
+/// The exit statuses, for `--help`.
 pub const HELP: &str = "Exit status: 0 done; 1 failed; 2 wrong usage or input; 3 the host lacks \
                         something (the message says what, and what to do).";
 
-/// Of a program that a closed pipe ends.
+/// The exit status of a program that a closed pipe ends.
 const BROKEN_PIPE: u8 = 128 + SIGPIPE as u8;
 
-/// Prints the error of a program and gives its exit status, which `status` tells of what it knows. Nothing
-/// is wrong where nobody reads on, as in `kirikae ... | head`.
+/// Prints a program's error and returns its exit status; `status` gives that of the errors that it knows. A
+/// closed standard output, as in `kirikae ... | head`, is no error.
 pub fn report(
     program: &str,
     error: &anyhow::Error,
@@ -28,8 +28,8 @@ pub fn report(
     ExitCode::from(status(error))
 }
 
-/// Whether what was given on the command line or in a file is wrong, by the errors that both programs
-/// know: exit status 2.
+/// Whether the error, of those that both programs know, means that something on the command line or in a file
+/// is wrong: exit status 2.
 pub fn is_wrong_input(error: &anyhow::Error) -> bool {
     error.is::<kirikae_table::NoCandidate>() || error.is::<kirikae_settings::Refusal>()
 }

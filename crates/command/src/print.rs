@@ -1,4 +1,4 @@
-//! What a command tells, as text or as JSON.
+//! Prints what a command tells, as text or as JSON.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Prints what there is to tell, as text or as JSON.
 ///
 /// # Errors
-/// Standard output that cannot be written to.
+/// Fails if standard output cannot be written to.
 pub fn print(
     told: &impl Serialize,
     text: impl FnOnce() -> String,

@@ -16,7 +16,7 @@ impl Setting {
         self.algorithm
     }
 
-    /// Reads one for any of `algorithms`; the error says what is allowed.
+    /// Parses a setting of one of `algorithms`; the error says what is allowed.
     pub fn parse(
         text: &str,
         algorithms: impl Iterator<Item = Algorithm>,
@@ -24,7 +24,8 @@ impl Setting {
         let parts = text.split_once('=').and_then(|(name, value)| {
             let (algorithm, parameter) = name.split_once('.')?;
             let whole = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
-            // What is larger is out of the range of every parameter, as this is.
+            // A number too large for u32 becomes the largest u32, which is out of the range of every
+            // parameter, too.
             whole.then(|| (algorithm, parameter, value.parse().unwrap_or(u32::MAX)))
         });
         let Some((algorithm, parameter, value)) = parts else {
@@ -42,7 +43,7 @@ impl Setting {
     }
 }
 
-/// The algorithms with what was set; of a parameter set twice the last value counts.
+/// The algorithms with these settings. If a parameter is set twice, the last value counts.
 pub fn apply(
     settings: &[Setting],
     algorithms: impl Iterator<Item = Algorithm>,

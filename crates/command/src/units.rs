@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// A round-trip time.
+/// Parses a round-trip time.
 pub fn rtt(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
         Ok(time) if (Duration::from_micros(1)..=Duration::from_secs(4)).contains(&time) => Ok(time),
@@ -10,7 +10,7 @@ pub fn rtt(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A share or a percentage.
+/// Parses a share (0 to 1) or a percentage.
 pub fn probability(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').map_or((text, 1.0), |number| (number.trim_end(), 100.0));
     match number.0.parse::<f64>().map(|value| value / number.1) {
@@ -19,7 +19,7 @@ pub fn probability(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A rate, in Mbit/s.
+/// Parses a rate in Mbit/s.
 pub fn rate(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(rate) if (0.01..=100_000.0).contains(&rate) => Ok(rate),

@@ -25,20 +25,20 @@ pub enum AskError {
     Refused(String),
 }
 
-/// What the agent answers to GET `path`.
+/// Returns what the agent answers to GET `path`.
 ///
 /// # Errors
-/// Where it does not.
+/// Fails if no agent runs, if this user may not ask, or if the agent refuses or cannot answer.
 pub fn get<T: DeserializeOwned>(path: &str) -> Result<T, AskError> {
     let body = ask(Method::GET, path)?;
     serde_json::from_slice(&body)
         .map_err(|error| AskError::Refused(format!("the agent is of another version: {error}")))
 }
 
-/// POST `path`.
+/// Sends POST `path` to the agent.
 ///
 /// # Errors
-/// Where it is refused.
+/// Fails if no agent runs, if this user may not ask, or if the agent refuses.
 pub fn post(path: &str) -> Result<(), AskError> {
     ask(Method::POST, path).map(drop)
 }

@@ -1,4 +1,4 @@
-//! The guards of the policy's scopes: what they find out, and what becomes of a scope by it (docs/guard.md).
+//! The guards of the policy's scopes: what they find out, and what they do with a scope (docs/guard.md).
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use kirikae_policy::{Policy, Scope};
 
 use crate::status::Guarding;
 
-/// One for each scope that has one, by its name.
+/// The guards by the names of their scopes; not every scope has one.
 #[derive(Debug, Default)]
 pub(crate) struct Guards {
     of: BTreeMap<String, Guarded>,
@@ -18,9 +18,9 @@ pub(crate) struct Guards {
 #[derive(Clone, Debug)]
 struct Guarded {
     guard: Guard,
-    /// As the operator wants it.
+    /// The scope as the operator wants it.
     scope: Scope,
-    /// The guard's epoch that the scope is in.
+    /// The guard's epoch in which the scope is.
     epoch: u32,
     /// Whether it is only observed because switching hurts.
     is_suspended: bool,
@@ -40,7 +40,7 @@ impl Guarded {
         }
     }
 
-    /// What the guard asks for is done. Whether the scope is only observed from now on.
+    /// Does what the guard asks for. Returns whether the scope is only observed from now on.
     fn obey(&mut self, agent: &mut Agent, number: usize) -> Result<bool, Error> {
         let is_to_be_suspended = self.guard.asks() == Ask::Observe;
         let is_news = is_to_be_suspended && !self.is_suspended;
@@ -55,8 +55,9 @@ impl Guarded {
 }
 
 impl Guards {
-    /// What they are once another policy is in force, and what it becomes with them. A scope that holds back what it
-    /// did before keeps its guard, and so what is known of it; also that it is only observed.
+    /// Returns the guards for a new policy, and that policy with what they do to its scopes. A scope that
+    /// still holds back the same share keeps its guard, what the guard knows, and whether it is only
+    /// observed.
     pub fn under(&self, policy: &Policy) -> (Guards, Policy) {
         let guarded = |scope: &Scope| {
             let kept = self.of.get(&scope.name);
@@ -73,11 +74,11 @@ impl Guards {
         (Guards { of }, policy)
     }
 
-    /// Looks at what was counted, and does what follows from it. A line for each scope that is only observed from now
-    /// on, and why.
+    /// Has each guard look at what was counted, and does what follows. Returns a line for each scope that is
+    /// only observed from now on, with the reason.
     ///
     /// # Errors
-    /// Where the kernel does not tell, or cannot be told.
+    /// Fails if the kernel's counts cannot be read, or if the kernel refuses a changed policy.
     pub fn look(&mut self, agent: &mut Agent) -> Result<Vec<String>, Error> {
         let mut told = Vec::new();
         for number in 0..agent.policy().scopes.len() {
@@ -94,10 +95,12 @@ impl Guards {
         Ok(told)
     }
 
-    /// Switches again what is only observed because it hurts: of one scope, or of all. Everything is counted anew.
+    /// Switches again in one scope, or in all, that is only observed because switching hurts. Everything is
+    /// counted anew.
     ///
     /// # Errors
-    /// There is no such scope, or no guard of it; or the kernel cannot be told.
+    /// Fails if there is no such scope, if the scope has no guard, or if the kernel refuses the changed
+    /// policy.
     pub fn resume(&mut self, agent: &mut Agent, scope: Option<&str>) -> Result<(), String> {
         if let Some(name) = scope.filter(|name| !self.of.contains_key(*name)) {
             let known: Vec<&str> = self.of.keys().map(String::as_str).collect();
@@ -118,7 +121,7 @@ impl Guards {
         self.of.values().filter(|it| it.is_suspended).count()
     }
 
-    /// What is known of a scope; none of one without a guard.
+    /// What the guard of a scope knows; None for a scope without a guard.
     pub fn of(&self, scope: &str) -> Option<Guarding> {
         let Guarded { guard, is_suspended, .. } = self.of.get(scope)?;
         let verdict = guard.verdict();

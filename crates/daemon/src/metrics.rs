@@ -13,7 +13,7 @@ use prometheus_client::registry::{Registry, Unit};
 use crate::service::Measured;
 use crate::status::Guarding;
 
-/// What Prometheus is told that it gets.
+/// The content type that Prometheus is told.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 const RTT_ENDS_S: [f64; 12] =
@@ -29,7 +29,7 @@ pub(crate) fn text(measured: &Measured) -> String {
     text
 }
 
-/// What is told, in the form in which it is told.
+/// The numbers of the metrics, prepared for encoding.
 #[derive(Debug)]
 struct Numbers {
     connections: Vec<([(&'static str, String); 2], usize)>,
@@ -47,7 +47,7 @@ struct Numbers {
     run_s: f64,
 }
 
-/// Counts up to each end, not beyond it.
+/// Counts of values up to each end. Values beyond an end are not in its count.
 #[derive(Clone, Debug, Default)]
 struct Histogram {
     sum: f64,
@@ -137,7 +137,7 @@ impl Collector for Snapshot {
     }
 }
 
-/// How things are: connections, and what the guards found.
+/// Encodes the present state: connections, and what the guards found.
 fn encode_gauges(numbers: &Numbers, encoder: &mut DescriptorEncoder) -> fmt::Result {
     let ratio = Unit::Other("ratio".into());
 
@@ -189,7 +189,7 @@ fn encode_gauges(numbers: &Numbers, encoder: &mut DescriptorEncoder) -> fmt::Res
     Ok(())
 }
 
-/// What was counted since the agent started.
+/// Encodes what was counted since the agent started.
 fn encode_counters(numbers: &Numbers, encoder: &mut DescriptorEncoder) -> fmt::Result {
     let seconds = Some(&Unit::Seconds);
 
@@ -235,7 +235,7 @@ fn encode_counters(numbers: &Numbers, encoder: &mut DescriptorEncoder) -> fmt::R
     Ok(())
 }
 
-/// How quantities are spread: of the connections there are, and of bursts.
+/// Encodes how quantities are spread over the connections, and over bursts.
 fn encode_histograms(numbers: &Numbers, encoder: &mut DescriptorEncoder) -> fmt::Result {
     let seconds = Some(&Unit::Seconds);
     let ratio = Unit::Other("ratio".into());

@@ -4,8 +4,8 @@ use axum::Router;
 use axum::http::header;
 use axum::routing::get;
 
-/// The page and what it consists of. Everything comes from here, nothing from elsewhere, and nothing
-/// that is not in its own files is run.
+/// The routes of the page and its files. Everything comes from here and nothing from elsewhere, and only code
+/// in its own files is run.
 pub fn page_routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     const CSP: &str = "default-src 'self'; base-uri 'none'; frame-ancestors 'none'";
     let file = |kind: &'static str, text: &'static str| {
@@ -14,7 +14,7 @@ pub fn page_routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
                 (header::CONTENT_TYPE, kind),
                 (header::CONTENT_SECURITY_POLICY, CSP),
                 (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-                // An agent of another version brings another page.
+                // An agent of another version serves another page.
                 (header::CACHE_CONTROL, "no-cache"),
             ];
             (headers, text)

@@ -1,5 +1,5 @@
-//! The operator's policy as a file, /etc/kirikae/kirikae.toml. packaging/kirikae.toml has every key,
-//! with what it means.
+//! The operator's policy as a file, /etc/kirikae/kirikae.toml. packaging/kirikae.toml shows every key and
+//! what it means.
 
 use std::borrow::Cow;
 use std::net::SocketAddr;
@@ -19,11 +19,11 @@ const READERS: &str = r#""root", "everyone", or a group such as "group:adm""#;
 /// A policy file, read and checked as a whole.
 #[derive(Clone, Debug)]
 pub struct PolicyFile {
-    /// What the kernel is given.
+    /// The policy that the kernel is given.
     pub policy: Policy,
-    /// Where connections that are open already are taken in; None: nowhere.
+    /// The network namespaces in which connections that are already open are taken in; None: in none.
     pub adopt: Option<Namespaces>,
-    /// Who is told what.
+    /// Who may read the status, and where it is served.
     pub status: SeenBy,
 }
 
@@ -48,7 +48,7 @@ pub enum Readers {
     Everyone,
 }
 
-/// What a file is read against.
+/// What of the host a file is checked against.
 #[derive(Clone, Copy, Debug)]
 pub struct Host<'a> {
     /// Root of the cgroup v2 hierarchy.
@@ -59,15 +59,15 @@ impl PolicyFile {
     /// Reads and checks a file, its latency table included.
     ///
     /// # Errors
-    /// What is wrong first, with file, line, key and what is allowed.
+    /// Fails with the first thing that is wrong: its file, line and key, and what is allowed.
     pub fn read(file: &Path, host: Host) -> Result<PolicyFile, Refusal> {
         PolicyFile::parse(&Source::read(file, FILE)?, host)
     }
 
-    /// The same of a text.
+    /// Reads and checks a text as [`read`](PolicyFile::read) does a file.
     ///
     /// # Errors
-    /// As [`read`](PolicyFile::read).
+    /// Fails as [`read`](PolicyFile::read) does.
     pub fn parse(source: &Source, host: Host) -> Result<PolicyFile, Refusal> {
         let table = source.root()?;
         let root = Section::root(source, &table, &[]);

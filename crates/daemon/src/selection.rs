@@ -1,4 +1,4 @@
-//! Which connections are told of, where somebody does not want all of them.
+//! Selects the connections that a listing tells of, if not all of them are wanted.
 
 use std::cmp::Reverse;
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, de};
 
 use crate::status::Connections;
 
-/// The query of GET /connections. Without any, it is all of them in the order of their ends.
+/// The query of GET /connections. An empty one gives all connections in the order of their ends.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Selection {
@@ -17,13 +17,14 @@ pub(crate) struct Selection {
     #[serde(rename = "match")]
     matching: String,
     sort: Sort,
-    /// How many at most, the first ones.
+    /// At most so many are told, the first ones.
     limit: Option<usize>,
-    /// One that is told of besides, NAMESPACE/LOCAL/REMOTE, whether it is among these or not.
+    /// One more that is told, NAMESPACE/LOCAL/REMOTE, whether it is among these or not.
     also: Option<Ends>,
 }
 
-/// By what; of numbers the largest first, and of equal ones by their ends.
+/// The key of the order. Numbers are in descending order, and connections with equal keys in the order of
+/// their ends.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Sort {
@@ -62,7 +63,7 @@ impl<'de> Deserialize<'de> for Ends {
 }
 
 impl Selection {
-    /// What is told of `all`, which are in the order of their ends.
+    /// Selects from `all`, which are in the order of their ends.
     pub fn of(&self, Connections { now_ns, mut connections, .. }: Connections) -> Connections {
         let also = self.also.as_ref().and_then(|wanted| {
             let is_wanted = |it: &&Connection| {
@@ -155,7 +156,8 @@ mod tests {
         }
     }
 
-    /// Remote ports told, how many match, and whether one is told besides.
+    /// Runs a query: returns the remote ports told, how many match, and the port of the one that is told
+    /// besides.
     fn told(query: &str) -> (Vec<u16>, usize, Option<u16>) {
         let uri = format!("/connections?{query}").parse().unwrap();
         let Query(selection) = Query::<Selection>::try_from_uri(&uri).unwrap();

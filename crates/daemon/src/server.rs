@@ -1,8 +1,8 @@
 //! The agent's state over HTTP: on a socket in the file system for the commands, and where the policy
 //! wants it, for browsers and Prometheus.
 //!
-//! Who may connect to the socket, the kernel decides by its mode; to change something one has to be
-//! root. Over TCP nothing can be changed, and what a page of another origin asks for is refused.
+//! The mode of the socket decides who may connect to it, and only root may change something. Over TCP nothing
+//! can be changed, and requests from pages of another origin are refused.
 
 use std::fs::{self, Permissions};
 use std::net::SocketAddr;
@@ -53,7 +53,7 @@ fn failed<T, E: ToString>(
 /// Serves the commands, from a thread that ends with the process.
 ///
 /// # Errors
-/// Where the socket cannot be made, or its group is none.
+/// Fails if the socket cannot be made, or if there is no such group.
 pub fn serve_commands(service: &Service, readers: &Readers) -> Result<(), ServeError> {
     let path = socket();
     let doing = || format!("listening on {}", path.display());
@@ -73,10 +73,10 @@ pub fn serve_commands(service: &Service, readers: &Readers) -> Result<(), ServeE
     Ok(())
 }
 
-/// The socket's mode; to be called again when the policy has changed.
+/// Sets the socket's mode and group. It has to be called again when the policy has changed.
 ///
 /// # Errors
-/// Where the group is none.
+/// Fails if there is no such group, or if the mode cannot be set.
 pub fn let_read(socket: &Path, readers: &Readers) -> Result<(), ServeError> {
     let doing = || format!("letting others read {}", socket.display());
     let (group, mode) = match readers {
@@ -95,7 +95,7 @@ pub fn let_read(socket: &Path, readers: &Readers) -> Result<(), ServeError> {
 /// Serves page and metrics, from a thread that ends with the process.
 ///
 /// # Errors
-/// Where the address cannot be listened on.
+/// Fails if the server cannot listen on the address.
 pub fn serve_page(service: &Service, address: SocketAddr) -> Result<(), ServeError> {
     let doing = || format!("listening on {address}");
     let listener = failed(std::net::TcpListener::bind(address), doing)?;
@@ -129,7 +129,7 @@ fn status_routes() -> Router<Handle> {
         .route("/metrics", get(measured))
 }
 
-/// Who is at the other end of the socket.
+/// The user at the other end of the socket.
 #[derive(Clone, Copy, Debug)]
 struct Peer {
     uid: Option<u32>,
@@ -141,7 +141,7 @@ impl Peer {
     }
 }
 
-/// Asks the agent's thread.
+/// Sends a request to the agent's thread and waits for the answer.
 async fn ask<T>(
     handle: &Handle,
     request: impl FnOnce(oneshot::Sender<Answer<T>>) -> Request,
@@ -208,8 +208,8 @@ async fn only_root(Extension(peer): Extension<Peer>, request: HttpRequest, next:
     (StatusCode::FORBIDDEN, "only root can change anything").into_response()
 }
 
-/// A page of another origin may make a browser ask here, also under a name of its own that leads to
-/// this address: both are refused.
+/// Refuses what a page of another origin makes a browser ask, also if that page uses a name of its own that
+/// resolves to this address.
 async fn same_origin(local: SocketAddr, request: HttpRequest, next: Next) -> Response {
     if is_ours(local, request.headers()) {
         return next.run(request).await;
@@ -223,10 +223,10 @@ fn is_ours(local: SocketAddr, headers: &HeaderMap) -> bool {
     let Some(host) = text(header::HOST) else { return false };
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
     let address = name.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
-    // An address cannot be made to lead elsewhere.
+    // A request that names an address cannot have been led here by a name.
     let is_own_name = address.is_ok() || (name == "localhost" && local.ip().is_loopback());
     let is_own_page = text(header::ORIGIN).is_none_or(|origin| origin == format!("http://{host}"));
-    // What a page takes in as a script or an image tells of no origin, but browsers tell of this.
+    // A request for a script or an image has no Origin header, but browsers send Sec-Fetch-Site with it.
     // Links may lead here from anywhere.
     let is_own_part = text(HeaderName::from_static("sec-fetch-site"))
         .is_none_or(|site| matches!(site, "same-origin" | "none"))

@@ -1,4 +1,4 @@
-//! The agent in its thread, and what others ask it for.
+//! The agent in its thread, and the requests that others send it.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc;
@@ -12,15 +12,15 @@ use tokio::sync::oneshot;
 
 use crate::guards::Guards;
 use crate::status::{
-    Bursts, Connections, Guarding, PolicyInForce, ScopeInForce, Status, monotonic_ns,
+    Bursts, Connections, Guarding, PolicyStatus, ScopeStatus, Status, monotonic_ns,
 };
 use crate::switch_log::SwitchLog;
 
-/// For how long a listing of connections is told to others, too: whoever asks for the status asks for the
-/// connections next.
+/// How long a listing of connections is reused for other requests: a client that asks for the status asks for
+/// the connections next.
 const LISTED_FOR: Duration = Duration::from_millis(250);
 
-/// What the agent's thread is asked for. Nobody waits for an answer whose asker has gone.
+/// A request to the agent's thread. If the client has gone, the answer is dropped.
 pub(crate) enum Request {
     Status(oneshot::Sender<Answer<Status>>),
     Connections(oneshot::Sender<Answer<Arc<Connections>>>),
@@ -33,7 +33,7 @@ pub(crate) enum Request {
 /// An answer, or why there is none.
 pub(crate) type Answer<T> = Result<T, String>;
 
-/// What the metrics are made of.
+/// The numbers from which the metrics are made.
 pub(crate) struct Measured {
     pub status: Status,
     pub connections: Arc<Connections>,
@@ -45,15 +45,15 @@ pub(crate) struct Measured {
 pub(crate) struct Handle {
     pub requests: mpsc::Sender<Request>,
     pub log: Arc<Mutex<SwitchLog>>,
-    /// One request of each server at a time is before the agent: however many ask for the page, the
-    /// commands wait for one of them.
+    /// Each server has one request at a time before the agent. So however many clients ask for the page, a
+    /// command waits for one of their requests at most.
     pub turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// A running agent that answers.
 pub struct Service {
     agent: Agent,
-    /// Where the policy is from.
+    /// The file that the policy is from.
     file: Option<String>,
     generation: u32,
     guards: Guards,
@@ -61,14 +61,14 @@ pub struct Service {
     requests: mpsc::Receiver<Request>,
     asked: mpsc::Sender<Request>,
     log: Arc<Mutex<SwitchLog>>,
-    /// Callbacks asked for again, and refused at the latest look.
+    /// Callbacks that were asked for again, and those refused at the latest look.
     taken: Taken,
     /// The latest listing, and when it was made.
     listed: Option<(Instant, Arc<Connections>)>,
 }
 
 impl Service {
-    /// Starts the agent; see [`Agent::start`]. `file`: where its policy is from.
+    /// Starts the agent; see [`Agent::start`]. `file` is the file that its policy is from.
     ///
     /// # Errors
     /// See [`Agent::start`].
@@ -92,17 +92,17 @@ impl Service {
         })
     }
 
-    /// For one more server.
+    /// What one more server needs to ask the agent.
     pub(crate) fn handle(&self) -> Handle {
         let log = Arc::clone(&self.log);
         Handle { requests: self.asked.clone(), log, turn: Arc::default() }
     }
 
-    /// Waits up to `timeout` for switches, hands each to `on_switch`, and answers what was asked.
-    /// `reload` puts another policy in force, where somebody asks for that.
+    /// Waits up to `timeout` for switches, hands each to `on_switch`, and answers the requests. `reload` is
+    /// called if somebody asks for the policy file to be read again.
     ///
     /// # Errors
-    /// Where the kernel's events cannot be read.
+    /// Fails if the kernel's events cannot be read.
     pub fn turn(
         &mut self,
         timeout: Duration,
@@ -116,7 +116,7 @@ impl Service {
             log.lock().expect("no panic while it is held").push(switch);
         })?;
         while let Ok(request) = self.requests.try_recv() {
-            // An asker that has gone is none.
+            // If the client has gone, the answer is dropped.
             match request {
                 Request::Status(answer) => drop(answer.send(self.status())),
                 Request::Connections(answer) => drop(answer.send(self.connections())),
@@ -128,7 +128,7 @@ impl Service {
         Ok(())
     }
 
-    /// Puts another policy in force; see [`Agent::reload`].
+    /// Makes another policy the active one; see [`Agent::reload`].
     ///
     /// # Errors
     /// See [`Agent::reload`].
@@ -141,11 +141,11 @@ impl Service {
         Ok(())
     }
 
-    /// Has the guards look at what was counted, and does what follows. What is to be told: a line for each scope
-    /// that is only observed from now on.
+    /// Has the guards look at what was counted, and does what follows. Returns a line for each scope that is
+    /// only observed from now on.
     ///
     /// # Errors
-    /// Where the kernel does not tell, or cannot be told.
+    /// Fails if the kernel's counts cannot be read, or if the kernel refuses a changed policy.
     pub fn guard(&mut self) -> Result<Vec<String>, kirikae_agent::Error> {
         self.guards.look(&mut self.agent)
     }
@@ -160,7 +160,7 @@ impl Service {
         self.guards.resume(&mut self.agent, scope)
     }
 
-    /// Takes in cgroups of the policy that have been made anew; see [`Agent::renew`].
+    /// Takes in cgroups of the policy that were created or replaced; see [`Agent::renew`].
     ///
     /// # Errors
     /// See [`Agent::renew`].
@@ -172,8 +172,8 @@ impl Service {
         Ok(is_renewed)
     }
 
-    /// Asks again for callbacks that another sock_ops program has taken; see [`Agent::ask_again`]. What is to be
-    /// told: that it is so, once.
+    /// Asks again for callbacks that another sock_ops program has taken; see [`Agent::ask_again`]. Returns a
+    /// message to the operator the first time that some were.
     ///
     /// # Errors
     /// See [`Agent::ask_again`].
@@ -191,7 +191,7 @@ impl Service {
         }))
     }
 
-    /// Switches that nobody was told of.
+    /// How many switches were not reported to anybody.
     pub fn events_lost(&self) -> u64 {
         self.agent.events_lost()
     }
@@ -246,11 +246,11 @@ impl Service {
         Ok(Measured { status, connections, bursts })
     }
 
-    fn policy(&self) -> PolicyInForce {
+    fn policy(&self) -> PolicyStatus {
         let guard = |scope: &Scope| self.guards.of(&scope.name);
         let scopes = self.agent.policy().scopes.iter();
-        let scopes = scopes.map(|scope| scope_in_force(scope, guard(scope))).collect();
-        PolicyInForce { file: self.file.clone(), generation: self.generation, scopes }
+        let scopes = scopes.map(|scope| describe_scope(scope, guard(scope))).collect();
+        PolicyStatus { file: self.file.clone(), generation: self.generation, scopes }
     }
 }
 
@@ -276,8 +276,8 @@ fn in_short(latencies: &BurstLatencies) -> Bursts {
     }
 }
 
-fn scope_in_force(scope: &Scope, guard: Option<Guarding>) -> ScopeInForce {
-    ScopeInForce {
+fn describe_scope(scope: &Scope, guard: Option<Guarding>) -> ScopeStatus {
+    ScopeStatus {
         name: scope.name.clone(),
         matches: scope.matching.to_string(),
         algorithms: scope.table.names(),

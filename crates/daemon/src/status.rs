@@ -1,4 +1,4 @@
-//! What the agent tells of itself, as JSON.
+//! The agent's status, as JSON.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,52 +16,53 @@ pub struct Status {
     /// For how long it has been running, seconds.
     pub up_s: f64,
     /// The policy in force.
-    pub policy: PolicyInForce,
+    pub policy: PolicyStatus,
     /// How many connections are remembered.
     pub connections: usize,
-    /// How many of these there are of each algorithm in use.
+    /// The number of connections by the algorithm in use.
     pub by_algorithm: BTreeMap<String, usize>,
-    /// How many of these there are of each treatment.
+    /// The number of connections by treatment.
     pub by_treatment: BTreeMap<String, usize>,
     /// Switches reported, by reason.
     pub switches: BTreeMap<String, u64>,
-    /// Choices reported of connections that are only observed.
+    /// How many choices were reported for connections that are only observed.
     pub observed: u64,
-    /// Switches that nobody was told of, because they came too fast.
+    /// Switches that were not reported, because they came too fast.
     pub events_lost: u64,
     /// How often callbacks of a connection were asked for again, because another sock_ops program had taken them.
     pub asked_again: u64,
-    /// Connections for which the kernel refused that at the latest look: nothing is heard of them.
+    /// Connections for which the kernel refused that at the latest look, so that the switcher hears nothing
+    /// of them.
     pub unheard: usize,
-    /// What bursts took.
+    /// How long bursts took.
     pub bursts: Vec<Bursts>,
-    /// What the switcher took of the processor; zero while nothing counts it.
+    /// The processor time of the switcher; zero while the kernel does not count it.
     pub cost: Cost,
 }
 
-/// Where the policy is from, and what it says in short.
+/// The origin of the policy, and its scopes in short.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PolicyInForce {
-    /// The file; none where options on the command line took its place.
+pub struct PolicyStatus {
+    /// The file; None if options on the command line took its place.
     pub file: Option<String>,
     /// Counts up with each reload, from 1.
     pub generation: u32,
     /// Its scopes, in order.
-    pub scopes: Vec<ScopeInForce>,
+    pub scopes: Vec<ScopeStatus>,
 }
 
 /// A scope in short.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ScopeInForce {
+pub struct ScopeStatus {
     /// What it is called.
     pub name: String,
     /// The connections that belong to it, in words.
     pub matches: String,
     /// Algorithms that may be chosen.
     pub algorithms: Vec<String>,
-    /// What else is not as usual, in words.
+    /// Other settings that differ from the usual, in words.
     pub settings: Vec<String>,
-    /// What its guard has found out; none where it has none, or is only observed.
+    /// What its guard has found out; None if it has no guard, or if the operator only observes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard: Option<Guarding>,
 }
@@ -69,49 +70,48 @@ pub struct ScopeInForce {
 /// What the guard of a scope has found out (docs/guard.md).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Guarding {
-    /// cannot-judge, helps, no-difference, not-known-yet or hurts.
+    /// The verdict: cannot-judge, helps, no-difference, not-known-yet or hurts.
     pub verdict: String,
-    /// The same in words, with what it rests on.
+    /// The same in words, with the numbers that it is based on.
     pub says: String,
-    /// What switched bursts take over what stock ones take, and before and behind it the ends of its interval; none
-    /// where nothing can be said.
+    /// The lower end, the estimate and the upper end of a ratio: the time that switched bursts take over the
+    /// time that stock ones take. None if nothing can be said.
     pub ratio: Option<[f64; 3]>,
-    /// Bursts that it rests on.
+    /// Number of bursts that it is based on.
     pub bursts: u64,
     /// Whether the scope is only observed because switching hurts.
     pub suspended: bool,
 }
 
-/// What bursts of one scope and size took, since the agent was started.
+/// How long bursts of one scope and size took, since the agent was started.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bursts {
     /// Name of the scope.
     pub scope: String,
-    /// Whether the connections were switched; not: held back or observed.
+    /// Whether the connections were switched. If not, they were held back or observed.
     pub switched: bool,
-    /// Bytes that a burst has less than; none: any more.
+    /// The upper end of the size in bytes, exclusive; None for the largest size.
     pub below_bytes: Option<u32>,
     /// How many there were.
     pub count: u64,
-    /// What they took in the mean, seconds.
+    /// Mean time, seconds.
     pub mean_s: f64,
-    /// What at most half of them took longer than, seconds, within a factor of 1.41.
+    /// The median, seconds, within a factor of 1.41.
     pub p50_s: f64,
-    /// What at most a twentieth took longer than, likewise.
+    /// The 95th percentile, seconds, within a factor of 1.41.
     pub p95_s: f64,
 }
 
-/// GET /connections?match=WORDS&sort=KEY&limit=NUMBER&also=NAMESPACE/LOCAL/REMOTE, each where it is
-/// wanted
+/// GET /connections?match=WORDS&sort=KEY&limit=NUMBER&also=NAMESPACE/LOCAL/REMOTE; each part may be left out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Connections {
     /// CLOCK_MONOTONIC in nanoseconds, just before they were looked at.
     pub now_ns: u64,
-    /// How many match the words; all of them, where there are none.
+    /// How many match the words. Without words all connections do.
     pub matching: usize,
-    /// As many of them as were asked for; in the order of namespace and ends, if none was named.
+    /// As many of them as were asked for; ordered by namespace and ends if no order was asked for.
     pub connections: Vec<Connection>,
-    /// The one that was asked for besides, if there is such a one.
+    /// The connection that was asked for besides, if it exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub also: Option<Connection>,
 }
@@ -121,7 +121,7 @@ pub struct Connections {
 pub struct Switches {
     /// CLOCK_MONOTONIC in nanoseconds.
     pub now_ns: u64,
-    /// The oldest first; those with a number above the one asked for that are still remembered.
+    /// The switches with a number above the one asked for, as far as they are remembered, the oldest first.
     pub switches: Vec<Numbered>,
 }
 

@@ -1,4 +1,4 @@
-//! The latest switches, for whoever asks.
+//! Keeps the latest switches for those who ask.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,21 +6,21 @@ use kirikae_vocabulary::Switch;
 
 use crate::status::Numbered;
 
-/// How many are remembered.
+/// How many switches are remembered.
 pub const REMEMBERED: usize = 10_000;
 
 /// Remembers the latest switches, and counts all of them.
 #[derive(Debug, Default)]
 pub struct SwitchLog {
     latest: VecDeque<Numbered>,
-    /// By reason, those that were made.
+    /// The number of switches that were made, by reason.
     pub made: BTreeMap<String, u64>,
-    /// Those that were only observed.
+    /// The number of choices that were only observed.
     pub observed: u64,
 }
 
 impl SwitchLog {
-    /// Takes in the next.
+    /// Adds the next switch.
     pub fn push(&mut self, switch: Switch) {
         if switch.observed {
             self.observed += 1;
@@ -34,7 +34,7 @@ impl SwitchLog {
         self.latest.push_back(Numbered { number, switch });
     }
 
-    /// Those with a number above `after` that are still remembered, the oldest first.
+    /// The switches with a number above `after` that are still remembered, the oldest first.
     pub fn after(&self, after: u64) -> Vec<Numbered> {
         self.latest.iter().filter(|it| it.number > after).cloned().collect()
     }

@@ -1,5 +1,5 @@
-//! Who asks over HTTP, and for how long: nobody keeps others from being answered by asking slowly, or
-//! not at all.
+//! Limits who may ask over HTTP at a time, and for how long: nobody can keep others from being answered by
+//! asking slowly, or not at all.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -13,15 +13,15 @@ use hyper_util::service::TowerToHyperService;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-/// Connections at the same time, so that a process may still open files that has 1024, as is usual; who
-/// comes then waits until one of them ends.
+/// The number of connections at the same time. With it a process that may open 1024 files, as is usual, has
+/// some left. A further client waits until one of them ends.
 const AT_ONCE: usize = 256;
 /// How long a request's headers may take, and a connection be idle.
 const HEADERS_WITHIN: Duration = Duration::from_secs(10);
-/// How long a connection may take in all, however slowly what is answered is read. A browser opens another.
+/// How long a connection may take in all, however slowly the client reads. A browser then opens another.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Answers whoever connects, for ever. `routes` says what there is for each.
+/// Answers every client, for ever. `routes` gives the routes for a connection.
 pub async fn receive<L: Listener>(mut listener: L, routes: impl Fn(&L::Io) -> Router) {
     let places = Arc::new(Semaphore::new(AT_ONCE));
     loop {
@@ -34,7 +34,7 @@ pub async fn receive<L: Listener>(mut listener: L, routes: impl Fn(&L::Io) -> Ro
             .serve_connection(TokioIo::new(stream), service);
         tokio::spawn(async move {
             let mut connection = pin!(connection);
-            // How it ends is the visitor's affair.
+            // It does not matter here how the connection ends.
             if timeout(LONGEST, connection.as_mut()).await.is_err() {
                 connection.as_mut().graceful_shutdown();
                 let _ = timeout(HEADERS_WITHIN, connection).await;
@@ -58,7 +58,7 @@ mod tests {
     /// Bytes that a connection holds which nobody has read yet.
     const BUFFER: usize = 4096;
 
-    /// Where those connect who are sent here.
+    /// A listener whose connections come from this channel.
     struct Door(mpsc::UnboundedReceiver<DuplexStream>);
 
     impl Listener for Door {
@@ -77,7 +77,7 @@ mod tests {
         }
     }
 
-    /// A server, and a way in.
+    /// Starts a server, and returns a function that connects to it.
     fn server() -> impl Fn() -> DuplexStream {
         let (sender, receiver) = mpsc::unbounded_channel();
         let routes = Router::new()
@@ -98,7 +98,7 @@ mod tests {
         String::from_utf8(answer[..read].to_vec()).unwrap()
     }
 
-    /// When the other end has closed it, which sends nothing more.
+    /// Waits until the other end, which sends nothing more, has closed the connection.
     async fn closed_after(mut stream: DuplexStream) -> Duration {
         let start = Instant::now();
         stream.read_to_end(&mut Vec::new()).await.unwrap();

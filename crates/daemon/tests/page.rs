@@ -1,4 +1,4 @@
-//! The web page in headless Chromium, before an agent that tells what this test wants it to.
+//! Tests the web page in headless Chromium, against an agent that answers as this test wants.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -16,21 +16,21 @@ use kirikae_agent::{Connection, Cost, LatestSwitch, Treatment};
 use kirikae_checks::{Need, can_run};
 use kirikae_daemon::page_routes;
 use kirikae_daemon::status::{
-    Bursts, Connections, Guarding, Numbered, PolicyInForce, ScopeInForce, Status, Switches,
+    Bursts, Connections, Guarding, Numbered, PolicyStatus, ScopeStatus, Status, Switches,
 };
 use kirikae_vocabulary::{Reason, Switch};
 
 const HOSTILE: &str = "<img src=x onerror=\"document.title='run'\"><script>alert(1)</script>";
 const PAGE: &str = include_str!("../src/page/page.html");
 const PROBE: &str = include_str!("page/probe.js");
-/// As the agent's, but that the page may be framed, by which it is made narrow.
+/// The agent's policy, except that the page may be framed; the frame makes it narrow.
 const CSP: &str = "default-src 'self'; base-uri 'none'";
 
 /// Nanoseconds of the kernel's clock at the first look.
 const BEGIN_NS: u64 = 10_000_000_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// How often connections were looked at; STOPPED once the agent is to fail.
+/// How often connections were looked at; it is STOPPED when the agent is to fail.
 type Looks = Arc<AtomicU64>;
 const STOPPED: u64 = 1 << 32;
 
@@ -80,7 +80,7 @@ async fn status(State(looks): State<Looks>) -> Response {
     if look >= STOPPED {
         return (StatusCode::SERVICE_UNAVAILABLE, HOSTILE).into_response();
     }
-    let scope = ScopeInForce {
+    let scope = ScopeStatus {
         name: HOSTILE.into(),
         matches: "local port 443".into(),
         algorithms: vec!["kk_cubic".into(), HOSTILE.into()],
@@ -105,7 +105,7 @@ async fn status(State(looks): State<Looks>) -> Response {
     Json(Status {
         version: "1.2.3".into(),
         up_s: look as f64,
-        policy: PolicyInForce { file: Some(HOSTILE.into()), generation: 3, scopes: vec![scope] },
+        policy: PolicyStatus { file: Some(HOSTILE.into()), generation: 3, scopes: vec![scope] },
         connections: 4,
         by_algorithm: BTreeMap::from([("kk_cubic".into(), 3), (HOSTILE.into(), 1)]),
         by_treatment: BTreeMap::from([("switched".into(), 3), ("held-back".into(), 1)]),
@@ -192,7 +192,7 @@ fn served() -> SocketAddr {
     address
 }
 
-/// The page as it is after 30 seconds of its own time. None where there is no Chromium.
+/// The page as it is after 30 seconds of its own time. None if there is no Chromium.
 fn dump(path: &str) -> Option<String> {
     if !can_run(&[Need::Chromium]) {
         return None;
@@ -230,7 +230,7 @@ fn what_the_agent_tells_is_shown_and_never_as_markup() {
     ] {
         assert!(page.contains(shown), "{shown} is not on the page:\n{page}");
     }
-    // In the counts, the list, the timeline, the switches, the bursts and the policy.
+    // The name is in the counts, the list, the timeline, the switches, the bursts and the policy.
     let escaped = "&lt;img src=x onerror=\"document.title='run'\"&gt;&lt;script&gt;";
     assert!(page.matches(escaped).count() >= 9, "{page}");
     assert!(!page.contains("<img") && !page.contains("<script>"), "{page}");

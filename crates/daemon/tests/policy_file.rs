@@ -1,4 +1,4 @@
-//! Policy files: the one that ships, and what is refused.
+//! Tests of policy files: the one that ships is read, and wrong ones are refused.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +25,7 @@ fn parse(text: &str) -> Result<PolicyFile, String> {
     PolicyFile::parse(&source, Host { cgroup_root: root.path() }).map_err(|it| it.to_string())
 }
 
-/// What a policy says, without the tables.
+/// The policy in words, without the tables.
 fn told(policy: &Policy) -> Vec<String> {
     let without_table = |scope: &kirikae_policy::Scope| {
         format!(
@@ -46,7 +46,7 @@ fn told(policy: &Policy) -> Vec<String> {
     policy.scopes.iter().map(without_table).collect()
 }
 
-/// What it says of the share that is held back is not what holds anyway.
+/// Sets the share that is held back to 0, since the file that ships sets another than the usual.
 fn hold_nothing_back(mut file: PolicyFile) -> PolicyFile {
     assert_eq!(file.policy.scopes[0].holdback, 0.02);
     file.policy.scopes[0].holdback = 0.0;
@@ -62,12 +62,13 @@ fn the_file_that_ships_says_what_holds_anyway() {
     assert_eq!(shipped.adopt, Some(Namespaces::Every));
 }
 
-/// A line that is an example, put in force.
+/// The example in a commented line, without the comment sign.
 fn is_example(line: &str) -> Option<&str> {
     line.strip_prefix('#').filter(|rest| rest.starts_with(|c: char| c.is_lowercase() || c == '['))
 }
 
-/// Each of its examples, put in force: they are what holds anyway where they say so.
+/// Uncomments the examples of the file: all of them are allowed, and those that show a usual value change
+/// nothing.
 #[test]
 fn every_example_of_the_file_that_ships_is_allowed() {
     let left_out = ["table =", "page =", "cgroup =", "local-port =", "remote =", "algorithms ="];

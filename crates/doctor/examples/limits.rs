@@ -1,5 +1,6 @@
-//! What `kirikae doctor` says a host carries, beside what the real kernel carries over emulated paths: docs/doctor.md.
-//! Needs root. `limits [SECONDS [FINDING]]`: how long each connection sends, and of which finding alone.
+//! Measures what the real kernel carries over emulated paths, beside what `kirikae doctor` says of the host:
+//! docs/doctor.md. It needs root. `limits [SECONDS [FINDING]]` says how long each connection sends, and picks
+//! one finding.
 
 use std::error::Error;
 use std::io::{Read, Write};
@@ -16,27 +17,27 @@ use socket2::SockRef;
 
 type Done<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// What the doctor is told, bit/s: more than any of the hosts carries.
+/// The rate that the doctor is told, bit/s: more than any of the hosts carries.
 const RATE: f64 = 400e6;
 const PORT: u16 = 5000;
-/// For each repetition, how often it is tried.
+/// How often each repetition is tried at most.
 const TRIES: u64 = 3;
 
-/// A host that is not as it was, and which finding says what follows.
+/// A host with a changed setting, and the finding that predicts the effect.
 struct Case {
-    /// Which finding.
+    /// The name of the finding.
     name: &'static str,
-    /// Whether the receiver is the host in question.
+    /// Whether the setting is the receiver's.
     at_receiver: bool,
     congestion_control: &'static str,
     sysctl: Option<(&'static str, &'static str)>,
     loss: f64,
     rtts_ms: &'static [u64],
-    /// Connections one after the other.
+    /// Number of connections, one after the other.
     repetitions: usize,
 }
 
-/// Reno's slow start goes on until a loss, so that only the buffer ends it.
+/// Round-trip times, ms. Reno's slow start goes on until a loss, so that only the buffer ends it.
 const BUFFERS: &[u64] = &[20, 50, 100, 200];
 const CASES: &[Case] = &[
     Case {
@@ -132,12 +133,12 @@ fn main() -> Done<()> {
         for rtt_ms in case.rtts_ms {
             let mut measured = Vec::new();
             let mut predicted = 0.0;
-            // Where nothing is to be lost, what a busy machine made late or lost says nothing.
+            // If no losses are wanted, a run in which a busy machine lost or delayed packets is made again.
             for seed in 1..=TRIES * case.repetitions as u64 {
                 if measured.len() == case.repetitions {
                     break;
                 }
-                // Losses take their time to settle a mean window.
+                // A mean window needs some losses to settle.
                 let lasting =
                     Duration::from_secs(if case.loss > 0.0 { 5 * seconds } else { seconds });
                 let (expected, found, again) = play(case, *rtt_ms, seed, lasting)?;
@@ -168,18 +169,18 @@ fn main() -> Done<()> {
     Ok(())
 }
 
-/// Predicted and measured, Mbit/s, and how many segments were sent again.
+/// The predicted and the measured rate, Mbit/s, and the number of retransmitted segments.
 fn play(case: &Case, rtt_ms: u64, seed: u64, lasting: Duration) -> Done<(f64, f64, u32)> {
     let delay = ElementSpec::Delay { delay: Span::from_millis(rtt_ms / 2) };
     let loss = ElementSpec::Loss { probability: case.loss };
-    // No bottleneck: the host alone limits.
+    // There is no bottleneck: the host alone limits.
     let mut forward = vec![delay.clone()];
     forward.extend((case.loss > 0.0).then_some(loss));
     let path = Emulated::create(&PathSpec { forward, backward: vec![delay] }, seed, case.name)?;
     let host = if case.at_receiver { path.receiver() } else { path.sender() };
     for at in [path.sender(), path.receiver()] {
         at.set_sysctl("net.ipv4.tcp_no_metrics_save", "1")?;
-        // Wide open, but for what is in question.
+        // All buffers are large, except the one in question.
         at.set_sysctl("net.ipv4.tcp_wmem", "4096 16384 67108864")?;
         at.set_sysctl("net.ipv4.tcp_rmem", "4096 131072 67108864")?;
     }
@@ -190,7 +191,7 @@ fn play(case: &Case, rtt_ms: u64, seed: u64, lasting: Duration) -> Done<(f64, f6
     let other = if case.at_receiver { path.sender() } else { path.receiver() };
     let peer = other.address().into();
     let mut read = host.run_in(|| Host::read(Some(peer)))?;
-    // As a route may say; the sysctl of a namespace takes only what the host allows to all.
+    // A route may name any algorithm; the sysctl of a namespace takes only what the host allows to all.
     read.route.as_mut().map_err(|why| why.clone())?.congestion_control =
         Some(case.congestion_control.to_owned());
     let report = examine(read, asked, Vec::new());
@@ -206,7 +207,7 @@ fn play(case: &Case, rtt_ms: u64, seed: u64, lasting: Duration) -> Done<(f64, f6
     Ok((predicted / 1e6, measured / 1e6, again))
 }
 
-/// Bytes that arrived in the second half of the time, as bit/s, and segments sent again.
+/// The bytes that arrived in the second half of the time, as bit/s, and the number of retransmitted segments.
 fn transfer(path: &Emulated, congestion_control: &str, lasting: Duration) -> Done<(f64, u32)> {
     let (from, to) = (path.sender(), path.receiver());
     let listener = to.run_in(|| TcpListener::bind((to.address(), PORT)))??;
@@ -226,7 +227,7 @@ fn transfer(path: &Emulated, congestion_control: &str, lasting: Duration) -> Don
     let begin = Instant::now();
     let mut half = None;
     while begin.elapsed() < lasting {
-        // A full buffer is what is to be seen.
+        // The buffer may be full; that is what is measured.
         let _ = out.write(&data);
         if half.is_none() && begin.elapsed() > lasting / 2 {
             half = Some((Instant::now(), count.load(Ordering::Relaxed)));
@@ -237,7 +238,7 @@ fn transfer(path: &Emulated, congestion_control: &str, lasting: Duration) -> Don
     let destination: Destination = to.address().to_string().parse()?;
     let seen = from.run_in(|| destination.look())??;
     let again = seen.connections.iter().map(|it| it.retransmitted).sum();
-    // Nobody waits for what is still unsent.
+    // The connection is reset, so that nobody waits for what is still unsent.
     SockRef::from(&out).set_linger(Some(Duration::ZERO))?;
     drop(out);
     receiver.join().map_err(|_| "the receiver failed")?;

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::netlink::list;
 
-/// What the kernel knows of an established connection. What older kernels do not tell is none.
+/// What the kernel knows of an established connection. A value that older kernels do not tell is None there.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Connection {
     /// This end.
@@ -31,7 +31,7 @@ pub struct Connection {
     pub rto_s: f64,
     /// Congestion window, segments.
     pub cwnd: u32,
-    /// Slow start threshold, segments; none before the first loss.
+    /// Slow start threshold, segments; None before the first loss.
     pub ssthresh: Option<u32>,
     /// Data in a segment sent, bytes.
     pub mss: u32,
@@ -39,22 +39,22 @@ pub struct Connection {
     pub path_mtu: u32,
     /// Whether SACK is in use.
     pub sack: bool,
-    /// Whether timestamps are.
+    /// Whether timestamps are in use.
     pub timestamps: bool,
-    /// By which powers of 2 the peer's and our windows are scaled; none without scaling.
+    /// The powers of 2 by which the peer's and our windows are scaled; None without scaling.
     pub window_scales: Option<[u8; 2]>,
     /// The window that the peer offers now, bytes.
     pub peer_window: Option<u32>,
-    /// Segments sent again, of all time.
+    /// Number of segments that were retransmitted since the connection began.
     pub retransmitted: u32,
-    /// Segments with data sent, of all time.
+    /// Number of segments with data that were sent since the connection began.
     pub data_segments_sent: Option<u32>,
     /// Bytes of data that the peer has acknowledged.
     pub acknowledged: u64,
-    /// Rate of the last delivery, bit/s, and whether the application had sent less than it could.
+    /// Rate of the last delivery, bit/s, and whether the application limited it by sending less than it
+    /// could.
     pub delivery_rate: Option<(f64, bool)>,
-    /// Time with something to send, s, and shares of it: waiting for the peer's window, and for our
-    /// send buffer.
+    /// What it waited for while it had something to send.
     pub busy: Option<Busy>,
 }
 
@@ -63,9 +63,9 @@ pub struct Connection {
 pub struct Busy {
     /// How long it had something to send, s.
     pub time_s: f64,
-    /// Share of it that the peer's window was the limit.
+    /// Share of it in which the peer's window was the limit.
     pub peer_window: f64,
-    /// Share of it that the send buffer was.
+    /// Share of it in which our send buffer was the limit.
     pub send_buffer: f64,
 }
 
@@ -73,7 +73,7 @@ pub struct Busy {
 const TIMESTAMPS: u8 = 1;
 const SACK: u8 = 2;
 const WINDOW_SCALE: u8 = 4;
-/// No slow start threshold yet.
+/// The kernel's value for no slow start threshold.
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
 impl Connection {
@@ -81,7 +81,7 @@ impl Connection {
     /// first.
     pub(crate) fn to(peer: IpAddr, port: Option<u16>) -> io::Result<Vec<Connection>> {
         let mut found = of_family(AF_INET)?;
-        // Connections over IPv4 of sockets that take both are listed here; a kernel without IPv6 has none.
+        // IPv6 sockets may have connections over IPv4. A kernel without IPv6 has none.
         found.extend(of_family(AF_INET6).unwrap_or_default());
         found.retain(|it| it.peer.ip() == peer && port.is_none_or(|port| port == it.peer.port()));
         found.sort_by_key(|it| std::cmp::Reverse(it.acknowledged));
@@ -107,7 +107,7 @@ impl Connection {
             peer: SocketAddr::new(id.destination_address.to_canonical(), id.destination_port),
             congestion_control,
             rtt_s: seconds(info.word(68)?),
-            // All ones before the first sample.
+            // All bits are set before the first sample.
             min_rtt_s: info.word(148).filter(|us| *us < u32::MAX).map_or(0.0, seconds),
             rto_s: seconds(info.word(8)?),
             cwnd: info.word(80)?,
@@ -151,7 +151,7 @@ fn of_family(family: u8) -> io::Result<Vec<Connection>> {
     Ok(answers.iter().filter_map(connection).collect())
 }
 
-/// struct tcp_info, as long as the kernel knows it.
+/// The bytes of struct tcp_info, as many as the kernel fills in.
 struct TcpInfo<'a>(&'a [u8]);
 
 impl TcpInfo<'_> {

@@ -1,4 +1,4 @@
-//! Where to: a host whose connections are looked at, or a port to which one is opened.
+//! The destination: a host whose connections are looked at, or a port to which a connection is opened.
 
 use std::fmt;
 use std::io;
@@ -11,14 +11,14 @@ use crate::{Connection, Error};
 /// How long a destination may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// HOST or HOST:PORT; an IPv6 address with a port in brackets.
+/// A destination, HOST or HOST:PORT; an IPv6 address with a port is in brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destination {
     host: String,
     port: Option<u16>,
 }
 
-/// What is seen of a destination.
+/// The address of a destination, and the connections to it.
 #[derive(Debug)]
 pub struct Seen {
     /// Its address.
@@ -62,11 +62,11 @@ impl fmt::Display for Destination {
 }
 
 impl Destination {
-    /// Its connections: those there are, or with a port one that is opened for it, on which nothing is
-    /// sent, and those there are to this port.
+    /// Looks at the connections to it. With a port these are only those to that port, and one that is opened
+    /// for it, on which nothing is sent.
     ///
     /// # Errors
-    /// A name that has no address, or a port that does not answer.
+    /// Fails if the name has no address, or if the port does not answer.
     pub fn look(&self) -> Result<Seen, Error> {
         let refuse = |why: String| Error::Destination { destination: self.to_string(), why };
         let addresses = (self.host.as_str(), self.port.unwrap_or(0)).to_socket_addrs();
@@ -74,7 +74,7 @@ impl Destination {
             addresses.map_err(|error| refuse(format!("no address: {error}")))?.collect();
         let first = addresses.first().ok_or_else(|| refuse("no address".into()))?;
         let mut address = first.ip();
-        // Open until it has been looked at.
+        // It stays open until it has been looked at.
         let mut _own = None;
         if self.port.is_some() {
             let connected = connect(&addresses);

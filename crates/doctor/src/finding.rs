@@ -1,25 +1,25 @@
-//! What was found out, one line each.
+//! Findings, which are told in a line each.
 
 use serde::Serialize;
 
-/// Something of the host, and what it means for the path.
+/// A property of the host, and what it means for the path.
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
-    /// Its name, which stays.
+    /// Its name, which does not change between versions.
     pub name: &'static str,
     /// What it means.
     pub verdict: Verdict,
     /// What was read, with its value.
     pub measured: String,
-    /// What follows for the path.
+    /// The effect on the path.
     pub effect: String,
     /// The bound that it sets, if it sets one.
     pub limit: Option<Limit>,
-    /// What comes of it in practice, bit/s, where that is less than the bound.
+    /// The rate to be expected in practice, bit/s, if it is less than the bound.
     pub expected: Option<f64>,
-    /// By which formula.
+    /// The formula that was used.
     pub formula: Option<&'static str>,
-    /// What to write to change it; nothing is changed here.
+    /// Commands or settings that change it. The doctor itself changes nothing.
     pub change: Vec<String>,
 }
 
@@ -27,28 +27,28 @@ pub struct Finding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It keeps the path from its rate, or makes answers late that need not be.
+    /// It keeps the path below its rate, or makes answers later than necessary.
     Limits,
-    /// It may under conditions that are not known here, or is worth knowing.
+    /// It may do so under conditions that are not known here, or is worth knowing.
     Note,
-    /// As it should be.
+    /// It is as it should be.
     Fine,
     /// It could not be read.
     Unknown,
 }
 
-/// A bound.
+/// A bound on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// No more than this, bit/s of data.
+    /// The largest rate of data, bit/s.
     Throughput(f64),
-    /// So much later, s.
+    /// The time by which answers are later, s.
     Latency(f64),
 }
 
 impl Verdict {
-    /// In a word.
+    /// The verdict in a word.
     pub fn word(self) -> &'static str {
         match self {
             Verdict::Limits => "LIMITS",
@@ -60,7 +60,7 @@ impl Verdict {
 }
 
 impl Finding {
-    /// A finding without a bound, formula or change.
+    /// Makes a finding without a bound, formula or change.
     pub(crate) fn new(
         name: &'static str,
         verdict: Verdict,
@@ -79,7 +79,7 @@ impl Finding {
         }
     }
 
-    /// What could not be read, and why.
+    /// Makes a finding that something could not be read, and why.
     pub(crate) fn unknown(name: &'static str, why: impl Into<String>) -> Finding {
         Finding::new(name, Verdict::Unknown, "", why)
     }
@@ -94,7 +94,7 @@ impl Finding {
         self
     }
 
-    /// What to write where it is not as it should be, if anything.
+    /// Adds a command or setting that changes it, if it is not as it should be.
     pub(crate) fn change(mut self, change: impl Into<String>) -> Finding {
         let change = change.into();
         if self.verdict != Verdict::Fine && !change.is_empty() {

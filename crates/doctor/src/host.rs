@@ -1,4 +1,4 @@
-//! The host as it is now.
+//! Reads the present state of the host.
 
 use std::io;
 use std::net::IpAddr;
@@ -8,19 +8,19 @@ use serde::{Serialize, Serializer};
 
 use crate::{Route, Sysctls, Unread};
 
-/// The release of a kernel, as far as rules depend on it.
+/// The release of a kernel: the part on which rules depend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Kernel {
-    /// 6 of 6.18.
+    /// The 6 in 6.18.
     pub major: u32,
-    /// 18 of 6.18.
+    /// The 18 in 6.18.
     pub minor: u32,
 }
 
 /// What was read of the host.
 #[derive(Clone, Debug, Serialize)]
 pub struct Host {
-    /// None where its name is not understood.
+    /// The kernel's release; None if it is not understood.
     pub kernel: Option<Kernel>,
     /// The sysctls of its network namespace.
     pub sysctls: Sysctls,
@@ -30,7 +30,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Reads it; the route to this address, or the default one.
+    /// Reads the host; the route is that to this address, or the default one.
     pub fn read(to: Option<IpAddr>) -> Host {
         Host {
             kernel: Kernel::running(),
@@ -40,7 +40,7 @@ impl Host {
     }
 }
 
-/// The route, or a text that says why there is none.
+/// Writes the route, or the text that says why there is none.
 fn write_route<S: Serializer>(
     route: &Result<Route, Unread>,
     serializer: S,

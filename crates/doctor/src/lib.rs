@@ -1,6 +1,6 @@
-//! What of this host limits TCP on a path of a given rate and round-trip time, by which formula, and
-//! what to change. Reads the host ([`Host`]) and connections to a destination ([`Destination`]); what
-//! follows from that is a function of it and the path ([`examine`]). Changes nothing.
+//! Finds out what of this host limits TCP on a path of a given rate and round-trip time, by which formula,
+//! and what to change. It reads the host ([`Host`]) and connections to a destination ([`Destination`]); the
+//! findings are a function of these and the path ([`examine`]). It changes nothing.
 
 mod connection;
 mod destination;
@@ -30,16 +30,17 @@ pub use sysctl::Sysctls;
 
 use serde::Serialize;
 
-/// What was read, and what follows from it.
+/// What was read, and the findings.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// For which path.
+    /// The path that was asked about.
     pub path: Path,
-    /// What the findings are from.
+    /// The host that the findings are about.
     pub host: Host,
     /// Connections to the destination, the busiest first.
     pub connections: Vec<Connection>,
-    /// What limits first, then what else there is to say, what is as it should be, and what is unknown.
+    /// The findings: first those that limit, then notes, then what is as it should be, and then what is
+    /// unknown.
     pub findings: Vec<Finding>,
 }
 
@@ -50,5 +51,5 @@ impl Report {
     }
 }
 
-/// What was not read, and why; shown to the operator.
+/// The reason why something was not read, as shown to the operator.
 pub type Unread = String;

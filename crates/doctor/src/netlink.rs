@@ -1,4 +1,4 @@
-//! Questions to the kernel over netlink, and its answers.
+//! Asks the kernel over netlink, and reads its answers.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use netlink_packet_core::{
 };
 use netlink_sys::{Socket, SocketAddr};
 
-/// How much of an answer the kernel may send at once: it never fills more than this in a dump.
+/// Size of the buffer for answers, bytes; the kernel never sends more at once in a dump.
 const AT_ONCE: usize = 64 << 10;
 
 /// Asks for one thing.
@@ -19,7 +19,7 @@ where
     talk(protocol, question, NLM_F_REQUEST)
 }
 
-/// Asks for all there are.
+/// Asks for a list of things.
 pub(crate) fn list<M>(protocol: isize, question: M) -> io::Result<Vec<M>>
 where
     M: NetlinkSerializable + NetlinkDeserializable,
@@ -51,7 +51,7 @@ where
             let message = NetlinkMessage::<M>::deserialize(rest).map_err(io::Error::other)?;
             match message.payload {
                 NetlinkPayload::Done(_) => return Ok(answers),
-                // An acknowledgement has no code.
+                // An acknowledgement is an error message without a code.
                 NetlinkPayload::Error(error) if error.code.is_some() => return Err(error.to_io()),
                 NetlinkPayload::InnerMessage(answer) => answers.push(answer),
                 _ => {}

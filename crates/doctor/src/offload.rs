@@ -1,4 +1,4 @@
-//! What an interface does for the kernel, and how fast it is: ethtool's ioctl, the only unsafe code here.
+//! Reads what an interface does for the kernel, by ethtool's ioctl. This is the only unsafe code here.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -9,7 +9,7 @@ use nix::libc::{SIOCETHTOOL, ifreq};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 use serde::Serialize;
 
-// linux/ethtool.h
+// These numbers are from linux/ethtool.h.
 const ETHTOOL_GTSO: u32 = 0x1e;
 const ETHTOOL_GGSO: u32 = 0x23;
 const ETHTOOL_GGRO: u32 = 0x2b;
@@ -26,11 +26,11 @@ nix::ioctl_readwrite_bad!(ethtool, SIOCETHTOOL, ifreq);
 /// Which offloads are on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Offloads {
-    /// The interface cuts large segments.
+    /// Whether the interface cuts large segments.
     pub tso: bool,
-    /// The kernel cuts them as late as it can.
+    /// Whether the kernel cuts them as late as it can.
     pub gso: bool,
-    /// What arrives is put together again.
+    /// Whether received segments are merged.
     pub gro: bool,
 }
 

@@ -4,49 +4,49 @@ use serde::Serialize;
 
 use crate::Connection;
 
-/// Where a figure is from.
+/// The source of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// By the operator.
+    /// The operator gave it.
     Given,
-    /// On connections to the destination.
+    /// It was measured on connections to the destination.
     Measured,
-    /// Nobody said it; it is assumed.
+    /// It is assumed, since it was neither given nor measured.
     Assumed,
 }
 
-/// A figure, and where it is from.
+/// A figure with its source.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Known {
-    /// The figure itself.
+    /// The figure.
     pub value: f64,
-    /// Where it is from.
+    /// Its source.
     pub source: Source,
 }
 
 /// A path, as far as it is known.
 #[derive(Clone, Debug, Serialize)]
 pub struct Path {
-    /// What its bottleneck carries, bit/s.
+    /// Rate of its bottleneck, bit/s.
     pub rate: Known,
     /// Round-trip time without waiting, s.
     pub rtt: Known,
-    /// Share of the packets that are lost one by one; none where nothing is known of it.
+    /// Share of the packets (0 to 1) that are lost one by one; None if nothing is known of it.
     pub loss: Option<Known>,
-    /// What is written at once where latency counts, bytes.
+    /// Size of what is written at once where latency counts, bytes.
     pub burst: u32,
 }
 
-/// Where nobody says otherwise: a home's access to a server across an ocean.
+/// The assumed path: a home's access to a server across an ocean.
 const RATE: f64 = 100e6;
 const RTT: f64 = 0.1;
-/// Segments with data from which on the share of retransmitted ones is taken for a loss rate.
+/// Number of segments with data from which on the share of retransmitted ones is taken for a loss rate.
 const ENOUGH_SEGMENTS: u32 = 1000;
 
 impl Path {
-    /// From what is given (bit/s, s, probability, bytes) and, where it is not, what connections to the
-    /// destination show.
+    /// Makes a path from what is given (bit/s, s, probability, bytes). For the rest it takes what connections
+    /// to the destination show.
     pub fn new(
         rate: Option<f64>,
         rtt: Option<f64>,
@@ -67,13 +67,13 @@ impl Path {
         }
     }
 
-    /// What fills it, bytes.
+    /// The bandwidth-delay product, bytes.
     pub fn bandwidth_delay(&self) -> f64 {
         self.rate.value * self.rtt.value / 8.0
     }
 }
 
-/// Share of the segments that were sent again, where enough were sent.
+/// Share of the segments that were retransmitted; None if too few were sent.
 fn retransmitted(connections: &[Connection]) -> Option<f64> {
     let sent: u32 = connections.iter().filter_map(|it| it.data_segments_sent).sum();
     let again: u32 = connections.iter().map(|it| it.retransmitted).sum();

@@ -1,11 +1,11 @@
-//! The report as people read it.
+//! Writes the report for people.
 
 use kirikae_terminal::{Cell, Color, table};
 
 use crate::units::{percent, rate, size, time};
 use crate::{Finding, Known, Report, Source, Verdict};
 
-/// What was found, a line for each finding, and below it what to write.
+/// The report: a line for each finding, and below the lines what to change.
 pub fn render(report: &Report, colour: bool) -> String {
     let path = &report.path;
     let mut text = format!(

@@ -1,4 +1,4 @@
-//! The way to the destination: its interface, and what the route says of TCP.
+//! Reads the route to the destination: its interface, and its settings for TCP.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -14,15 +14,15 @@ use serde::Serialize;
 use crate::netlink::{ask, list};
 use crate::offload::Offloads;
 
-/// A documentation address (RFC 5737): whatever leads there is the default route.
+/// A documentation address (RFC 5737), to which the default route leads.
 const ANYWHERE: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 1));
 
-/// What a route says; none where it says nothing, and the kernel's own value holds.
+/// The settings of a route. For one that is None the kernel's own value holds.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Route {
-    /// Where to; none: the default route.
+    /// The destination; None: this is the default route.
     pub to: Option<IpAddr>,
-    /// The next hop, if it is not the destination.
+    /// The next hop; None if the destination is reached directly.
     pub gateway: Option<IpAddr>,
     /// Largest IP packet, bytes, if known for the route.
     pub mtu: Option<u32>,
@@ -34,20 +34,20 @@ pub struct Route {
     pub rto_min_ms: Option<u32>,
     /// Congestion control of connections over it.
     pub congestion_control: Option<String>,
-    /// The interface it leads over.
+    /// The interface over which it leads.
     pub interface: Interface,
 }
 
 /// An interface.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Interface {
-    /// As `ip link` has it.
+    /// Its name, as in `ip link`.
     pub name: String,
     /// Largest IP packet, bytes.
     pub mtu: Option<u32>,
     /// Packets that a plain queue holds.
     pub queue_length: Option<u32>,
-    /// Queueing disciplines on it, such as fq; below mq those of its queues.
+    /// Its queueing disciplines, such as fq; with mq these are those of its queues.
     pub qdiscs: Option<BTreeSet<String>>,
     /// What it does for the kernel.
     pub offloads: Option<Offloads>,
@@ -102,11 +102,11 @@ impl Route {
         }
     }
 
-    /// What `ip route change` begins with for it.
+    /// The beginning of the `ip route` command that changes it.
     pub(crate) fn change(&self) -> String {
         let to = self.to.map_or_else(|| "default".to_owned(), |to| to.to_string());
         let via = self.gateway.map(|hop| format!(" via {hop}")).unwrap_or_default();
-        // A destination mostly has no route of its own yet.
+        // A destination mostly has no route of its own yet, which `replace` then adds.
         let verb = if self.to.is_some() { "replace" } else { "change" };
         format!("ip route {verb} {to}{via} dev {}", self.interface.name)
     }
@@ -135,7 +135,8 @@ impl Interface {
     }
 }
 
-/// Queueing disciplines of an interface; that of several queues is named only if nothing is below it.
+/// The queueing disciplines of an interface. One with several queues is only named if it has no others below
+/// it.
 fn qdiscs(index: u32) -> io::Result<BTreeSet<String>> {
     let question = TcMessage::with_index(index.cast_signed());
     let answers = list(NETLINK_ROUTE, RouteNetlinkMessage::GetQueueDiscipline(question))?;
@@ -149,7 +150,7 @@ fn qdiscs(index: u32) -> io::Result<BTreeSet<String>> {
             }));
         }
     }
-    // What arrives is not in question.
+    // Disciplines for incoming packets do not matter here.
     kinds.retain(|kind| kind != "ingress" && kind != "clsact");
     if kinds.len() > 1 {
         kinds.retain(|kind| kind != "mq" && kind != "mqprio");

@@ -1,4 +1,4 @@
-//! Sysctls of the network namespace that the process is in.
+//! Reads sysctls of the process' network namespace.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::Unread;
 
-/// What is read.
+/// The sysctls that are read.
 const NAMES: [&str; 30] = [
     "net.core.default_qdisc",
     "net.core.rmem_max",
@@ -41,7 +41,7 @@ const NAMES: [&str; 30] = [
     "net.ipv4.tcp_wmem",
 ];
 
-/// Values by name; none where there is no such sysctl here, or it cannot be read.
+/// Values by name; None if there is no such sysctl here, or if it cannot be read.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(transparent)]
 pub struct Sysctls(BTreeMap<String, Option<String>>);
@@ -56,25 +56,25 @@ impl Sysctls {
         Sysctls(NAMES.iter().map(|name| ((*name).to_owned(), value(name))).collect())
     }
 
-    /// These, and no others.
+    /// Sysctls with these values, and no others.
     pub fn of<'a>(values: impl IntoIterator<Item = (&'a str, &'a str)>) -> Sysctls {
         let known = |(name, value): (&str, &str)| (name.to_owned(), Some(value.to_owned()));
         Sysctls(values.into_iter().map(known).collect())
     }
 
-    /// As it is written.
+    /// The text of a sysctl.
     pub(crate) fn text(&self, name: &str) -> Result<&str, Unread> {
         let value = self.0.get(name).and_then(Option::as_deref);
         value.ok_or_else(|| format!("{name} is not to be read in this network namespace"))
     }
 
-    /// A number.
+    /// The value of a sysctl that is a number.
     pub(crate) fn number(&self, name: &str) -> Result<i64, Unread> {
         let text = self.text(name)?;
         text.parse().map_err(|_| format!("{name} is no number: {text}"))
     }
 
-    /// Three numbers: least, at first, most.
+    /// The values of a sysctl that is three numbers: least, initial, and most.
     pub(crate) fn three(&self, name: &str) -> Result<[u64; 3], Unread> {
         let text = self.text(name)?;
         let numbers: Option<Vec<u64>> = text.split(' ').map(|number| number.parse().ok()).collect();

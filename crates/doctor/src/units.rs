@@ -1,18 +1,18 @@
-//! Quantities as people read them.
+//! Writes quantities for people.
 
-/// A rate of so many bits in a second.
+/// A rate, from bit/s.
 pub(crate) fn rate(bits_per_second: f64) -> String {
     let (value, unit) = scaled(bits_per_second, 1000.0, &["bit/s", "kbit/s", "Mbit/s", "Gbit/s"]);
     format!("{} {unit}", digits(value))
 }
 
-/// A size of so many bytes.
+/// A size, from bytes.
 pub(crate) fn size(bytes: f64) -> String {
     let (value, unit) = scaled(bytes, 1024.0, &["B", "KiB", "MiB", "GiB"]);
     format!("{} {unit}", digits(value))
 }
 
-/// A time of so many seconds.
+/// A time, from seconds.
 pub(crate) fn time(seconds: f64) -> String {
     let (value, unit) = match seconds {
         s if s >= 1.0 => (s, "s"),
@@ -22,7 +22,7 @@ pub(crate) fn time(seconds: f64) -> String {
     format!("{} {unit}", digits(value))
 }
 
-/// A share, as a percentage.
+/// A share (0 to 1) as a percentage.
 pub(crate) fn percent(share: f64) -> String {
     format!("{} %", digits(share * 100.0))
 }
@@ -36,7 +36,7 @@ fn scaled<'a>(mut value: f64, step: f64, units: &[&'a str]) -> (f64, &'a str) {
     (value, units[unit])
 }
 
-/// Three digits, without zeros behind the point.
+/// The value with three digits, without zeros at the end.
 pub(crate) fn digits(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();

@@ -1,4 +1,4 @@
-//! What follows from a host: figures by hand.
+//! Compares the findings for a host with figures that were computed by hand.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use kirikae_doctor::{
     Verdict, examine,
 };
 
-/// Linux's own values, but for these.
+/// A host with Linux's own values, except these.
 fn host(changed: &[(&'static str, &'static str)]) -> Host {
     let usual = [
         ("net.core.rmem_max", "212992"),
@@ -48,7 +48,7 @@ fn host(changed: &[(&'static str, &'static str)]) -> Host {
     }
 }
 
-/// 100 Mbit/s, 200 ms, 1 % lost.
+/// The report for a path of 100 Mbit/s, 200 ms and 1 % of loss.
 fn examined(host: Host) -> Report {
     examine(host, Path::new(Some(100e6), Some(0.2), Some(0.01), 65_536, &[]), Vec::new())
 }
@@ -67,12 +67,12 @@ fn throughput(finding: &Finding, mbit: f64) {
 
 #[test]
 fn buffers_limit_by_their_window() {
-    // 4 MiB * 8 / 0.2 s.
+    // The bound is 4 MiB * 8 / 0.2 s.
     let report = examined(host(&[]));
     let send = finding(&report, "send-buffer");
     throughput(&send, 167.8);
     assert_eq!((send.verdict, send.change.len()), (Verdict::Fine, 0));
-    // 6 MiB, 1448 B of data in 2048 + 256 B.
+    // The bound follows from 6 MiB, with 1448 B of data in 2048 + 256 B.
     throughput(&finding(&report, "receive-buffer"), 158.2);
 
     let report = examined(host(&[("net.ipv4.tcp_wmem", "4096 16384 1048576")]));
@@ -84,7 +84,7 @@ fn buffers_limit_by_their_window() {
         "at most 41.9 Mbit/s at 200 ms, about 36.5 Mbit/s with a writer that is woken when a third of it is \
          free: less than the 100 Mbit/s asked for"
     );
-    // Twice 2.5 MB and up to a power of two.
+    // The size is twice 2.5 MB, rounded up to a power of two.
     assert_eq!(send.change, ["sysctl -w net.ipv4.tcp_wmem=\"4096 16384 8388608\""]);
 
     let unscaled = examined(host(&[("net.ipv4.tcp_window_scaling", "0")]));
@@ -93,7 +93,7 @@ fn buffers_limit_by_their_window() {
     let fixed = finding(&fixed, "receive-buffer");
     throughput(&fixed, 3.295);
     assert_eq!(fixed.change, ["sysctl -w net.ipv4.tcp_moderate_rcvbuf=1"]);
-    // Programs that set their own: wmem_max doubled is 3.3 times rmem_max' share.
+    // For programs that set the sizes themselves, wmem_max doubled is 3.3 times the window of rmem_max.
     throughput(&finding(&report, "fixed-buffers"), 10.71);
 }
 
@@ -120,7 +120,7 @@ fn losses_limit_by_the_congestion_control() {
     throughput(&finding(&rare, "congestion-control"), 577.4);
     let bbr = examined(host(&[("net.ipv4.tcp_congestion_control", "bbr")]));
     assert_eq!(finding(&bbr, "congestion-control").verdict, Verdict::Fine);
-    // It keeps its window over idle time as well.
+    // It keeps its window over idle time, too.
     assert_eq!(finding(&bbr, "idle-restart").verdict, Verdict::Fine);
     let unknown = examined(host(&[("net.ipv4.tcp_congestion_control", "illinois")]));
     let unknown = finding(&unknown, "congestion-control");
@@ -129,7 +129,7 @@ fn losses_limit_by_the_congestion_control() {
 
 #[test]
 fn idle_restart_costs_the_round_trips_of_slow_start() {
-    // 46 segments from a window of 10 are 10 + 20 + 16: three round trips instead of one.
+    // 46 segments from a window of 10 are 10 + 20 + 16, so three round trips instead of one.
     let report = examined(host(&[]));
     let idle = finding(&report, "idle-restart");
     assert_eq!((idle.verdict, idle.limit), (Verdict::Limits, Some(Limit::Latency(0.4))));
@@ -147,7 +147,7 @@ fn idle_restart_costs_the_round_trips_of_slow_start() {
 #[test]
 fn tails_wait_for_the_timeout_without_probes() {
     let report = examined(host(&[("net.ipv4.tcp_early_retrans", "0")]));
-    // 0.2 + 0.2 s are as long as two round trips; at 50 ms they are not.
+    // 0.2 + 0.2 s are as long as two round trips here; at 50 ms they are longer.
     assert_eq!(finding(&report, "tail-loss").verdict, Verdict::Note);
     let asked = Path::new(None, Some(0.05), None, 65_536, &[]);
     let near = examine(host(&[("net.ipv4.tcp_early_retrans", "0")]), asked, Vec::new());
@@ -195,7 +195,7 @@ fn connections_tell_of_the_peer_and_of_queues() {
     let path = Path::new(Some(100e6), None, None, 65_536, std::slice::from_ref(&connection));
     assert_eq!((path.rtt.value, path.loss.unwrap().value), (0.1, 0.01));
     let report = examine(host(&[]), path, vec![connection]);
-    // 65535 * 4 * 8 / 0.1 s.
+    // The bound is 65535 * 4 * 8 / 0.1 s.
     let peer = finding(&report, "peer-window");
     throughput(&peer, 20.97);
     assert_eq!(peer.verdict, Verdict::Limits);

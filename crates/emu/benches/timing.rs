@@ -1,5 +1,5 @@
-//! How well emulated paths keep time on this machine, and what it holds. Needs root:
-//! `cargo bench -p kirikae-emu`.
+//! Measures how well emulated paths keep time on this machine, and how much it holds. It needs root: `cargo
+//! bench -p kirikae-emu`.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -56,7 +56,7 @@ fn side_by_side(paths: usize, forward: DirectionSpec, backward: DirectionSpec) {
     });
     let reports: Vec<Report> =
         emulated.into_iter().map(|path| path.finish().expect("the path worked")).collect();
-    // The path that kept time worst.
+    // This finds the path that kept time worst.
     let worst = |p99: fn(&Report) -> f64| {
         reports.iter().max_by(|a, b| p99(a).total_cmp(&p99(b))).expect("a path")
     };

@@ -1,4 +1,5 @@
-//! What this machine can emulate in time, so that a rate it cannot hold is refused at the start.
+//! Measures how much this machine can emulate in time, so that a rate that it cannot hold is refused at the
+//! start.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -14,14 +15,14 @@ use crate::{Emulated, Error};
 /// How long the measurement sends.
 const MEASURED_FOR: Span = Span::from_millis(100);
 
-/// Share of what was measured that may be asked for: the other half is for what runs beside the
-/// paths, and for packets smaller than the largest.
+/// Share of the measured rate that may be asked for. The other half is for what runs beside the paths, and
+/// for packets smaller than the largest.
 const SHARE: f64 = 0.5;
 
-/// What the networks of this process have claimed of this machine, in packets/s.
+/// What the networks of this process use of the machine, in packets/s.
 #[derive(Debug)]
 struct Ledger {
-    /// What one unlimited path moved, both directions together; `None` until measured.
+    /// The rate that one unlimited path moved, both directions together; `None` until measured.
     measured: Option<f64>,
     claimed: f64,
 }
@@ -37,34 +38,34 @@ impl Ledger {
 
 static LEDGER: Mutex<Ledger> = Mutex::new(Ledger { measured: None, claimed: 0.0 });
 
-/// What may be asked of this machine where nothing else runs, both directions together, in bit/s.
+/// The rate that may be asked of this machine if nothing else runs, both directions together, in bit/s.
 ///
 /// # Errors
-/// Those of the measurement, which the first call of a process makes.
+/// Fails if the measurement fails, which the first call of a process makes.
 pub fn capacity() -> Result<f64, Error> {
     let mut ledger = LEDGER.lock().expect("no claim panics");
     Ok(ledger.measured()? * SHARE * 8.0 * f64::from(MTU))
 }
 
-/// Checks that the machine holds these links where nothing else runs, as [`Network::create`] does beside
-/// what runs.
+/// Checks that the machine holds these links if nothing else runs. ([`Network::create`] takes into account
+/// what runs.)
 ///
 /// # Errors
-/// [`Error::TooFast`] if it does not, with `label` in it; and those of the measurement.
+/// Returns [`Error::TooFast`], with `label` in it, if it does not; fails also if the measurement fails.
 ///
 /// [`Network::create`]: crate::Network::create
 pub fn check_capacity(links: &[PathSpec], label: &str) -> Result<(), Error> {
     Reservation::claim(links, label).map(drop)
 }
 
-/// A living network's part in the ledger, in packets/s; given back when dropped.
+/// A network's part in the ledger, in packets/s; it is free again when this is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Reservation(f64);
 
 impl Reservation {
     /// Claims what the links need when both directions of each are full of the largest packets, in the
-    /// busiest second of a rate that varies. A direction without a rate claims nothing: only its
-    /// report can tell whether it was held.
+    /// busiest second of a rate that varies. A direction without a rate claims nothing: only its report can
+    /// tell whether the machine held it.
     pub(crate) fn claim(links: &[PathSpec], label: &str) -> Result<Reservation, Error> {
         let needed: f64 = links
             .iter()
@@ -103,7 +104,7 @@ fn megabits_per_second(packets_per_second: f64) -> f64 {
     packets_per_second * 8.0 * f64::from(MTU) / 1e6
 }
 
-/// Sends TCP through a path without elements as fast as it goes: packets/s, both directions.
+/// Sends TCP through a path without elements as fast as it goes; returns packets/s, both directions together.
 fn measure() -> Result<f64, Error> {
     let path = Emulated::create_with(&PathSpec::default(), 0, Reservation::default())?;
     let address = path.receiver().address();
@@ -117,7 +118,7 @@ fn measure() -> Result<f64, Error> {
     Ok((report.forward.delivered + report.backward.delivered) as f64 / seconds)
 }
 
-/// Returns how long it took, in seconds.
+/// Sends, and returns how long it took, in seconds.
 fn send(listener: TcpListener, address: Ipv4Addr, port: u16) -> io::Result<f64> {
     let clock = Clock::start()?;
     let since_start = || Ok::<_, io::Error>(clock.now()? - Time::ZERO);

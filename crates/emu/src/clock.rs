@@ -9,27 +9,27 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// Starts to count now.
+    /// Starts the count now.
     pub(crate) fn start() -> io::Result<Clock> {
         Ok(Clock { start_ns: monotonic_ns()? })
     }
 
-    /// Starts to count when CLOCK_MONOTONIC is there, in nanoseconds.
+    /// Starts the count when CLOCK_MONOTONIC is at `start_ns`, nanoseconds.
     pub(crate) fn starting_at(start_ns: u64) -> Clock {
         Clock { start_ns }
     }
 
-    /// Zero until it starts to count.
+    /// The time now; zero until the count starts.
     pub(crate) fn now(&self) -> io::Result<Time> {
         Ok(Time::from_nanos(monotonic_ns()?.saturating_sub(self.start_ns)))
     }
 
-    /// How long it is from now until then.
+    /// The time from now until `at`.
     pub(crate) fn until(&self, at: Time) -> io::Result<Span> {
         Ok(Span::from_nanos(self.monotonic_ns(at).saturating_sub(monotonic_ns()?)))
     }
 
-    /// The same instant as CLOCK_MONOTONIC has it, in nanoseconds.
+    /// The same instant by CLOCK_MONOTONIC, nanoseconds.
     pub(crate) fn monotonic_ns(&self, at: Time) -> u64 {
         self.start_ns + at.as_nanos()
     }

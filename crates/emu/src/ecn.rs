@@ -1,8 +1,9 @@
-//! The ECN field of IP packets (RFC 3168, section 5): read on the way in, marked on the way out.
+//! Reads and sets the ECN field of IP packets (RFC 3168, section 5): it is read when a packet enters, and set
+//! when it leaves.
 
 use kirikae_path::Ecn;
 
-/// The two bits in which the field is, in the byte that holds them.
+/// The field's two bits, in the byte that holds them.
 const CE: u8 = 0b11;
 
 /// The field of an IP packet; [`Ecn::NotEct`] for anything else.
@@ -19,7 +20,7 @@ pub(crate) fn read(packet: &[u8]) -> Ecn {
     }
 }
 
-/// Writes CE into an IP packet, and mends IPv4's checksum.
+/// Sets CE in an IP packet, and corrects IPv4's checksum.
 pub(crate) fn mark(packet: &mut [u8]) {
     match packet.first().map(|version| version >> 4) {
         Some(4) if packet.len() >= 20 => {

@@ -5,24 +5,23 @@ use crate::capacity::Reservation;
 use crate::network::{Network, NetworkSpec, RouteSpec, RunningNetwork};
 use crate::{Error, Namespace};
 
-/// An emulated path between two network namespaces of its own, running: the network of one link and
-/// two hosts.
+/// A running emulated path between two network namespaces of its own: the network of one link and two hosts.
 ///
 /// Dropping it takes everything down; [`finish`](Emulated::finish) does so too, and reports.
 #[derive(Debug)]
 pub struct Emulated(RunningNetwork);
 
 impl Emulated {
-    /// Makes the namespaces and starts to move packets. Forward is from the sender to the receiver;
-    /// `seed` settles which packets the random elements lose; `label` appears in messages only.
+    /// Makes the namespaces and starts to move packets. Forward is from the sender to the receiver. `seed`
+    /// determines which packets the random elements lose. `label` appears in messages only.
     ///
     /// # Errors
-    /// As [`Network::create`].
+    /// Fails as [`Network::create`] does.
     pub fn create(path: &PathSpec, seed: u64, label: &str) -> Result<Emulated, Error> {
         Ok(Emulated(Network::create(&network(path), seed, label)?.start(None)?))
     }
 
-    /// The same without asking whether the machine holds it.
+    /// The same without the check whether the machine holds it.
     pub(crate) fn create_with(
         path: &PathSpec,
         seed: u64,
@@ -32,20 +31,20 @@ impl Emulated {
         Ok(Emulated(network.start(None)?))
     }
 
-    /// Where data is sent from.
+    /// The namespace from which data is sent.
     pub fn sender(&self) -> &Namespace {
         &self.0.hosts()[0]
     }
 
-    /// Where data is sent to.
+    /// The namespace to which data is sent.
     pub fn receiver(&self) -> &Namespace {
         &self.0.hosts()[1]
     }
 
-    /// Takes the path down and says what happened on it. Packets still under way are lost.
+    /// Takes the path down and returns what happened on it. Packets still under way are lost.
     ///
     /// # Errors
-    /// If moving packets failed at some time, or the namespaces cannot be removed.
+    /// Fails if moving packets failed at some time, or if the namespaces cannot be removed.
     pub fn finish(self) -> Result<Report, Error> {
         Ok(self.0.finish()?.pop().expect("a path is one link"))
     }

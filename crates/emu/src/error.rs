@@ -9,7 +9,7 @@ pub enum Error {
     /// This machine or user lacks something; the message says what, and what to do.
     #[error("{0}")]
     Missing(String),
-    /// The description is not a path.
+    /// The description of the path is invalid.
     #[error(transparent)]
     Spec(#[from] SpecError),
     /// The path needs more than this machine can emulate in time.
@@ -23,7 +23,7 @@ pub enum Error {
         label: String,
         /// What the path needs, both directions together, in Mb/s.
         asked: f64,
-        /// What can be held beside the paths that run already, in Mb/s.
+        /// What the machine can hold beside the paths that run already, in Mb/s.
         held: f64,
         /// Packet size assumed, in bytes.
         mtu: u32,
@@ -33,13 +33,13 @@ pub enum Error {
     Failed {
         /// What was being done.
         doing: String,
-        /// What the system answered.
+        /// The answer of the system.
         cause: io::Error,
     },
 }
 
 impl Error {
-    /// An [`Error::Failed`] with its context.
+    /// Makes an [`Error::Failed`] with its context.
     pub(crate) fn failed(doing: impl Into<String>, cause: impl Into<io::Error>) -> Error {
         Error::Failed { doing: doing.into(), cause: cause.into() }
     }

@@ -1,9 +1,9 @@
 //! Networks in real time: packets of the real kernel meet the elements of [`kirikae_path`].
 //!
-//! A [`Network`] is hosts around shared links: for each host a network namespace with a TUN device, and
-//! one thread that moves packets from device to device through the elements of the links on their way.
-//! An [`Emulated`] path is the one with a single link between two hosts. Everything it makes on the host carries the
-//! name of this process ([`own_name`]) and goes with it; what a killed process left behind,
+//! A [`Network`] has hosts around shared links: for each host a network namespace with a TUN device, and one
+//! thread that moves packets from device to device through the elements of the links on their way. An
+//! [`Emulated`] path is a network with a single link between two hosts. Everything that is made on the host
+//! has the name of this process ([`own_name`]) and is removed with it; what a killed process left behind,
 //! [`remove_stale`] recognises and removes.
 
 mod capacity;

@@ -26,17 +26,17 @@ use crate::way::{Fate, Way};
 /// Room for the largest packet.
 type Buffer = Box<[u8; MTU as usize]>;
 
-/// Packets read from one device before the others and the due ones get their turn: at about 3 us
-/// each, nothing waits for more than 0.1 ms.
+/// Number of packets that are read from one device before the others, and packets that are due, get their
+/// turn. At about 3 us each, nothing waits for more than 0.1 ms.
 const BATCH: usize = 32;
 
 /// The elements of a network's links between its devices.
 pub(crate) struct Mover {
     devices: Vec<Device>,
-    /// The directions of the links, each at its [`Hop::place`](kirikae_path::Hop::place).
+    /// The directions of the links; the index is [`Hop::place`](kirikae_path::Hop::place).
     ways: Vec<Way>,
     routes: Vec<Route>,
-    /// What has left a link and was not yet moved on, with the place of that link's direction.
+    /// Packets that have left a link and were not yet moved on, with the index of that link's direction.
     left: VecDeque<(Time, usize, Fate)>,
     /// Buffers to use again.
     spare: Vec<Buffer>,
@@ -51,7 +51,7 @@ pub(crate) struct Device {
     connections: Connections,
 }
 
-/// From a device over the directions of links to a device.
+/// The way from a device over the directions of links to a device.
 struct Route {
     from: usize,
     to: usize,
@@ -62,7 +62,7 @@ struct Route {
 pub(crate) struct Parcel {
     buffer: Buffer,
     route: usize,
-    /// Links of its route that it has behind it.
+    /// Number of links of its route that are behind it.
     hop: usize,
 }
 
@@ -71,7 +71,7 @@ impl Device {
         Device { file, routes: Vec::new(), connections: Connections::default() }
     }
 
-    /// The route of a packet by its destination; none of what is not for a host that is known here.
+    /// The route of a packet by its destination; None if the destination is no host that is known here.
     fn route(&self, packet: &[u8]) -> Option<usize> {
         let destination = (packet.first()? >> 4 == 4).then_some(packet.get(16..20)?)?;
         let (_, route) = self.routes.iter().find(|(to, _)| to.octets() == *destination)?;
@@ -84,7 +84,7 @@ impl Mover {
         Mover { devices, ways, routes: Vec::new(), left: VecDeque::new(), spare: Vec::new() }
     }
 
-    /// What device `from` sends to `address`, which is device `to`, takes these directions of links.
+    /// Routes packets from device `from` to `address`, which is device `to`, over these directions of links.
     pub fn add_route(&mut self, from: usize, address: Ipv4Addr, to: usize, ways: Vec<usize>) {
         assert!(!ways.is_empty() && ways.iter().all(|way| *way < self.ways.len()), "no such route");
         self.devices[from].routes.push((address, self.routes.len()));
@@ -96,10 +96,10 @@ impl Mover {
         let failed = |doing: &'static str| {
             move |error: io::Error| Error::failed(format!("emulating a network: {doing}"), error)
         };
-        // Beside busy processes this is the difference between 0.1 ms late and 3 ms. Where it is not
-        // allowed, the report tells whether the network was held without it.
+        // Beside busy processes it makes the difference between packets 0.1 ms late and 3 ms late. If it is
+        // not allowed, the report tells whether the links kept their times without it.
         let _ = go_before_ordinary_threads(Rank::Network);
-        // The default lets the kernel be 50 us late on purpose.
+        // By default the kernel may be 50 us late on purpose.
         prctl::set_timerslack(1)
             .map_err(|errno| Error::failed("setting the timer slack", errno))?;
         let mut readable = vec![false; self.devices.len()];
@@ -115,8 +115,8 @@ impl Mover {
         }
     }
 
-    /// Sleeps until a packet can be read, one is due or it is time to stop; returns whether it is, and
-    /// says which devices are readable.
+    /// Sleeps until a packet can be read, one is due or it is time to stop. Returns whether it is time to
+    /// stop, and sets which devices are readable.
     fn wait(&self, clock: &Clock, stop: &EventFd, readable: &mut [bool]) -> io::Result<bool> {
         let timeout = match self.first_due() {
             Some((due, _)) => Some(TimeSpec::from_duration(Duration::from(clock.until(due)?))),
@@ -139,7 +139,7 @@ impl Mover {
         }
     }
 
-    /// When the next packet leaves a link, and the place of that link's direction.
+    /// When the next packet leaves a link, and the index of that link's direction.
     fn first_due(&self) -> Option<(Time, usize)> {
         let due =
             self.ways.iter().enumerate().filter_map(|(place, way)| Some((way.next()?, place)));
@@ -177,8 +177,8 @@ impl Mover {
         Ok(())
     }
 
-    /// Lets everything happen that is due until `now`, in order of time over all links: a packet enters
-    /// the next link at the time at which it left the one before.
+    /// Lets everything happen that is due until `now`, in order of time over all links. A packet enters the
+    /// next link at the time at which it left the one before.
     fn settle(&mut self, now: Time, clock: &Clock) -> io::Result<()> {
         while let Some((due, place)) = self.first_due().filter(|(due, _)| *due <= now) {
             let Mover { ways, left, .. } = self;
@@ -188,7 +188,7 @@ impl Mover {
         Ok(())
     }
 
-    /// A packet of so many bytes enters the link that is next on its route.
+    /// Lets a packet of so many bytes enter the next link of its route.
     fn enter(&mut self, now: Time, (bytes, ecn, parcel): (u32, Ecn, Parcel)) {
         let Mover { ways, left, routes, .. } = self;
         let place = routes[parcel.route].ways[parcel.hop];
@@ -226,7 +226,7 @@ impl Mover {
         Ok(())
     }
 
-    /// A packet reaches the device at the end of its route.
+    /// Writes a packet to the device at the end of its route.
     fn write(
         &mut self,
         at: Time,
@@ -245,8 +245,8 @@ impl Mover {
         Ok(())
     }
 
-    /// What happened on each link, in their order. `device_drops` are of each device, which lost them
-    /// before the first link of the routes that begin there.
+    /// Returns what happened on each link, in their order. `device_drops` are the packets that each device
+    /// lost before the first link of the routes that begin there.
     pub fn report(self, device_drops: &[u64]) -> Vec<Report> {
         let Mover { devices, ways, routes, .. } = self;
         let mut lost = vec![0; ways.len()];
@@ -267,7 +267,7 @@ impl Mover {
     }
 }
 
-/// The direction at this place.
+/// The direction of an index.
 fn direction(place: usize) -> Direction {
     [Direction::Forward, Direction::Backward][place % 2]
 }

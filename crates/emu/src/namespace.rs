@@ -1,4 +1,4 @@
-//! Network namespaces with one TUN device each, made with iproute2 and removed again.
+//! Network namespaces with one TUN device each. They are made with iproute2 and removed again.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use nix::sched::{CloneFlags, setns};
 
 use crate::{Error, owner_of, tun};
 
-/// Where iproute2 mounts named network namespaces.
+/// The directory in which iproute2 mounts named network namespaces.
 const NETNS: &str = "/run/netns";
 
 /// The TUN device's name in each namespace.
@@ -20,8 +20,8 @@ const DEVICE: &str = "kirikae0";
 /// The largest IP packet of an emulated path, in bytes.
 pub(crate) const MTU: u32 = 1500;
 
-/// Packets the device holds until the emulator reads them: more than any window that an emulated
-/// path can hold in time, so that only the path's elements drop.
+/// Packets that the device holds until the emulator reads them. It is more than any window on an emulated
+/// path that keeps time, so that only the path's elements drop packets.
 const DEVICE_QUEUE: u32 = 10_000;
 
 /// A named network namespace of ours, removed when dropped.
@@ -33,8 +33,8 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// Creates the namespace `name` and in it the TUN device with this address, behind which all other
-    /// addresses of its /16 are. Returns the device's file too.
+    /// Creates the namespace `name`, and in it the TUN device with this address, to which all other addresses
+    /// of its /16 are routed. Returns the device's file, too.
     pub(crate) fn create(name: String, address: Ipv4Addr) -> Result<(Namespace, File), Error> {
         ip(&["netns", "add", &name], "")?;
         let namespace = Namespace { name, address, removed: false };
@@ -80,7 +80,7 @@ impl Namespace {
     /// and keep belonging there when they leave the closure. A panic inside is passed on.
     ///
     /// # Errors
-    /// If the namespace cannot be entered.
+    /// Fails if the namespace cannot be entered.
     pub fn run_in<T: Send>(&self, closure: impl FnOnce() -> T + Send) -> Result<T, Error> {
         let enter = || {
             let file = File::open(self.path())?;
@@ -99,18 +99,19 @@ impl Namespace {
     /// Sets a sysctl of the namespace, e.g. `net.ipv4.tcp_slow_start_after_idle` to `0`.
     ///
     /// # Errors
-    /// If there is no such sysctl or it refuses the value.
+    /// Fails if there is no such sysctl or if it refuses the value.
     pub fn set_sysctl(&self, key: &str, value: &str) -> Result<(), Error> {
         self.run_in(|| write_sysctl(key, value))?
     }
 
     /// Packets that the device's own queue dropped because the emulator did not read in time.
     pub(crate) fn device_drops(&self) -> Result<u64, Error> {
-        // /proc/net would be the main thread's namespace, not this thread's.
+        // /proc/net would show the main thread's namespace, not this thread's.
         let table = self
             .run_in(|| fs::read_to_string("/proc/thread-self/net/dev"))?
             .map_err(|error| Error::failed("reading the device's counters", error))?;
-        // Eight columns received, then sent: bytes, packets, errors, dropped.
+        // There are eight columns of received packets, and then of sent ones: bytes, packets, errors,
+        // dropped.
         let dropped = table
             .lines()
             .find_map(|line| line.trim().strip_prefix(DEVICE)?.strip_prefix(':'))
@@ -123,7 +124,7 @@ impl Namespace {
         })
     }
 
-    /// Removes the namespace and, unlike dropping it, says if that failed.
+    /// Removes the namespace; it returns an error, which dropping cannot.
     pub(crate) fn remove(mut self) -> Result<(), Error> {
         self.removed = true;
         remove(&self.name)
@@ -133,7 +134,7 @@ impl Namespace {
 impl Drop for Namespace {
     fn drop(&mut self) {
         if !self.removed {
-            // Nobody to tell; the next start's remove_stale finds what is left.
+            // There is nobody to report an error to; the next start's remove_stale finds what is left.
             let _ = remove(&self.name);
         }
     }
@@ -143,7 +144,7 @@ impl Drop for Namespace {
 /// returns their names. Names that are not ours and those of living processes are left alone.
 ///
 /// # Errors
-/// If a namespace cannot be removed.
+/// Fails if a namespace cannot be removed.
 pub fn remove_stale() -> Result<Vec<String>, Error> {
     let entries = match fs::read_dir(NETNS) {
         Ok(entries) => entries,
@@ -156,7 +157,7 @@ pub fn remove_stale() -> Result<Vec<String>, Error> {
         .collect();
     stale.sort();
     for name in &stale {
-        // Two starts at once may both find it: gone is gone.
+        // Two processes that start at once may both find it; the second one then finds it gone.
         if let Err(error) = remove(name)
             && Path::new(NETNS).join(name).exists()
         {
@@ -170,7 +171,7 @@ fn remove(name: &str) -> Result<(), Error> {
     ip(&["netns", "delete", name], "")
 }
 
-/// In the calling thread's network namespace.
+/// Writes a sysctl of the calling thread's network namespace.
 fn write_sysctl(key: &str, value: &str) -> Result<(), Error> {
     let file = format!("/proc/sys/{}", key.replace('.', "/"));
     fs::write(file, value).map_err(|error| Error::failed(format!("setting {key} = {value}"), error))

@@ -1,4 +1,4 @@
-//! Hosts around shared links: what is made of them, and what goes when they go.
+//! Builds networks of hosts around shared links, and takes them down.
 
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,34 +13,34 @@ use crate::thread::MoverThread;
 use crate::way::Way;
 use crate::{Error, Namespace, own_name};
 
-/// Hosts, links, and the ways from host to host over them. Places count from 0.
+/// Hosts, links, and the routes from host to host over them. Indices count from 0.
 #[derive(Clone, Debug, Default)]
 pub struct NetworkSpec {
-    /// The role of each host: letters, digits and hyphens, for its name.
+    /// The role of each host, for its name: letters, digits and hyphens.
     pub hosts: Vec<String>,
-    /// Each with elements of its own for each direction.
+    /// The links, each with its own elements for each direction.
     pub links: Vec<PathSpec>,
-    /// How packets get from one host to another. Where there is no route, they are discarded.
+    /// The routes. Packets without a route are discarded.
     pub routes: Vec<RouteSpec>,
 }
 
-/// How packets get from one host to another.
+/// A route from one host to another.
 #[derive(Clone, Debug)]
 pub struct RouteSpec {
-    /// The place of the host that sends them.
+    /// The index of the host that sends.
     pub from: usize,
-    /// The place of the host that gets them.
+    /// The index of the host that receives.
     pub to: usize,
     /// The links that they take, in order; at least one.
     pub hops: Vec<Hop>,
 }
 
-/// A network whose hosts are there, each a network namespace of its own; nothing moves yet.
+/// A network whose hosts exist, each as a network namespace of its own; no packets move yet.
 ///
 /// Dropping it takes everything down.
 pub struct Network {
     number: u32,
-    // Dropped in this order: the devices are closed before their namespaces go.
+    // The order of dropping matters: the devices are closed before their namespaces are removed.
     mover: Mover,
     hosts: Vec<Namespace>,
     reservation: Reservation,
@@ -51,32 +51,32 @@ pub struct Network {
 /// Dropping it takes everything down; [`finish`](RunningNetwork::finish) does so too, and reports.
 #[derive(Debug)]
 pub struct RunningNetwork {
-    // Dropped in this order: the thread ends, and its devices with it, before the namespaces go.
+    // The order of dropping matters: the thread and its devices end before the namespaces are removed.
     thread: MoverThread,
     hosts: Vec<Namespace>,
     _reservation: Reservation,
 }
 
 impl Network {
-    /// Makes the hosts. `seed` settles which packets the random elements lose; `label` appears in
-    /// messages only.
+    /// Makes the hosts. `seed` determines which packets the random elements lose. `label` appears in messages
+    /// only.
     ///
-    /// The first call of a process measures for about a third of a second what the machine holds.
+    /// The first call of a process measures, for about a third of a second, how much the machine holds.
     ///
     /// # Errors
-    /// [`Error::Spec`] for impossible values, [`Error::TooFast`] if the rates of all links of this
-    /// process would come to more than half of what was measured, [`Error::Missing`] without root,
-    /// iproute2 or /dev/net/tun, [`Error::Failed`] otherwise. Nothing is left behind.
+    /// Returns [`Error::Spec`] for impossible values, [`Error::TooFast`] if the rates of all links of this
+    /// process came to more than half of what was measured, [`Error::Missing`] without root, iproute2 or
+    /// /dev/net/tun, and [`Error::Failed`] otherwise. Nothing is left behind.
     ///
     /// # Panics
-    /// If a route names a host or a link that is not there, or has no hop.
+    /// Panics if a route names a host or a link that does not exist, or has no hop.
     pub fn create(spec: &NetworkSpec, seed: u64, label: &str) -> Result<Network, Error> {
         spec.links.iter().try_for_each(PathSpec::validate)?;
         let reservation = Reservation::claim(&spec.links, label)?;
         Network::create_with(spec, seed, reservation)
     }
 
-    /// The same without asking whether the machine holds it.
+    /// The same without the check whether the machine holds it.
     pub(crate) fn create_with(
         spec: &NetworkSpec,
         seed: u64,
@@ -104,11 +104,11 @@ impl Network {
         &self.hosts
     }
 
-    /// Starts to move packets. The links' time begins when CLOCK_MONOTONIC is at `start_ns`
-    /// nanoseconds; none: now. What comes in before meets the links as they are when it begins.
+    /// Starts to move packets. The links' time begins when CLOCK_MONOTONIC is at `start_ns`, nanoseconds, or
+    /// now if that is None. Packets that come in before meet the links as they are at the beginning.
     ///
     /// # Errors
-    /// If there can be no thread for it. Nothing is left behind.
+    /// Fails if no thread can be started. Nothing is left behind.
     pub fn start(self, start_ns: Option<u64>) -> Result<RunningNetwork, Error> {
         let Network { number, mover, hosts, reservation } = self;
         let clock = start_ns.map_or_else(Clock::start, |start_ns| Ok(Clock::starting_at(start_ns)));
@@ -124,14 +124,14 @@ impl RunningNetwork {
         &self.hosts
     }
 
-    /// Takes the network down and says what happened on each link, in their order. Packets still
-    /// under way are lost.
+    /// Takes the network down and returns what happened on each link, in their order. Packets still under way
+    /// are lost.
     ///
     /// # Errors
-    /// If moving packets failed at some time, or the namespaces cannot be removed.
+    /// Fails if moving packets failed at some time, or if the namespaces cannot be removed.
     pub fn finish(self) -> Result<Vec<Report>, Error> {
         let RunningNetwork { mut thread, hosts, _reservation } = self;
-        // The counters go with the devices and those with the thread, whose own error comes first.
+        // The devices' counters are read before the devices go. The thread's own error is returned first.
         let device_drops: Vec<_> = hosts.iter().map(Namespace::device_drops).collect();
         let mover = thread.stop()?;
         let reports = mover.report(&device_drops.into_iter().collect::<Result<Vec<u64>, Error>>()?);
@@ -140,7 +140,7 @@ impl RunningNetwork {
     }
 }
 
-/// The directions of the links, at their places.
+/// The directions of the links, at their indices.
 fn ways(links: &[PathSpec], seed: u64) -> Result<Vec<Way>, Error> {
     let mut ways = Vec::with_capacity(2 * links.len());
     for (place, link) in links.iter().enumerate() {
@@ -150,22 +150,22 @@ fn ways(links: &[PathSpec], seed: u64) -> Result<Vec<Way>, Error> {
     Ok(ways)
 }
 
-/// Numbers the networks of this process.
+/// The next number for a network of this process.
 fn next_number() -> u32 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// The next of the addresses of 10.75.0.0/16. Networks are apart from each other and from the host, so
-/// that nothing breaks when the addresses come round; that they differ is for the reader, and for
-/// whoever has to tell connections of several networks apart.
+/// The next of the addresses of 10.75.0.0/16. Networks are separate from each other and from the host, so
+/// nothing breaks when addresses are reused. They differ so that people and tools can tell connections of
+/// several networks apart.
 fn next_address() -> Ipv4Addr {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     address(NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 fn address(n: u32) -> Ipv4Addr {
-    // Neither the network's own address nor that of everybody in it.
+    // This leaves out the network's own address and the broadcast address.
     let hosts = (1 << 16) - 2;
     Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 75, 0, 1)) + n % hosts)
 }

@@ -1,13 +1,13 @@
-//! Whatever we create on a host is named after the process that made it, so that a later one can
-//! tell what a crash left behind from what is in use, and ours from anyone else's.
+//! Everything that we create on a host is named after the process that made it. So a later process can tell
+//! what a crash left behind from what is in use, and what is ours from what is not.
 
 use std::fs;
 use std::sync::OnceLock;
 
 const PREFIX: &str = "kirikae";
 
-/// The process that a name belongs to. A process id alone is reused in time; together with the
-/// start time it is not.
+/// The process that a name belongs to. A process id alone is reused some day; together with the start time it
+/// is unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
     /// Process id.
@@ -17,10 +17,10 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// The owner that this process is.
+    /// The owner that stands for this process.
     ///
     /// # Panics
-    /// If /proc is not mounted.
+    /// Panics if /proc is not mounted.
     pub fn this_process() -> Owner {
         static THIS: OnceLock<Owner> = OnceLock::new();
         *THIS.get_or_init(|| {
@@ -42,7 +42,7 @@ pub fn own_name(n: u32, role: &str) -> String {
     format!("{PREFIX}-{pid}-{started}-{n}-{role}")
 }
 
-/// Whose name this is, or `None` if [`own_name`] would never give it.
+/// The owner of a name, or `None` if [`own_name`] would never give it.
 pub fn owner_of(name: &str) -> Option<Owner> {
     let mut parts = name.splitn(5, '-');
     if parts.next() != Some(PREFIX) {
@@ -56,7 +56,7 @@ pub fn owner_of(name: &str) -> Option<Owner> {
     (!role.is_empty() && role.chars().all(plain)).then_some(Owner { pid, started })
 }
 
-/// A decimal number exactly as we would print it: no sign, no leading zero.
+/// Parses a decimal number exactly as we would print it: no sign, no leading zero.
 fn number<N: std::str::FromStr + ToString>(text: &str) -> Option<N> {
     text.parse().ok().filter(|number: &N| number.to_string() == text)
 }

@@ -1,4 +1,4 @@
-//! What the laboratory wants to know of a lost TCP segment.
+//! Describes a lost TCP segment for the laboratory.
 
 use std::collections::BTreeMap;
 

@@ -25,19 +25,19 @@ pub(crate) fn set_tun_interface(file: &File, name: &str, flags: i32) -> nix::Res
     unsafe { tunsetiff(file.as_raw_fd(), &request) }.map(drop)
 }
 
-/// Who goes before whom, with real-time priority.
+/// The order of real-time priorities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rank {
-    /// What writes and reads at the ends of a network.
+    /// For programs that write and read at the ends of a network.
     Program = 1,
-    /// What moves the packets between them.
+    /// For the thread that moves the packets between them.
     Network = 2,
 }
 
 /// Gives the calling thread a real-time priority (SCHED_RR): it goes before all ordinary threads.
 ///
 /// # Errors
-/// If that is not allowed.
+/// Fails if the process may not do that.
 pub fn go_before_ordinary_threads(rank: Rank) -> nix::Result<()> {
     let priority = sched_param { sched_priority: rank as i32 };
     // SAFETY: sched_setscheduler reads a sched_param, which outlives the call.

@@ -40,7 +40,7 @@ impl Drop for MoverThread {
         if let Some(handle) = self.handle.take()
             && self.stop.write(1).is_ok()
         {
-            // Whoever drops a network does not ask how it went.
+            // An error is of no interest to code that only drops a network.
             let _ = handle.join();
         }
     }

@@ -1,9 +1,9 @@
-//! How late packets are written.
+//! Computes how late packets are written.
 
 use hdrhistogram::Histogram;
 use kirikae_vocabulary::TimingError;
 
-/// The quantiles of a direction's lateness, of nanoseconds.
+/// The quantiles of a direction's lateness, recorded in nanoseconds.
 pub(crate) fn timing_error(nanoseconds: &Histogram<u64>) -> TimingError {
     let quantile = |q| nanoseconds.value_at_quantile(q) as f64 / 1e3;
     TimingError {
@@ -26,7 +26,7 @@ mod tests {
         }
         nanoseconds.record_n(3_000_000, 2).unwrap();
         let error = timing_error(&nanoseconds);
-        // Three significant digits are kept.
+        // The histogram keeps three significant digits.
         assert!((error.p50_us - 20.0).abs() < 0.02, "{error:?}");
         assert!((error.p99_us - 3_000.0).abs() < 3.0, "{error:?}");
         assert!((error.max_us - 3_000.0).abs() < 3.0, "{error:?}");

@@ -1,4 +1,4 @@
-//! One direction of an emulated link: its elements, and what is kept about the packets.
+//! One direction of an emulated link: its elements, and what is noted of the packets.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::mover::Parcel;
 use crate::namespace::MTU;
 use crate::timing::timing_error;
 
-/// What became of a packet in a link.
+/// The fate of a packet in a link: it leaves, or is dropped.
 pub(crate) type Fate = Result<Packet<Parcel>, Dropped<Parcel>>;
 
 /// One direction of a link.
@@ -18,7 +18,7 @@ pub(crate) struct Way {
     chain: Chain<Parcel>,
     late_limit: Span,
     late: u64,
-    /// Actual less due time of each write, in nanoseconds.
+    /// Actual minus due time of each write, in nanoseconds.
     timing_error: Histogram<u64>,
     /// Packets that left it, for the next link or a device.
     pub delivered: u64,
@@ -39,17 +39,17 @@ impl Way {
         }
     }
 
-    /// When [`advance`](Way::advance) has something to do, if nothing comes in before.
+    /// When [`advance`](Way::advance) has something to do, if no packet enters before.
     pub fn next(&self) -> Option<Time> {
         self.chain.next()
     }
 
-    /// Lets everything happen that is due until `now`; `sink` is told what leaves.
+    /// Lets everything happen that is due until `now`; `sink` gets what leaves.
     pub fn advance(&mut self, now: Time, sink: impl FnMut(Time, Fate)) {
         self.chain.advance(now, sink);
     }
 
-    /// A packet of so many bytes enters; `sink` is told what leaves meanwhile.
+    /// Lets a packet of so many bytes enter; `sink` gets what leaves meanwhile.
     pub fn enqueue(
         &mut self,
         now: Time,
@@ -61,13 +61,13 @@ impl Way {
         self.chain.enqueue(now, bytes, ecn, parcel, sink);
     }
 
-    /// A packet that left is written so much later than it left.
+    /// Notes that a packet was written so much later than it left.
     pub fn written(&mut self, error: Span) {
         self.timing_error.saturating_record(error.as_nanos());
         self.late += u64::from(error > self.late_limit);
     }
 
-    /// What happened, and each packet that was dropped.
+    /// Returns what happened, and each packet that was dropped.
     pub fn report(self, device_drops: u64) -> (DirectionReport, Vec<DroppedPacket>) {
         let mut dropped = BTreeMap::new();
         for drop in &self.drops {

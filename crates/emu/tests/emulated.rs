@@ -1,4 +1,4 @@
-//! Emulated paths on the real kernel. These tests need root.
+//! Tests emulated paths on the real kernel. They need root.
 
 mod common;
 
@@ -98,9 +98,9 @@ fn marks_reach_the_receivers_kernel() {
     if !privileged() {
         return;
     }
-    // One packet is sent at once, one may wait, and the three behind it are marked: at 1 Mb/s all
-    // are there long before the first is out, unless this process was stopped in between. Then the first
-    // left late, and the path says so.
+    // One packet is sent at once, one may wait, and the three behind it are marked: at 1 Mb/s all are there
+    // long before the first is out. If this process was stopped in between, the first left late, and the
+    // report says so.
     let in_time = (0..20).any(|_| {
         let (marks, report) = marks();
         let late_us = report.forward.timing_error.max_us;
@@ -110,8 +110,8 @@ fn marks_reach_the_receivers_kernel() {
     assert!(in_time, "the path always fell behind");
 }
 
-/// How many of five packets at once came unmarked and marked over a link that marks all that wait behind
-/// another.
+/// Counts the packets of five at once that came unmarked and marked, over a link that marks all that wait
+/// behind another.
 fn marks() -> ((u64, u64), Report) {
     let queue = QueueSpec {
         mark: Some(QueueLimit::Packets(1)),
@@ -152,7 +152,7 @@ fn a_lost_segment_is_found_in_its_stream() {
     if !privileged() {
         return;
     }
-    // The sender's packets: 0 SYN, 1 ACK, then data; the third segment of it is lost.
+    // The sender's packets are 0 SYN, 1 ACK, then data; the third segment of data is lost.
     let listed = ElementSpec::ListedLoss { packets: vec![4] };
     let spec = PathSpec { forward: vec![listed, delay(5)], backward: vec![delay(5)] };
     let path = Emulated::create(&spec, 1, "segment").unwrap();
@@ -173,7 +173,7 @@ fn a_lost_segment_is_found_in_its_stream() {
     let segment = drop.segment.unwrap();
     assert_eq!(segment.destination_port, 5000);
     assert!(!segment.syn);
-    // 1500 bytes less the IP and TCP headers and the timestamp option.
+    // The payload is 1500 bytes minus the IP and TCP headers and the timestamp option.
     assert_eq!((segment.payload_bytes, segment.stream_offset), (1448, Some(2 * 1448)));
 }
 
@@ -242,7 +242,7 @@ fn a_rate_that_cannot_be_held_is_refused() {
     assert!(error.to_string().starts_with("terabit: 1000000.0 Mb/s"), "{error}");
 }
 
-/// Held by tests that remove what is stale, lest one removes what another looks for.
+/// Tests that remove stale namespaces hold this lock, so that they do not remove each other's.
 static STALE: Mutex<()> = Mutex::new(());
 
 #[test]
@@ -252,9 +252,9 @@ fn only_what_dead_owners_left_is_stale() {
     }
     let _alone = STALE.lock().unwrap();
     let living = Emulated::create(&PathSpec::default(), 1, "living").unwrap();
-    // A process id beyond the kernel's largest: never alive.
+    // The process id is beyond the kernel's largest, so that it is never alive.
     let stale = format!("kirikae-4194305-1-{}-sender", std::process::id());
-    // Not a name we would give, though near.
+    // This name is near to those that we give, but is not one.
     let foreign = format!("kirikae-4194305-test{}", std::process::id());
     for name in [&stale, &foreign] {
         assert!(Command::new("ip").args(["netns", "add", name]).status().unwrap().success());
@@ -291,8 +291,8 @@ fn paths_share_what_the_machine_holds() {
     Emulated::create(&more_than_half, 1, "third").unwrap();
 }
 
-/// Not a test of its own: run where something is missing by
-/// `what_is_missing_is_said_with_what_to_do`.
+/// This is not a test of its own: `what_is_missing_is_said_with_what_to_do` runs it where something is
+/// missing.
 #[test]
 #[ignore = "run by what_is_missing_is_said_with_what_to_do"]
 fn say_what_is_missing() {
@@ -308,9 +308,9 @@ fn what_is_missing_is_said_with_what_to_do() {
     if !privileged() {
         return;
     }
-    // Where another user may run it too.
+    // The file is in a directory in which another user may run it, too.
     let program = std::env::temp_dir().join(format!("kirikae-emu-test-{}", std::process::id()));
-    // Not fs::copy: a child that another test forks at that moment would hold the file open for
+    // fs::copy cannot be used: a child that another test forks at that moment would hold the file open for
     // writing, and it could not be run.
     let copied = Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&program).status();
     assert!(copied.unwrap().success());
@@ -329,7 +329,7 @@ fn what_is_missing_is_said_with_what_to_do() {
     assert!(no_ip.contains("missing: the command `ip` is missing: install iproute2"), "{no_ip}");
 }
 
-/// Not a test of its own: the process that `a_killed_process_is_cleaned_up_after` kills.
+/// This is not a test of its own: it is the process that `a_killed_process_is_cleaned_up_after` kills.
 #[test]
 #[ignore = "run by a_killed_process_is_cleaned_up_after"]
 fn run_until_killed() {

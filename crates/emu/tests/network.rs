@@ -1,5 +1,5 @@
-//! Networks on the real kernel: who reaches whom, over what, and what the links say of it. These tests
-//! need root.
+//! Tests networks on the real kernel: which hosts reach each other, over which links, and what the links
+//! report. They need root.
 
 mod common;
 
@@ -19,8 +19,8 @@ fn route(from: usize, to: usize, links: &[usize], direction: Direction) -> Route
     RouteSpec { from, to, hops }
 }
 
-/// Two clients, 0 and 1, and two servers, 2 and 3. Client 0 takes both links to server 2, client 1 the
-/// second alone to server 3.
+/// Two clients, 0 and 1, and two servers, 2 and 3. Client 0 takes both links to server 2; client 1 takes only
+/// the second, to server 3.
 fn parking_lot(first: PathSpec, second: PathSpec) -> NetworkSpec {
     NetworkSpec {
         hosts: ["client-0", "client-1", "server-0", "server-1"].map(String::from).into(),
@@ -34,7 +34,7 @@ fn parking_lot(first: PathSpec, second: PathSpec) -> NetworkSpec {
     }
 }
 
-/// A UDP socket at the host of this place.
+/// A UDP socket at the host with this index.
 fn socket(network: &RunningNetwork, host: usize) -> UdpSocket {
     let host = &network.hosts()[host];
     let bind = || UdpSocket::bind((host.address(), 5000)).unwrap();
@@ -66,7 +66,7 @@ fn a_packet_takes_the_links_of_its_route() {
             start.elapsed()
         }));
     }
-    // Nobody has a route from one client to the other.
+    // There is no route from one client to the other.
     sockets[0].send_to(&[9], (network.hosts()[1].address(), 5000)).unwrap();
 
     let reports = network.finish().unwrap();
@@ -82,12 +82,13 @@ fn hosts_share_a_links_queue() {
     if !privileged() {
         return;
     }
-    // Where this process was stopped meanwhile the queue was empty in between, or is not empty yet: then a
+    // If this process was stopped meanwhile, the queue was empty in between, or is not empty yet: then a
     // packet left late, or is inside.
     let in_time = (0..20).any(|_| {
         let report = shared_queue();
         let shared = &report.forward;
-        // One is sent, two wait; whether another has left before the last ones come is the machine's to say.
+        // One packet is sent, and two wait. Whether another has left before the last ones come depends on the
+        // machine.
         let dropped = shared.dropped[&DropCause::QueueFull];
         let is_right = shared.delivered + dropped == 8 && (3..=5).contains(&dropped);
         assert!(is_right || shared.inside > 0 || shared.timing_error.max_us > 500.0, "{shared:?}");
@@ -99,9 +100,9 @@ fn hosts_share_a_links_queue() {
     assert!(in_time, "the link always fell behind");
 }
 
-/// What a link says over which two clients sent four packets each at once.
+/// The report of a link over which two clients sent four packets each at once.
 fn shared_queue() -> Report {
-    // 1000 bytes take 8 ms; two packets may wait.
+    // 1000 bytes take 8 ms, and two packets may wait.
     let queue = QueueLimit::Packets(2);
     let rate = ElementSpec::Rate { bits_per_second: 1_000_000, limit: queue };
     let shared = PathSpec { forward: vec![rate], backward: vec![] };
@@ -123,7 +124,7 @@ fn the_links_time_begins_when_it_is_to() {
     if !privileged() {
         return;
     }
-    // Nothing passes in the first 50 ms of the links' time, which begins 100 ms from now.
+    // Nothing passes in the first 50 ms of the links' time, which begins in 100 ms.
     let end = Time::ZERO + Span::from_millis(50);
     let when = Intervals { intervals: vec![(Time::ZERO, end)], every: None };
     let outage = ElementSpec::Outage(OutageSpec { when, hold: true });

@@ -1,5 +1,5 @@
-//! `kirikae-lab fit` on captures of the real kernel's packets over an emulated channel: docs/fit.md. Needs root and
-//! dumpcap (wireshark-common). `fit_captured DIRECTORY`: where the captures go.
+//! Runs `kirikae-lab fit` on captures of the real kernel's packets over an emulated channel: docs/fit.md. It
+//! needs root and dumpcap (wireshark-common). `fit_captured DIRECTORY` names the directory of the captures.
 
 use std::error::Error;
 use std::io::{Read, Write};
@@ -17,7 +17,7 @@ type Done<T> = Result<T, Box<dyn Error>>;
 
 const CHANNEL: GilbertElliottSpec = GilbertElliottSpec { p: 0.002, r: 0.25, k: 1.0, h: 0.0 };
 const DATAGRAMS: u32 = 60_000;
-/// Between two of them.
+/// Time between two datagrams.
 const APART: Duration = Duration::from_micros(500);
 const BULK: Duration = Duration::from_secs(40);
 const PORT: u16 = 5000;
@@ -75,7 +75,7 @@ fn tell(file: &Path) {
     }
 }
 
-/// dumpcap in a namespace.
+/// A dumpcap that runs in a namespace.
 struct Capture(Child);
 
 impl Capture {

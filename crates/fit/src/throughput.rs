@@ -1,9 +1,9 @@
-//! A Gilbert-Elliott channel from how much throughput varies (Oguchi, doctoral thesis, 2016, section 5.1.1;
-//! formula: Hasslinger, Hohlfeld, The Gilbert-Elliott Model for Packet Loss in Real Time Services on the
-//! Internet, 2008): the coefficient of variation of what is counted among N packets, by N.
+//! Fits a Gilbert-Elliott channel to the variation of throughput (Oguchi, doctoral thesis, 2016, section
+//! 5.1.1; formula: Hasslinger, Hohlfeld, The Gilbert-Elliott Model for Packet Loss in Real Time Services on
+//! the Internet, 2008): the coefficient of variation of what is counted among N packets, by N.
 //!
-//! The formula has four parameters and tells three numbers: the share of packets that count, how fast the
-//! channel forgets its state, and how much that share varies with the state. How much of the time the
+//! The formula has four parameters and determines three numbers: the share of packets that count, how fast
+//! the channel forgets its state, and how much that share varies with the state. How much of the time the
 //! channel is bad stays open.
 
 use std::fmt;
@@ -66,7 +66,7 @@ impl fmt::Display for Unfit {
 impl std::error::Error for Unfit {}
 
 impl Variation {
-    /// Of the packets that a channel loses.
+    /// The variation if the packets that a channel loses are counted.
     pub fn of_losses(channel: &GilbertElliottSpec) -> Variation {
         let &GilbertElliottSpec { p, r, k, h } = channel;
         let turnover = p + r;
@@ -74,7 +74,7 @@ impl Variation {
         Variation { share: lost, turnover, variance: p * r * (h - k).powi(2) / turnover.powi(2) }
     }
 
-    /// Of those that pass.
+    /// The variation if the packets that pass are counted.
     pub fn of_receipts(channel: &GilbertElliottSpec) -> Variation {
         let losses = Variation::of_losses(channel);
         Variation { share: 1.0 - losses.share, ..losses }
@@ -167,7 +167,7 @@ impl LeastSquaresProblem<f64, Dyn, U3> for Search<'_> {
         Some(self.residuals_at(&self.place))
     }
 
-    /// By central differences.
+    /// These are central differences.
     fn jacobian(&self) -> Option<OMatrix<f64, Dyn, U3>> {
         const STEP: f64 = 1e-5;
         let column = |axis: usize| {

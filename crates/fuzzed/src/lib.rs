@@ -33,7 +33,7 @@ pub const TARGETS: [Target; 7] = [
 /// Plays these bytes against the target of this name.
 ///
 /// # Panics
-/// Where they break something, and where there is no such target.
+/// Panics if they break something, and where there is no such target.
 pub fn play(name: &str, bytes: &[u8]) {
     let target = TARGETS.iter().find(|target| target.name == name);
     (target.unwrap_or_else(|| panic!("no target is called {name}")).play)(bytes);

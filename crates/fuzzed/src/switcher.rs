@@ -127,7 +127,7 @@ impl Played {
         policy.generation = self.generation;
         policy.scopes_since = self.scopes_since;
         policy.rules = u32::from(number & 1 << 30 == 0);
-        self.switcher.put_in_force(policy.into());
+        self.switcher.activate(policy.into());
     }
 
     /// The program sets TCP_CONGESTION.

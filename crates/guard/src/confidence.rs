@@ -1,27 +1,28 @@
 //! How sure an estimate is at all times at once: a confidence sequence, whose intervals all contain the truth with
 //! the probability stated, however often one looks and whenever one stops.
 //!
-//! Robbins' one-sided normal mixture in closed form, as Howard, Ramdas, McAuliffe and Sekhon give it ("Time-uniform,
-//! nonparametric, nonasymptotic confidence sequences", Annals of Statistics 49, 2021, section 3.2). An estimate with variance
-//! 1/I, times I, grows like a Brownian motion with time I: that is so of averages of many, and with
-//! a variance that is estimated, asymptotically (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas,
-//! "Time-uniform central limit theory and asymptotic confidence sequences", Annals of Statistics 52, 2024).
+//! The formula is Robbins' one-sided normal mixture in closed form, as Howard, Ramdas, McAuliffe and Sekhon
+//! give it ("Time-uniform, nonparametric, nonasymptotic confidence sequences", Annals of Statistics 49, 2021,
+//! section 3.2). An estimate with variance 1/I, times I, grows like a Brownian motion with time I. That holds
+//! for averages of many values, and with an estimated variance asymptotically (Waudby-Smith, Arbour, Sinha,
+//! Kennedy and Ramdas, "Time-uniform central limit theory and asymptotic confidence sequences", Annals of
+//! Statistics 52, 2024).
 
 /// Probability that the truth is ever beyond one given end of the interval.
 pub const ERROR: f64 = 0.01;
 
-/// The mixture's parameter, 1/octaves²: where the sequence is tightest. Nothing is tight everywhere; here it
-/// is where a harm of 5 % is just told from one of 2 %. There half the width is log2(1.05/1.02) octaves, and the
-/// information 6,440.
+/// The mixture's parameter, 1/octaves²: it says at which information the sequence is tightest. No sequence is
+/// tight everywhere; this one is where a harm of 5 % can just be told from one of 2 %. There half the width
+/// is log2(1.05/1.02) octaves, and the information 6,440.
 const MIXTURE: f64 = 625.0;
 
-/// Half the width of the interval, octaves, of an estimate with this information (1 over its variance, 1/octaves²;
-/// above 0).
+/// Half the width of the interval, octaves, for an estimate with this information (1 over its variance,
+/// 1/octaves²; above 0).
 pub fn radius(information: f64) -> f64 {
     radius_of(information, MIXTURE)
 }
 
-/// sqrt(2 (I + rho) ln(1 + sqrt((I + rho) / rho) / (2 error))) / I.
+/// The formula: sqrt(2 (I + rho) ln(1 + sqrt((I + rho) / rho) / (2 error))) / I.
 fn radius_of(information: f64, mixture: f64) -> f64 {
     let sum = information + mixture;
     let ratio = (sum / mixture).sqrt() / (2.0 * ERROR);
@@ -43,17 +44,17 @@ mod tests {
         for other in [0.5, 0.8, 1.25, 2.0] {
             assert!(radius(decided) < radius_of(decided, MIXTURE * other), "{other}");
         }
-        // And what looking all the time costs beside looking once: 3.36 standard errors instead of 2.33.
+        // Looking at all times needs 3.36 standard errors, where looking once needs 2.33.
         assert!((radius(decided) * decided.sqrt() - 3.36).abs() < 0.005);
     }
 
-    /// Standard normal (Box and Muller).
+    /// A draw from the standard normal distribution (Box and Muller).
     fn normal(stream: &mut RandomStream) -> f64 {
         let radius = (-2.0 * (1.0 - stream.uniform()).ln()).sqrt();
         radius * (std::f64::consts::TAU * stream.uniform()).cos()
     }
 
-    /// How many of so many Brownian motions are ever beyond each end, looked at at so many times.
+    /// How many of `runs` Brownian motions are ever beyond each end, in so many looks.
     fn excursions(runs: u64, looks: u32, step: f64) -> [u32; 2] {
         let mut beyond = [0, 0];
         for run in 0..runs {
@@ -76,15 +77,15 @@ mod tests {
 
     #[test]
     fn the_truth_is_within_at_all_times() {
-        // 1 % of 4,000 runs is 40. A motion that is watched for ever comes close to that; this one from a
-        // tenth of the mixture's parameter to 100 times as much comes to fewer.
+        // 1 % of 4,000 runs is 40. A motion that is watched for ever comes close to that. These are watched
+        // from a tenth of the mixture's parameter to 100 times as much, so fewer are beyond.
         let [below, above] = excursions(4000, 1000, MIXTURE / 10.0);
         assert!(below <= 40 && above <= 40, "{below} and {above}");
         assert!(below + above > 10, "{below} and {above}: the bound is far too wide");
     }
 
-    /// How often the interval was ever without the truth: below and above it. Spans are drawn one by one, a share of them
-    /// held back, and looked at after each.
+    /// How often the truth was ever below, and above, the interval. Spans are drawn one by one, a share of
+    /// them is held back, and the interval is looked at after each.
     fn misses(runs: u64, share: f64, residual: fn(&mut RandomStream) -> f64) -> [u32; 2] {
         let mut missed = [0, 0];
         for run in 0..runs {
@@ -113,7 +114,8 @@ mod tests {
     #[test]
     fn it_holds_for_estimated_variances_and_long_tails() {
         let usual = |stream: &mut RandomStream| 0.4 * normal(stream);
-        // Skewness 6.2, kurtosis 114: most spans take as long as ever, some three times as long.
+        // A distribution with skewness 6.2 and kurtosis 114: most spans take as long as ever, some three
+        // times as long.
         let skewed = |stream: &mut RandomStream| 0.15 * normal(stream).exp();
         for (what, residual) in
             [("normal", usual as fn(&mut RandomStream) -> f64), ("skewed", skewed)]

@@ -1,62 +1,63 @@
-//! What follows from the comparison: a verdict on a scope, and what share of it is to be held back.
+//! Draws the conclusions from the comparison: a verdict on a scope, and the share of it to hold back.
 
 use std::fmt;
 
 use crate::confidence::radius;
 use crate::spans::{Difference, Strata};
 
-/// Ratio from which on switching hurts. Less than that nobody notices, and it would take long to be sure of it.
+/// Ratio from which on switching hurts. Nobody notices less than that, and it would take long to be sure of
+/// it.
 pub const HARM: f64 = 1.02;
-/// Spans that have to be compared, of each treatment, before anything is said.
+/// Spans of each treatment that are needed for a verdict.
 pub const LEAST_SPANS: u64 = 8;
-/// Share of the spans that is held back while harm is suspected. Two means are compared soonest where both have as
-/// many spans; and half of the harm ends at once.
+/// Share of the spans that is held back while harm is suspected. Two means are compared soonest with as many
+/// spans of each; and half of the harm ends at once.
 pub const HELD_WHILE_SUSPECTED: f64 = 0.5;
 
-/// Spans of each treatment before harm is suspected at all.
+/// Spans of each treatment that are needed to suspect harm at all.
 const HINT_SPANS: u64 = 2;
 /// Spans of an epoch, of both treatments, before the share is changed again.
 const EPOCH_SPANS: u64 = 16;
-/// Harm is suspected where the estimate and so many standard errors are beyond [`HARM`]. Where switching does nothing,
-/// to hold back half costs nothing; where it helps much, the first few spans rule harm out.
+/// Harm is suspected if the estimate plus so many standard errors is beyond [`HARM`]. If switching does
+/// nothing, to hold back half costs nothing; if it helps much, the first few spans rule harm out.
 const SUSPECTED_WITHIN: f64 = 1.0;
-/// And no more where it and so many are not.
+/// Harm is no longer suspected if the estimate plus so many standard errors is not beyond [`HARM`].
 const CLEARED_BEYOND: f64 = 2.0;
 
 /// The guard of one scope.
 ///
 /// Time is cut into *epochs*, in each of which the same share is held back. The kernel's sums begin anew with
-/// each epoch, and spans that are under way when it begins count in neither.
+/// each epoch, and spans that are under way when one begins are not counted.
 #[derive(Clone, Debug)]
 pub struct Guard {
     holdback: f64,
     is_suspected: bool,
     epoch: u32,
-    /// Epochs that are over, since all was counted anew.
+    /// The epochs that are over, since everything was counted anew.
     over: Vec<Strata>,
     verdict: Verdict,
 }
 
-/// What the guard asks for.
+/// A request of the guard.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ask {
-    /// This share of the spans held back, by lot (0 to 1).
+    /// This share of the spans (0 to 1) is to be held back, by lot.
     HoldBack(f64),
-    /// Nothing switched any more: the scope goes back to observing.
+    /// Nothing is to be switched any more: the scope is only observed.
     Observe,
 }
 
-/// What switched bursts take over what those take that are held back: a ratio of geometric means, with an interval of which
-/// each end holds at all times with 99 %.
+/// The time that switched bursts take over the time of those held back: a ratio of geometric means, with an
+/// interval of which each end holds at all times with 99 %.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// Below 1 where switching helps.
+    /// The ratio; below 1 if switching helps.
     pub ratio: f64,
-    /// The lower end.
+    /// The lower end of the interval.
     pub least: f64,
-    /// The upper end.
+    /// The upper end of the interval.
     pub most: f64,
-    /// Bursts that were counted, of both.
+    /// Bursts of both treatments that were counted.
     pub bursts: u64,
 }
 
@@ -69,7 +70,7 @@ pub enum Verdict {
     Helps(Estimate),
     /// The interval lies between 1/[`HARM`] and [`HARM`].
     NoDifference(Estimate),
-    /// None of the others: more spans are needed.
+    /// None of the other verdicts: more spans are needed.
     NotKnownYet(Estimate),
     /// The lower end is above [`HARM`].
     Hurts(Estimate),
@@ -78,23 +79,23 @@ pub enum Verdict {
 /// Why nothing can be said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// The operator's share is 0.
+    /// The operator's share is 0, so that nothing is held back.
     NothingHeldBack,
     /// Fewer than [`LEAST_SPANS`] of a treatment can be compared.
     TooFewSpans {
-        /// That were switched.
+        /// Spans that were switched.
         switched: u64,
-        /// That were held back.
+        /// Spans that were held back.
         held_back: u64,
     },
 }
 
 impl Guard {
-    /// A guard for a scope whose operator holds back this share of the spans (0 to 1). With 0 nothing is ever
-    /// compared.
+    /// Makes a guard for a scope whose operator holds back this share of the spans (0 to 1). With 0 nothing
+    /// is ever compared.
     ///
     /// # Panics
-    /// With another share.
+    /// Panics if the share is not within 0 to 1.
     pub fn new(holdback: f64) -> Guard {
         assert!((0.0..=1.0).contains(&holdback), "a share of {holdback}");
         Guard {
@@ -106,8 +107,8 @@ impl Guard {
         }
     }
 
-    /// Takes the sums of an epoch, all of them since it began, as often as one likes. Those of another epoch than the
-    /// [present one](Guard::epoch) are passed over.
+    /// Takes the sums of an epoch since it began; it may be called as often as one likes. Sums of any epoch
+    /// but the [present one](Guard::epoch) are ignored.
     pub fn look(&mut self, epoch: u32, sums: &Strata) {
         if epoch != self.epoch || self.holdback == 0.0 || self.hurts() {
             return;
@@ -135,7 +136,7 @@ impl Guard {
         difference.octaves + errors / difference.information.sqrt() > HARM.log2()
     }
 
-    /// What is to be done from the beginning of the [present epoch](Guard::epoch) on.
+    /// What the guard asks for from the beginning of the [present epoch](Guard::epoch) on.
     pub fn asks(&self) -> Ask {
         match self.verdict {
             Verdict::Hurts(_) => Ask::Observe,
@@ -144,12 +145,13 @@ impl Guard {
         }
     }
 
-    /// The number of the present epoch, from 0. Another one after a [look](Guard::look) asks for another share.
+    /// The number of the present epoch, from 0. When a [look](Guard::look) changes it, the guard asks for
+    /// another share.
     pub fn epoch(&self) -> u32 {
         self.epoch
     }
 
-    /// As of the latest look.
+    /// The verdict of the latest look.
     pub fn verdict(&self) -> Verdict {
         self.verdict
     }
@@ -205,7 +207,7 @@ impl Verdict {
         }
     }
 
-    /// In a word, as machines read it.
+    /// The verdict in a word, as programs read it.
     pub fn name(&self) -> &'static str {
         match self {
             Verdict::CannotJudge(_) => "cannot-judge",
@@ -216,7 +218,7 @@ impl Verdict {
         }
     }
 
-    /// What it rests on, where there is anything.
+    /// The estimate that the verdict is based on, if there is one.
     pub fn estimate(&self) -> Option<Estimate> {
         match *self {
             Verdict::CannotJudge(_) => None,
@@ -228,7 +230,7 @@ impl Verdict {
     }
 }
 
-/// As in "0.41 of stock's (0.38 to 0.44, n = 12,300)".
+/// Writes for instance "0.41 of stock's (0.38 to 0.44, n = 12,300)".
 impl fmt::Display for Estimate {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let Estimate { ratio, least, most, bursts } = self;
@@ -236,7 +238,7 @@ impl fmt::Display for Estimate {
     }
 }
 
-/// In a line, with what it rests on.
+/// Writes a line with the verdict and its estimate.
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let said = match self {
@@ -265,7 +267,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// With commas between thousands.
+/// The number with commas between thousands.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -283,7 +285,8 @@ mod tests {
     use super::*;
     use crate::Arms;
 
-    /// Sums of so many spans whose residuals are the mean and half an octave more or less.
+    /// Sums of so many spans; half of the residuals are half an octave above the mean, the others as much
+    /// below.
     fn sums(switched: (u64, f64), stock: (u64, f64)) -> Strata {
         let mut strata = Strata::default();
         let Arms { switched: of_switched, stock: of_stock } = &mut strata.0[2];
@@ -331,20 +334,20 @@ mod tests {
     fn half_is_held_back_while_harm_is_suspected() {
         let mut guard = Guard::new(0.02);
         assert_eq!(guard.asks(), Ask::HoldBack(0.02));
-        // One span that is held back says nothing.
+        // A single span that is held back tells nothing.
         guard.look(guard.epoch(), &sums((99, 0.1), (1, 0.25)));
         assert_eq!((guard.epoch(), guard.asks()), (0, Ask::HoldBack(0.02)));
         guard.look(guard.epoch(), &sums((198, 0.0), (2, 0.0)));
         assert_eq!((guard.epoch(), guard.asks()), (1, Ask::HoldBack(0.5)));
-        // Sums of the epoch that is over may still come.
+        // Sums of the past epoch may still come.
         guard.look(0, &sums((900, 0.9), (900, 0.0)));
         assert_eq!(guard.verdict().estimate(), None);
-        // Those of the next one begin anew; before there are enough, nothing is changed again.
+        // The sums of the next one begin anew; before there are enough, nothing is changed again.
         guard.look(guard.epoch(), &sums((5, -1.0), (5, 0.0)));
         assert_eq!((guard.epoch(), guard.asks()), (1, Ask::HoldBack(0.5)));
         guard.look(guard.epoch(), &sums((500, -0.1), (500, 0.0)));
         assert_eq!((guard.epoch(), guard.asks()), (2, Ask::HoldBack(0.02)));
-        // What was found before the change counts on.
+        // What was found before the change still counts.
         guard.look(guard.epoch(), &Strata::default());
         assert_eq!(guard.verdict().estimate().unwrap().bursts, 6000);
     }

@@ -2,11 +2,13 @@
 //! (docs/guard.md).
 //!
 //! The bursts of a connection are cut into spans, and for each span a lot is drawn: it is switched or *held
-//! back*, left to the host's own congestion control. What a span took is told against the connection's
-//! own past (`bpf/switcher/core/comparison.h`), summed up for each treatment ([`Strata`]) and compared by a confidence
-//! sequence ([`confidence`]), which may be looked at all the time. [`Guard`] is what follows from it.
+//! back*, which means left to the host's own congestion control. The time of a span is compared with the
+//! connection's own past (`bpf/switcher/core/comparison.h`). These are summed up for each treatment
+//! ([`Strata`]) and compared by a confidence sequence ([`confidence`]), which may be looked at all the time.
+//! [`Guard`] draws the conclusions.
 //!
-//! Latencies are logarithms to base 2, *octaves*: so differences of means are ratios of geometric means.
+//! Latencies are logarithms to base 2, in *octaves*, so that differences of means are ratios of geometric
+//! means.
 
 pub mod confidence;
 mod guard;

@@ -1,19 +1,19 @@
-//! Sums of what spans gave, and the difference between the treatments.
+//! Sums over spans, and the difference between the treatments.
 
 use std::array;
 
 use kirikae_interface::{SPAN_COUNTED, SPAN_STRATA};
 
-/// Connections are told apart by how far their spans usually are from their past: below 1/16, 1/8, 1/4 and 1/2
-/// of an octave, and beyond.
+/// Number of strata. Connections are sorted into them by how far their spans usually are from their past:
+/// below 1/16, 1/8, 1/4 and 1/2 of an octave, and beyond.
 pub const STRATA: usize = SPAN_STRATA as usize;
 
-/// What is presumed of a stratum's spread before there are any spans weighs as much as so many spans would.
-/// So a stratum of few spans that happen to agree is not taken for a calm one.
+/// A spread is presumed for each stratum before there are spans, and weighs as much as so many spans. So a
+/// stratum of few spans that happen to agree is not taken for a calm one.
 const PRESUMED_SPANS: f64 = 8.0;
-/// And this is what they would say, octaves (standard deviation).
+/// The presumed spread of each stratum, octaves (standard deviation).
 const PRESUMED_SPREAD: [f64; STRATA] = [0.25, 0.25, 0.25, 0.5, 1.0];
-/// Octaves: spans are never taken to spread by less, so that the calmest connections do not decide alone.
+/// Least spread of spans, octaves. Without it the calmest connections would decide alone.
 const LEAST_SPREAD: f64 = 0.0625;
 
 /// The spans of one treatment: sums of their residuals.
@@ -34,17 +34,17 @@ pub struct Spans {
 pub struct Arms {
     /// Spans that were switched.
     pub switched: Spans,
-    /// Spans that were held back: of the host's own congestion control.
+    /// Spans that were held back: the host's own congestion control had them.
     pub stock: Spans,
 }
 
-/// The spans of connections that vary as much, stratum by stratum: below 1/16, 1/8, 1/4, 1/2 of an octave, and
-/// beyond.
+/// The spans by stratum: connections whose spans vary by less than 1/16, 1/8, 1/4, 1/2 of an octave, and by
+/// more.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Strata(pub [Arms; STRATA]);
 
 impl Spans {
-    /// Adds a span that took so many octaves.
+    /// Adds a span whose residual is that many octaves.
     pub fn add(&mut self, octaves: f64) {
         self.spans += 1;
         self.bursts += u64::from(SPAN_COUNTED);
@@ -60,33 +60,33 @@ impl Spans {
         self.sum / self.count()
     }
 
-    /// Sum of squares about their mean, and its degrees of freedom.
+    /// Sum of squares about the mean, and its degrees of freedom.
     fn scatter(&self) -> Scatter {
         if self.spans == 0 {
             return Scatter::default();
         }
-        // Never below 0 but for rounding.
+        // Rounding alone could make it less than 0.
         let squares = (self.squares - self.sum * self.mean()).max(0.0);
         Scatter { squares, freedom: self.count() - 1.0 }
     }
 }
 
 impl Arms {
-    /// Both, switched first.
+    /// Both treatments, switched first.
     fn both(&self) -> [&Spans; 2] {
         [&self.switched, &self.stock]
     }
 }
 
 impl Strata {
-    /// What a span gave.
+    /// Adds a span's residual, octaves.
     pub fn add(&mut self, stratum: usize, octaves: f64, is_held_back: bool) {
         let arms = &mut self.0[stratum];
         let arm = if is_held_back { &mut arms.stock } else { &mut arms.switched };
         arm.add(octaves);
     }
 
-    /// Spans of all strata: switched and held back.
+    /// Spans of all strata: switched, and held back.
     pub fn spans(&self) -> [u64; 2] {
         let of = |arm: fn(&Arms) -> &Spans| self.0.iter().map(|arms| arm(arms).spans).sum();
         [of(|arms| &arms.switched), of(|arms| &arms.stock)]
@@ -104,35 +104,35 @@ impl Scatter {
         Scatter { squares: self.squares + other.squares, freedom: self.freedom + other.freedom }
     }
 
-    /// The variance where so much was presumed before.
+    /// The variance, with the presumed one taken in.
     fn variance(self, presumed: f64) -> f64 {
         let variance = (self.squares + PRESUMED_SPANS * presumed) / (self.freedom + PRESUMED_SPANS);
         variance.max(LEAST_SPREAD * LEAST_SPREAD)
     }
 }
 
-/// By how much switched spans take longer than those held back.
+/// How much longer switched spans take than those held back.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
-    /// Mean of the switched less mean of the others, octaves; below 0 where switching helps.
+    /// Mean of the switched minus mean of the others, octaves; below 0 if switching helps.
     pub octaves: f64,
-    /// 1 over the variance of that, 1/octaves².
+    /// 1 over the variance of the difference, 1/octaves².
     pub information: f64,
-    /// Bursts that were counted for it, of both.
+    /// Bursts of both treatments that were counted.
     pub bursts: u64,
-    /// Spans that were counted for it: switched and held back.
+    /// Spans that were counted: switched, and held back.
     pub spans: [u64; 2],
 }
 
 impl Difference {
-    /// The difference over all epochs. In each epoch the share held back is the same throughout, and in
-    /// each stratum of each epoch the treatments are compared with each other alone: neither a trend nor
-    /// what connections there are takes part. These differences are averaged by the inverse of their
-    /// variances. None where there is nothing to compare.
+    /// The difference over all epochs; None if there is nothing to compare. The treatments are compared only
+    /// within a stratum of an epoch, in which the share held back is constant: so neither a trend nor a
+    /// change of the connections distorts it. These differences are averaged by the inverse of their
+    /// variances.
     ///
-    /// The variance of a stratum is that about the means of its epochs and treatments. Each treatment has one of its
-    /// own, which begins as that of both together: of few spans that are held back a long tail may be
-    /// missing that many switched ones show.
+    /// The variance of a stratum is that about the means of its epochs and treatments. Each treatment has a
+    /// variance of its own, with that of both together as the presumed one: few spans that are held back may
+    /// lack a long tail that many switched ones show.
     pub fn of(epochs: &[Strata]) -> Option<Difference> {
         let mut found = Difference { octaves: 0.0, information: 0.0, bursts: 0, spans: [0; 2] };
         for (stratum, presumed) in PRESUMED_SPREAD.iter().enumerate() {
@@ -180,7 +180,8 @@ mod tests {
     fn a_difference_by_hand() {
         let mut epoch = Strata::default();
         epoch.0[1] = Arms { switched: spans(&[0.5, 0.7, 0.6]), stock: spans(&[0.0, 0.4]) };
-        // Squares about the means: 0.02 and 0.08, with 2 degrees of freedom and 1. Together with what is presumed:
+        // Squares about the means are 0.02 and 0.08, with 2 degrees of freedom and 1. This is the variance of
+        // both with what is presumed:
         let together = (0.1 + 8.0 / 16.0) / 11.0;
         let variance = [(0.02 + 8.0 * together) / 10.0, (0.08 + 8.0 * together) / 9.0];
         let difference = Difference::of(&[epoch]).unwrap();
@@ -203,7 +204,8 @@ mod tests {
 
     #[test]
     fn a_trend_between_epochs_is_not_taken_for_an_effect() {
-        // All takes an octave longer in the second epoch, in which a half is held back instead of a tenth.
+        // Everything takes an octave longer in the second epoch, in which a half is held back instead of a
+        // tenth.
         let epoch = |level: f64, switched: usize, stock: usize| {
             let mut epoch = Strata::default();
             let of = |count| spans(&vec![level; count]);

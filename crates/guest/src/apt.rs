@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use crate::architecture::Architecture;
 use crate::output::output;
 
-/// Where the kernels that people run are offered; `experimental` has the next release candidate.
+/// The suites with the kernels that people run; `experimental` has the next release candidate.
 const SUITES: [&str; 5] = ["bookworm", "trixie", "trixie-backports", "sid", "experimental"];
 const SECURITY_SUITES: [&str; 2] = ["bookworm-security", "trixie-security"];
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
@@ -36,7 +36,7 @@ impl Apt {
     /// Asks the mirrors what they offer, unless that is known from the day before.
     ///
     /// # Errors
-    /// Where the host has no package sources of Debian, or no mirror answers.
+    /// Fails if the host has no package sources of Debian, or no mirror answers.
     pub fn new(cache: &Path, architecture: Architecture) -> anyhow::Result<Apt> {
         let directory = cache.join(format!("apt-{}", architecture.name()));
         let apt = Apt { directory, architecture };

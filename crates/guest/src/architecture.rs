@@ -6,14 +6,14 @@ use anyhow::Context;
 
 use crate::cache;
 
-/// As Debian calls them.
+/// An architecture, by Debian's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Architecture {
     Amd64,
     Arm64,
 }
 
-/// That of this program.
+/// The architecture of this program.
 pub const HERE: Architecture =
     if cfg!(target_arch = "aarch64") { Architecture::Arm64 } else { Architecture::Amd64 };
 
@@ -22,9 +22,9 @@ pub struct Machine {
     pub qemu: &'static str,
     /// Debian's package of it.
     pub package: &'static str,
-    /// With no instruction that gives randomness.
+    /// Options of qemu; the processor has no instruction for random numbers.
     pub options: &'static [&'static str],
-    /// Where the kernel writes what it has to say, and what of its parameters the machine needs.
+    /// Parameters of the kernel: its console, and others that the machine needs.
     pub parameters: &'static str,
     /// A second serial line, which qemu connects to its own output.
     pub results: &'static str,
@@ -66,7 +66,7 @@ impl Architecture {
         }
     }
 
-    /// Where cargo puts what it builds for it.
+    /// The directory in which cargo puts the programs for it.
     pub fn programs(self) -> PathBuf {
         if self == HERE {
             return "target/release".into();
@@ -81,7 +81,7 @@ impl Architecture {
     /// The root directory below which its libraries are.
     ///
     /// # Errors
-    /// Where `scripts/cross` has not made it yet.
+    /// Fails if `scripts/cross` has not made it yet.
     pub fn root(self) -> anyhow::Result<PathBuf> {
         if self == HERE {
             return Ok("/".into());

@@ -103,12 +103,12 @@ fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
     fs::read(file).with_context(|| format!("reading {}", file.display()))
 }
 
-/// Where a file of another root is here.
+/// The path here of a file below another root.
 pub fn below(root: &Path, file: &Path) -> PathBuf {
     root.join(file.strip_prefix("/").unwrap_or(file))
 }
 
-/// Where loaders look of themselves, with Debian's names of architectures or without.
+/// The directories in which loaders look by default, with Debian's names of architectures and without.
 fn library_directories() -> impl Iterator<Item = PathBuf> {
     let plain = ["/lib64", "/usr/lib64", "/lib", "/usr/lib"].map(PathBuf::from);
     let named = ["aarch64-linux-gnu", "x86_64-linux-gnu"]

@@ -51,7 +51,7 @@ impl Kernel {
     /// here.
     ///
     /// # Errors
-    /// Where there is none.
+    /// Fails if there is none.
     pub fn newest(series: &Series, architecture: Architecture) -> anyhow::Result<Kernel> {
         let cache = cache()?;
         let unpacked = directories(&cache)?;

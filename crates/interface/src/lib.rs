@@ -1,5 +1,5 @@
-//! What the kernel's side and the agent exchange: structs and numbers, made of the C of
-//! `bpf/interface/`, with its names and its comments. There is no second place to change.
+//! The structs and numbers that the kernel's side and the agent exchange. They are generated from the C of
+//! `bpf/interface/`, with its names and its comments, so that they are changed there alone.
 
 #[allow(
     missing_docs,
@@ -14,7 +14,7 @@ mod generated {
     include!(concat!(env!("OUT_DIR"), "/interface.rs"));
 }
 
-/// The C's types in the generated code.
+/// The names of the C types in the generated code.
 mod ctypes {
     #![allow(non_camel_case_types, dead_code)]
     pub type c_char = u8;
@@ -36,10 +36,10 @@ use zerocopy::FromZeros;
 /// Bytes of an algorithm's in-kernel name, padded with zeros.
 pub const NAME_BYTES: usize = TCP_CA_NAME_MAX as usize;
 
-/// A name as the kernel has it.
+/// A name in the kernel's form.
 ///
 /// # Panics
-/// Where it has more than 15 bytes; the kernel knows no such algorithm.
+/// Panics if the name has more than 15 bytes. The kernel has no algorithm of such a name.
 pub fn name_to_bytes(name: &str) -> [u8; NAME_BYTES] {
     assert!(name.len() < NAME_BYTES, "an algorithm's name of {} bytes", name.len());
     let mut padded = [0; NAME_BYTES];
@@ -47,19 +47,19 @@ pub fn name_to_bytes(name: &str) -> [u8; NAME_BYTES] {
     padded
 }
 
-/// A name as people have it. What is printed and served has no character in it that may be a command
-/// to a terminal.
+/// A name as text. Characters that a terminal could take for a command are replaced, since it is printed and
+/// served.
 pub fn name_from_bytes(bytes: &[u8; NAME_BYTES]) -> String {
     let text = String::from_utf8_lossy(bytes);
     text.chars().filter(|c| !c.is_control()).collect()
 }
 
-/// A rate in bit/s, of the switcher's bytes per millisecond; 0 is none.
+/// A rate in bit/s, from the switcher's bytes per millisecond; None for 0.
 pub fn rate_bit_s(bytes_per_ms: u32) -> Option<u64> {
     (bytes_per_ms > 0).then(|| u64::from(bytes_per_ms) * 8000)
 }
 
-/// What a stream asks for as a share of the rate (0 to 1), of the switcher's number; 0 is none.
+/// What a stream asks for as a share of the rate (0 to 1), from the switcher's number; None for 0.
 pub fn stream_share(share: u32) -> Option<f64> {
     (share > 0).then(|| f64::from(share) / f64::from(SHARE_ONE))
 }
@@ -70,8 +70,8 @@ impl latency_table {
         self.name[..self.algorithms as usize].iter().map(name_from_bytes).collect()
     }
 
-    /// The column that describes an algorithm, ours or the kernel's own of which it is a copy; of others of
-    /// the kernel's that which stands for what a connection came with.
+    /// The column that describes an algorithm: one of ours, or one of the kernel's of which it is a copy. For
+    /// other algorithms of the kernel it is the column that stands for what a connection came with.
     pub fn column_of(&self, algorithm: &str) -> Option<usize> {
         let wanted = name_to_bytes(algorithm);
         let mut columns = self.name.iter().zip(&self.also).take(self.algorithms as usize);
@@ -83,11 +83,10 @@ impl latency_table {
         })
     }
 
-    /// What an algorithm was measured to do, by the places of round-trip time, rate, burst,
-    /// condition and algorithm on their axes.
+    /// The expectation at the given indices of round-trip time, rate, burst, condition and algorithm.
     ///
     /// # Panics
-    /// Beyond the last place.
+    /// Panics if an index is beyond its axis.
     pub fn expectation(&mut self, place: [usize; 5]) -> &mut expectation {
         let axes = [TABLE_RTTS, TABLE_RATES, TABLE_LOADS, TABLE_CONDITIONS, TABLE_ALGORITHMS];
         let index = place.into_iter().zip(axes).fold(0, |index, (at, axis)| {
@@ -98,7 +97,7 @@ impl latency_table {
     }
 }
 
-/// As the kernel has it: an IPv4 address is ::ffff:a.b.c.d.
+/// Converts to the kernel's form, in which an IPv4 address is ::ffff:a.b.c.d.
 impl From<Ipv6Addr> for address {
     fn from(ipv6: Ipv6Addr) -> address {
         zerocopy::transmute!(ipv6.octets())
@@ -113,7 +112,7 @@ impl From<address> for Ipv6Addr {
 }
 
 impl scope {
-    /// What holds where an operator says nothing, by the first of the tables.
+    /// The settings that hold if an operator says nothing, with the first of the tables.
     pub fn usual() -> scope {
         scope {
             least_rtt_us: USUAL_LEAST_RTT_US,
@@ -128,7 +127,7 @@ impl scope {
 }
 
 impl policy {
-    /// All connections are in one scope.
+    /// A policy with all connections in one scope.
     pub fn one(scope: scope) -> Box<policy> {
         let mut policy = policy::new_box_zeroed().expect("12 KB of memory");
         policy.generation = 1;

@@ -46,7 +46,7 @@ impl Neighbour {
     /// On one cgroup programs run in the order in which they were attached, before those of a cgroup above.
     ///
     /// # Errors
-    /// Where the kernel refuses.
+    /// Fails if the kernel refuses.
     pub fn attach(habit: Habit, cgroup: &Path) -> Result<Neighbour> {
         let object = ObjectBuilder::default().open_memory(OBJECT)?.load()?;
         let directory = File::open(cgroup)?;
@@ -61,7 +61,7 @@ impl Neighbour {
     /// How often the kernel called it for what it has asked for.
     ///
     /// # Errors
-    /// Where the kernel does not tell.
+    /// Fails if the kernel does not tell.
     pub fn calls(&self) -> Result<u64> {
         let mut maps = self.object.maps();
         let counts = maps.find(|map| map.name().to_string_lossy().ends_with(".bss"));

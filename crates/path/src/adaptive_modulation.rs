@@ -12,13 +12,13 @@ use crate::{Arq, ArqSpec, CrossTrafficSpec, Element, QueueSpec, RadioSpec, strea
 /// A radio link with adaptive modulation, and how it repeats what it loses.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AdaptiveModulationSpec {
-    /// How strong the signal is over time, and the rate that follows from it.
+    /// The signal over time, and the rate that follows from it.
     pub radio: RadioSpec,
-    /// What repeats the packets that have bit errors.
+    /// The repetition of packets that have bit errors.
     pub arq: ArqSpec,
-    /// What waits before the link.
+    /// The queue before the link.
     pub queue: QueueSpec,
-    /// Others that share the queue and the link.
+    /// Other traffic that shares the queue and the link.
     pub cross: Option<CrossTrafficSpec>,
 }
 
@@ -30,7 +30,7 @@ impl AdaptiveModulationSpec {
         check_cross(self.cross)
     }
 
-    /// The link and the ARQ behind it, which look at the same signal.
+    /// Builds the link and the ARQ behind it, which see the same signal.
     pub(crate) fn build<P: Send + 'static>(&self, seed: u64) -> [Box<dyn Element<P> + Send>; 2] {
         let radio = Radio::new(self.radio, stream_seed(seed, &[2]));
         let arq = Arq::over(radio.clone(), self.arq, stream_seed(seed, &[0]));

@@ -6,9 +6,9 @@ use crate::{DropCause, Dropped, Element, Outcome, Packet, RandomStream, Span, Ti
 /// How often a radio link sends again what was lost, beside other packets, and how late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct ArqSpec {
-    /// A packet is lost when it and so many repetitions of it were; at most 255.
+    /// Number of repetitions; a packet is lost if it and all of these were. At most 255.
     pub retries: u32,
-    /// How much later each repetition comes than what it repeats; at most a day.
+    /// Time between a transmission and its repetition; at most a day.
     pub retry_delay: Span,
 }
 
@@ -34,21 +34,21 @@ pub struct Arq<P> {
     random: RandomStream,
 }
 
-/// What loses a single transmission.
+/// The source of losses of single transmissions.
 #[derive(Debug)]
 enum Errors {
     Independent(f64),
-    /// By the bit error rate at the time and the packet's length.
+    /// Losses follow from the bit error rate at the time and the packet's length.
     Radio(Radio),
 }
 
 impl<P> Arq<P> {
-    /// Each transmission is lost with this probability (0 to 1), whatever became of the others.
+    /// Each transmission is lost with this probability (0 to 1), independently of others.
     pub fn new(spec: ArqSpec, loss: f64, seed: u64) -> Arq<P> {
         Arq::with(spec, Errors::Independent(loss), seed)
     }
 
-    /// Each transmission is lost if one of its bits is.
+    /// Each transmission is lost if one of its bits is wrong.
     pub(crate) fn over(radio: Radio, spec: ArqSpec, seed: u64) -> Arq<P> {
         Arq::with(spec, Errors::Radio(radio), seed)
     }
@@ -58,8 +58,8 @@ impl<P> Arq<P> {
         Arq { spec, errors, under_way, random: RandomStream::new(seed) }
     }
 
-    /// How often the next packet is lost, one more than there are retries if each time. The chance
-    /// of n losses in a row is loss^n, so one number settles how many there are.
+    /// Draws how often the next packet is lost; one more than there are retries means each time. The chance
+    /// of n losses in a row is loss^n, so one number determines how many there are.
     fn losses(&mut self, loss: f64) -> u32 {
         let uniform = self.random.uniform();
         let mut in_a_row = loss;
@@ -121,8 +121,9 @@ mod tests {
 
     #[test]
     fn repetitions_and_losses_are_those_of_theory() {
-        // Loss e = 0.3: 0.7 pass at once, 0.21 after one repetition, 0.063 after two, 0.027 are
-        // lost then. n = 10^6: standard deviation of each at most 0.00046; 4 of them either way.
+        // With loss e = 0.3, 0.7 pass at once, 0.21 after one repetition, 0.063 after two, and 0.027 are lost
+        // then. For n = 10^6 the standard deviation of each is at most 0.00046; 4 of them are allowed on
+        // either side.
         let fates = alone(0.3, 1);
         let expected = [(0, true, 0.7), (10, true, 0.21), (20, true, 0.063), (20, false, 0.027)];
         for (delay, passed, share) in expected {
@@ -133,8 +134,8 @@ mod tests {
 
     #[test]
     fn order_is_kept_and_losses_are_waited_for() {
-        // The second of three is lost each time (its fate is drawn, so look for such a seed's
-        // packets), and the third, which passes at once, leaves with it.
+        // The second of three is lost each time (its fate is drawn, so a place with such a fate is looked
+        // for). The third, which passes at once, leaves with it.
         let fates = alone(0.3, 1);
         let first = fates.windows(3).position(|three| three == [(0, true), (20, false), (0, true)]);
         let first = first.expect("0.7 * 0.027 * 0.7 of a million") as u64;

@@ -17,8 +17,8 @@ pub struct Chain<P> {
     due: Vec<Time>,
     /// How long a packet takes at least from leaving each element to the exit.
     behind: Vec<Span>,
-    /// What these two come to, see [`look`](Chain::look): the earliest of `due` with its element, the
-    /// one nearest the exit where several are; and when a packet may leave, or [`NEVER`].
+    /// The result of [`look`](Chain::look): the earliest of `due` with its element, the one nearest the exit
+    /// if several are equal; and when a packet may leave, or [`NEVER`].
     first: (Time, usize),
     leaves: Time,
     now: Time,
@@ -26,7 +26,7 @@ pub struct Chain<P> {
     inside: u64,
 }
 
-/// A time that does not come.
+/// A time that never comes.
 const NEVER: Time = Time::from_nanos(u64::MAX);
 
 impl<P> Chain<P> {
@@ -48,7 +48,7 @@ impl<P> Chain<P> {
     /// What was due until now happens first. Returns the packet's number.
     ///
     /// # Panics
-    /// If `now` is earlier than the latest time told.
+    /// Panics if `now` is earlier than the latest time told.
     pub fn enqueue(
         &mut self,
         now: Time,
@@ -77,7 +77,7 @@ impl<P> Chain<P> {
     /// Lets everything happen that is due until `now` inclusive.
     ///
     /// # Panics
-    /// If `now` is earlier than the latest time told.
+    /// Panics if `now` is earlier than the latest time told.
     pub fn advance(
         &mut self,
         now: Time,
@@ -86,11 +86,11 @@ impl<P> Chain<P> {
         while self.step(now, &mut sink).is_some() {}
     }
 
-    /// [`advance`](Chain::advance) in steps, for who wants to look at it in between: lets the next of
-    /// what is due until `now` happen, and says when that was; none when there is no more.
+    /// The same as [`advance`](Chain::advance) in steps, for callers that look at it in between. Lets the
+    /// next thing happen that is due until `now`, and returns its time; None if nothing is left to do.
     ///
     /// # Panics
-    /// If `now` is earlier than the latest time told.
+    /// Panics if `now` is earlier than the latest time told.
     pub fn step(
         &mut self,
         now: Time,

@@ -1,4 +1,4 @@
-//! Values that are out of their range.
+//! Refuses values that are out of their range.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use crate::Span;
 /// One value of an element that is not allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unfit {
-    /// As a scenario file names it.
+    /// Its name in a scenario file.
     pub field: String,
     pub found: String,
     pub allowed: &'static str,
 }
 
 impl Unfit {
-    /// The same as part of `field`.
+    /// The same error, with its field as a part of `field`.
     pub fn within(self, field: &str) -> Unfit {
         Unfit { field: format!("{field}.{}", self.field), ..self }
     }
@@ -38,7 +38,7 @@ pub(crate) fn probability(field: &str, value: f64) -> Result<(), Unfit> {
     check((0.0..=1.0).contains(&value), field, value, "a probability from 0 to 1")
 }
 
-/// A probability of loss.
+/// Checks a probability of loss.
 pub(crate) fn loss(field: &str, value: f64) -> Result<(), Unfit> {
     probability(field, value)?;
     check(value < 1.0, field, value, "below 1, so that something is delivered")
@@ -52,7 +52,7 @@ pub(crate) fn positive(field: &str, span: Span) -> Result<(), Unfit> {
     check(span > Span::ZERO, field, span, "longer than 0 s")
 }
 
-/// A delay; a longer one than a day can only be a mistaken unit.
+/// Checks a delay. One of more than a day can only be a wrong unit.
 pub(crate) fn delay(field: &str, span: Span) -> Result<(), Unfit> {
     check(span <= Span::from_secs(24 * 3600), field, span, "at most a day")
 }

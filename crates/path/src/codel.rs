@@ -15,7 +15,7 @@ use crate::{Span, Time};
 /// The parameters of CoDel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CoDelSpec {
-    /// The wait that is acceptable for good: above 0, 5 ms in the RFC.
+    /// The wait that may last for ever: above 0, 5 ms in the RFC.
     pub target: Span,
     /// How long the wait must stay above the target: above 0, 100 ms in the RFC, about the
     /// largest usual round trip.
@@ -35,7 +35,7 @@ impl CoDelSpec {
 #[derive(Debug)]
 pub(crate) struct CoDel {
     spec: CoDelSpec,
-    /// When the wait will have been above the target for an interval.
+    /// When the wait will have been above the target for an interval, if it stays so.
     first_above: Option<Time>,
     dropping: bool,
     drop_next: Time,
@@ -60,7 +60,7 @@ impl CoDel {
         }
     }
 
-    /// Whether packets that can be are marked instead of dropped.
+    /// Whether ECN-capable packets are marked instead of dropped.
     pub fn marks(&self) -> bool {
         self.spec.mark
     }
@@ -135,8 +135,9 @@ mod tests {
 
     #[test]
     fn drops_follow_the_control_law() {
-        // The first an interval after the wait rose; then 100/sqrt(1), 100/sqrt(2), 100/sqrt(3), ...
-        // later: at 200, 270.71, 328.45, 378.45, 423.17 and 463.99, at the first look from then on.
+        // The first is dropped an interval after the wait rose, the next ones 100/sqrt(1), 100/sqrt(2),
+        // 100/sqrt(3), ... later: at 200, 270.71, 328.45, 378.45, 423.17 and 463.99, or at the first look
+        // after that.
         let dropped = drops(&mut codel(), 0, 500, 6, 15_000);
         assert_eq!(dropped, [100, 200, 271, 329, 379, 424, 464]);
     }

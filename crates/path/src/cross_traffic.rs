@@ -1,4 +1,4 @@
-//! Traffic of others that shares a link's queue and leaves the path behind it.
+//! Traffic of others, which shares a link's queue and leaves the path after the link.
 
 use serde::Serialize;
 
@@ -45,7 +45,7 @@ pub(crate) struct CrossTraffic {
     spec: CrossTrafficSpec,
     next: Time,
     on_time: Option<OnTime>,
-    /// What rounding left over, in bits times 10^9.
+    /// The remainder of rounding, in bits times 10^9.
     carry: u64,
     random: RandomStream,
 }
@@ -62,7 +62,7 @@ impl CrossTraffic {
         self.next
     }
 
-    /// The packet that arrives at `next` has come: its length. The one after it is due then.
+    /// Takes the packet that arrives at `next` and returns its length; then the next one is due.
     pub fn arrive(&mut self) -> u32 {
         let nanobits = u64::from(self.spec.packet_bytes) * 8 * 1_000_000_000 + self.carry;
         self.carry = nanobits % self.spec.bits_per_second;
@@ -92,7 +92,7 @@ mod tests {
 
     /// Arrivals in nanoseconds until `end`.
     fn arrivals(turns: Option<Turns>, end: u64) -> Vec<u64> {
-        // 1000 bytes at 24 Mb/s: every 333,333.33 ns.
+        // 1000 bytes at 24 Mb/s take 333,333.33 ns.
         let spec = CrossTrafficSpec { bits_per_second: 24_000_000, packet_bytes: 1000, turns };
         let mut traffic = CrossTraffic::new(spec, 1);
         let next = || {
@@ -114,7 +114,7 @@ mod tests {
     fn turns_are_kept() {
         let (on, off) = (Span::from_millis(1), Span::from_millis(2));
         let turns = Turns { on, off, exponential: false };
-        // What rounding to nanoseconds leaves over is carried on.
+        // The remainder of rounding to nanoseconds is carried on.
         let expected = [0, 333_333, 666_666, 3_000_000, 3_333_333, 3_666_666, 6_000_000];
         assert_eq!(arrivals(Some(turns), 6_300_000), expected);
     }

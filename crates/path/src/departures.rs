@@ -1,4 +1,4 @@
-//! Things under way, each with the time at which it leaves.
+//! Items that are under way, each with the time at which it leaves.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -20,7 +20,7 @@ pub enum Order {
 #[derive(Debug)]
 pub(crate) enum Departures<T> {
     Kept(VecDeque<(Time, T)>),
-    /// By time and, at the same time, in the order of arrival.
+    /// They leave by time, and at the same time in the order of arrival.
     Free {
         under_way: BTreeMap<(Time, u64), T>,
         arrived: u64,

@@ -1,6 +1,6 @@
 use crate::{Element, Intervals, Outcome, Packet, Time};
 
-/// A channel whose losses come and go: outside of the intervals whatever it would lose passes.
+/// A channel whose losses come and go: outside of the intervals, packets pass that it would lose.
 ///
 /// The channel takes as many random numbers for a packet that cannot be lost as for any other, and
 /// its state moves on. So with the same seed the n-th packet meets the same fate, if it arrives in an
@@ -11,8 +11,8 @@ pub struct During<P> {
 }
 
 impl<P> During<P> {
-    /// The losses of `channel` in the given intervals. The channel passes or drops each packet at once;
-    /// one that answers [`Outcome::Held`] is none.
+    /// The losses of `channel` in the given intervals. The channel has to pass or drop each packet at once;
+    /// an element that answers [`Outcome::Held`] is not allowed.
     pub fn new(channel: Box<dyn Element<P> + Send>, when: Intervals) -> During<P> {
         During { channel, when }
     }
@@ -38,7 +38,7 @@ mod tests {
         Box::new(GilbertElliott::new(GilbertElliottSpec { p: 0.2, r: 0.3, k: 1.0, h: 0.1 }, 1))
     }
 
-    /// A packet each millisecond: which are lost.
+    /// Sends a packet each millisecond, and returns which are lost.
     fn lost(mut channel: Box<dyn Element<()> + Send>) -> Vec<u64> {
         let lost = |ms: &u64| {
             let now = Time::ZERO + Span::from_millis(*ms);

@@ -23,7 +23,7 @@ pub trait Element<P> {
         None
     }
 
-    /// No packet leaves earlier than this after it arrived, however things go.
+    /// The least time between a packet's arrival and its leaving, whatever happens.
     fn least_delay(&self) -> Span {
         Span::ZERO
     }
@@ -35,7 +35,7 @@ pub trait Element<P> {
         Outcome::Held
     }
 
-    /// How much waits here for a link to be free: neither what is being sent nor what is under way.
+    /// How many packets wait here for a link to be free; not those that are being sent or are under way.
     fn waiting(&self) -> Waiting {
         Waiting::default()
     }

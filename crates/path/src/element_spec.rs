@@ -30,23 +30,23 @@ pub enum ElementSpec {
     Jitter {
         /// The least delay, at most one day.
         delay: Span,
-        /// How much more it may be, at most one day.
+        /// The largest addition to it, at most one day.
         jitter: Span,
         /// Whether packets may overtake each other.
         order: Order,
     },
     /// [`RecordedDelay`]
     RecordedDelay {
-        /// What was recorded.
+        /// The recorded delays.
         delays: RecordedDelays,
         /// Whether packets may overtake each other.
         order: Order,
     },
-    /// The most usual [`Link`](ElementSpec::Link): constant rate, drop-tail, and nothing else.
+    /// The usual [`Link`](ElementSpec::Link): a constant rate and a drop-tail queue.
     Rate {
         /// The rate in bit/s; at least 1.
         bits_per_second: u64,
-        /// What may wait, not counting the packet being transmitted.
+        /// How much may wait, without the packet that is being transmitted.
         limit: QueueLimit,
     },
     /// A link with a queue before it.
@@ -71,7 +71,7 @@ pub enum ElementSpec {
     },
     /// [`During`]
     During {
-        /// What loses meanwhile: one of the losses above.
+        /// The channel that loses packets meanwhile: one of the losses above.
         loss: Box<ElementSpec>,
         /// The times at which it loses.
         #[serde(flatten)]
@@ -81,7 +81,7 @@ pub enum ElementSpec {
     Arq {
         /// Probability that a single transmission is lost, 0 to less than 1.
         loss: f64,
-        /// How often a lost packet is repeated, and how late.
+        /// The number of repetitions and their delay.
         #[serde(flatten)]
         arq: ArqSpec,
     },
@@ -162,7 +162,7 @@ impl ElementSpec {
         )
     }
 
-    /// Its state machines, in the order in which packets meet them.
+    /// Builds its state machines, in the order in which packets meet them.
     pub(crate) fn build<P: Send + 'static>(&self, seed: u64) -> Vec<Box<dyn Element<P> + Send>> {
         let element: Box<dyn Element<P> + Send> = match self {
             ElementSpec::Delay { delay } => Box::new(Delay::new(*delay)),

@@ -25,7 +25,7 @@ impl GilbertElliottSpec {
         for (field, value) in [("p", p), ("r", r), ("k", k), ("h", h)] {
             probability(field, value)?;
         }
-        // It starts good, and may stay bad for ever.
+        // The channel starts in the good state, and may stay in the bad one for ever.
         let passes_good = k > 0.0 && (p == 0.0 || r > 0.0);
         let passes_bad = h > 0.0 && p > 0.0;
         let allowed = "with the others such that something is delivered in the long run";

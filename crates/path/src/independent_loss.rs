@@ -1,6 +1,6 @@
 use crate::{DropCause, Dropped, Element, Outcome, Packet, RandomStream, Time};
 
-/// Each packet is lost with the same probability, whatever became of the others.
+/// Each packet is lost with the same probability, independently of others.
 ///
 /// One random number is taken for each packet that arrives, so that with the same seed the n-th
 /// packet to arrive meets the same fate whoever sends it and whenever.
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn what_a_lower_probability_loses_a_higher_one_loses_too() {
-        // Since one number is drawn per packet whatever the probability.
+        // One number is drawn per packet, whatever the probability is.
         let (rare, common) = (losses(0.01, 6, 10_000), losses(0.1, 6, 10_000));
         assert!(rare.iter().zip(&common).all(|(rare, common)| !rare || *common));
     }

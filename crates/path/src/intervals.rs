@@ -3,19 +3,17 @@ use serde::Serialize;
 use crate::check::{Unfit, check};
 use crate::{Span, Time};
 
-/// Intervals of time, which may come again and again. The first moment of an interval belongs to it,
-/// the last does not.
+/// Intervals of time, which may repeat. An interval includes its first moment, and not its last.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Intervals {
     /// Each interval's beginning and end. They are in order of time and do not touch.
     pub intervals: Vec<(Time, Time)>,
-    /// The intervals come again after this time, and again: they count from a multiple of it and
-    /// lie within it.
+    /// The period after which the intervals repeat. They lie within a period and count from its beginning.
     pub every: Option<Span>,
 }
 
 impl Intervals {
-    /// `field`: what a scenario file calls the list.
+    /// Checks the intervals. `field` is the list's name in a scenario file.
     pub(crate) fn check(&self, field: &str) -> Result<(), Unfit> {
         let mut last = None;
         for &(from, to) in &self.intervals {
@@ -33,7 +31,7 @@ impl Intervals {
         check(ends, "every", every, "longer than the intervals, so that they end")
     }
 
-    /// How long the interval still lasts that it is, if it is any.
+    /// How long the present interval still lasts; None outside of the intervals.
     pub(crate) fn left(&self, now: Time) -> Option<Span> {
         let within = match self.every {
             Some(every) => Time::from_nanos(now.as_nanos() % every.as_nanos()),

@@ -1,8 +1,8 @@
 use crate::departures::{Departures, Order};
 use crate::{Element, Outcome, Packet, RandomStream, Span, Time};
 
-/// Jittered delay: each packet takes the least delay and a part, uniform from none to all, of the
-/// jitter more. Packets may overtake each other, or wait for those before them.
+/// Jittered delay: a packet takes the least delay and an addition, uniform from 0 to the jitter. Packets may
+/// overtake each other, or wait for those before them.
 ///
 /// One random number is taken for each packet that arrives.
 #[derive(Debug)]
@@ -78,7 +78,7 @@ mod tests {
         let ((free, _), (kept, early)) = (delays(Order::Free, 1), delays(Order::Kept, 1));
         assert_eq!(early, 0);
         assert!(kept.iter().all(|delay| (20.0..30.0).contains(delay)));
-        // The same draws, and never earlier than without waiting for others.
+        // The draws are the same, and no packet is earlier for having to wait for others.
         assert!(free.iter().zip(&kept).all(|(free, kept)| kept >= free));
     }
 

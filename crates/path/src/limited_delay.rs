@@ -1,7 +1,7 @@
 use crate::{Delay, DropCause, Dropped, Element, Outcome, Packet, QueueLimit, Span, Time, Waiting};
 
-/// A [`Delay`] that holds no more than so much at once; what does not fit is dropped. This is what limits
-/// a path through Linux's netem, whose `limit` counts the packets that it delays (tc-netem(8)).
+/// A [`Delay`] that holds only so much at once, and drops the rest. This is what limits a path through
+/// Linux's netem, whose `limit` counts the packets that it delays (tc-netem(8)).
 #[derive(Debug)]
 pub struct LimitedDelay<P> {
     delay: Delay<P>,
@@ -10,7 +10,7 @@ pub struct LimitedDelay<P> {
 }
 
 impl<P> LimitedDelay<P> {
-    /// A delay of this length that holds so much.
+    /// A delay of this length, with this limit.
     pub fn new(delay: Span, limit: QueueLimit) -> LimitedDelay<P> {
         LimitedDelay { delay: Delay::new(delay), limit, held: Waiting::default() }
     }
@@ -47,7 +47,8 @@ impl<P> Element<P> for LimitedDelay<P> {
 mod tests {
     use super::*;
 
-    /// The numbers of those that pass, of ten packets of 1000 bytes, one each 10 ns, that are under way for 35.
+    /// Sends ten packets of 1000 bytes, one each 10 ns, each under way for 35 ns; returns the numbers of
+    /// those that pass.
     fn passes(limit: QueueLimit) -> Vec<u64> {
         let mut delay = LimitedDelay::new(Span::from_nanos(35), limit);
         let mut passed = Vec::new();

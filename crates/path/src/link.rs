@@ -21,14 +21,14 @@ pub(crate) struct Link<P, S> {
     service: S,
     /// Bytes of a frame around each packet.
     overhead: u32,
-    /// Packets of others carry nothing.
+    /// The queue; packets of cross traffic have no payload.
     queue: Queue<Option<P>>,
     in_service: Option<InService<P>>,
     retries: Option<Retries>,
     cross: Option<CrossTraffic>,
-    /// Dropped while the packet in service was chosen, and not told yet.
+    /// Packets dropped while the packet in service was chosen, which are still to be reported.
     dropped: VecDeque<Packet<P>>,
-    /// When that was.
+    /// When that packet was chosen.
     chosen: Time,
 }
 
@@ -49,25 +49,25 @@ impl<P, S: Service> Link<P, S> {
         Link { service, overhead: 0, queue, in_service, retries, cross, dropped, chosen }
     }
 
-    /// The same link with frames of so many bytes more than their packets.
+    /// The same link with frames that are so many bytes longer than their packets.
     pub fn framed(mut self, overhead: u32) -> Link<P, S> {
         self.overhead = overhead;
         self
     }
 
-    /// The same link shared with others, if there are any.
+    /// The same link with cross traffic, if there is any.
     pub fn shared(mut self, cross: Option<CrossTrafficSpec>, seed: u64) -> Link<P, S> {
         self.cross = cross.map(|cross| CrossTraffic::new(cross, stream_seed(seed, &[1])));
         self
     }
 
-    /// The same link with frames that may be lost, if there are any.
+    /// The same link with frames that may be lost, if they may.
     pub fn retrying(mut self, retries: Option<RetrySpec>, seed: u64) -> Link<P, S> {
         self.retries = retries.map(|retries| Retries::new(retries, stream_seed(seed, &[0])));
         self
     }
 
-    /// The next packet in it, taken out before its time.
+    /// Takes out the next packet in it before its time.
     pub fn take(&mut self) -> Option<Packet<P>> {
         let told_late = self.dropped.pop_front();
         told_late.or_else(|| {
@@ -76,7 +76,7 @@ impl<P, S: Service> Link<P, S> {
         })
     }
 
-    /// Sends the packet, keeps it or gives it back.
+    /// Sends the packet or keeps it; returns it if there is no room.
     fn accept(&mut self, now: Time, packet: Packet<Option<P>>) -> Result<(), Packet<Option<P>>> {
         if self.in_service.is_some() {
             return self.queue.enqueue(now, packet);
@@ -87,7 +87,7 @@ impl<P, S: Service> Link<P, S> {
 
     fn transmit(&mut self, now: Time, packet: Packet<Option<P>>) {
         let (frames, passes) = match &mut self.retries {
-            // Those of others come over their own radio, or none.
+            // Frames of cross traffic come over a radio of their own, or none.
             Some(retries) if packet.payload.is_some() => retries.frames(),
             _ => (1, true),
         };
@@ -109,7 +109,7 @@ impl<P, S: Service> Link<P, S> {
         if let Some(cross) = &mut self.cross {
             let bytes = cross.arrive();
             let packet = Packet { number: 0, bytes, ecn: Ecn::NotEct, payload: None };
-            // If there is no room, nobody misses it.
+            // If there is no room, the packet of cross traffic is dropped without a report.
             let _ = self.accept(now, packet);
         }
     }
@@ -142,7 +142,7 @@ impl<P, S: Service> Element<P> for Link<P, S> {
         if let Some(packet) = self.dropped.pop_front() {
             return Outcome::Dropped(Dropped { packet, cause: DropCause::CoDel });
         }
-        // Before arrivals, so that there is room for them.
+        // This comes before arrivals, so that there is room for them.
         let Some(sent) = self.in_service.take_if(|sent| sent.done <= now) else {
             self.arrive_from_others(now);
             return Outcome::Held;
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
     use crate::{CoDelSpec, GilbertElliottSpec, LinkSpec, QueueLimit, RateSpec, Span};
 
-    /// 8 kb/s: a byte takes 1 ms.
+    /// A link of 8 kb/s, on which a byte takes 1 ms.
     fn slow(queue: QueueSpec) -> LinkSpec {
         LinkSpec::new(RateSpec::Constant(8_000), queue)
     }
@@ -178,8 +178,8 @@ mod tests {
         Time::ZERO + Span::from_millis(ms)
     }
 
-    /// What becomes of packets that arrive at these milliseconds and are so long: when, which, and
-    /// why if lost. A link with cross traffic is watched until the last is out.
+    /// The fates of packets that arrive at these milliseconds and have these lengths: when, which, and why if
+    /// it was lost. A link with cross traffic is watched until the last packet is out.
     fn fates(spec: &LinkSpec, arrivals: &[(u64, u32)]) -> Vec<(u64, u64, Option<DropCause>)> {
         let mut link = spec.build(1);
         let expected = arrivals.len();
@@ -207,7 +207,7 @@ mod tests {
         fates
     }
 
-    /// The numbers of those dropped and of those sent.
+    /// The numbers of the packets that are dropped, and of those that are sent.
     fn burst(limit: QueueLimit, sizes: &[u32]) -> (Vec<u64>, Vec<u64>) {
         let arrivals: Vec<(u64, u32)> = sizes.iter().map(|bytes| (0, *bytes)).collect();
         let fates = fates(&slow(QueueSpec::drop_tail(limit)), &arrivals);
@@ -220,7 +220,8 @@ mod tests {
 
     #[test]
     fn frames_take_longer_than_their_packets() {
-        // 10 and 20 bytes in frames of 5 more; the queue has room for 20, which are the packet's.
+        // Packets of 10 and 20 bytes are in frames of 5 bytes more; the queue has room for 20, which counts
+        // packets alone.
         let queue = QueueSpec::drop_tail(QueueLimit::Bytes(20));
         let framed = LinkSpec { overhead: 5, ..slow(queue) };
         assert_eq!(fates(&framed, &[(0, 10), (0, 20)]), [(15, 0, None), (40, 1, None)]);
@@ -228,14 +229,15 @@ mod tests {
 
     #[test]
     fn limit_in_packets_counts_those_waiting() {
-        // One in service, two waiting; the rest finds the queue full.
+        // One is in service and two wait; the others find the queue full.
         let (dropped, sent) = burst(QueueLimit::Packets(2), &[10; 5]);
         assert_eq!((dropped, sent), (vec![3, 4], vec![0, 1, 2]));
     }
 
     #[test]
     fn limit_in_bytes_counts_those_waiting() {
-        // In service 1000; waiting 1000 + 400; 200 would make 1600 and is dropped, 100 fits exactly.
+        // 1000 bytes are in service; 1000 + 400 wait. 200 more would be 1600 and are dropped; 100 fit
+        // exactly.
         let (dropped, sent) = burst(QueueLimit::Bytes(1500), &[1000, 1000, 400, 200, 100, 1]);
         assert_eq!((dropped, sent), (vec![3, 5], vec![0, 1, 2, 4]));
     }
@@ -249,8 +251,8 @@ mod tests {
 
     #[test]
     fn retries_occupy_the_link() {
-        // The channel turns bad for ever with its first frame: the first packet takes 10 ms, those
-        // behind it four frames each, and are lost.
+        // The channel turns bad for ever with its first frame: the first packet takes 10 ms. Those behind it
+        // take four frames each, and are lost.
         let channel = GilbertElliottSpec { p: 1.0, r: 0.0, k: 1.0, h: 0.0 };
         let retries = Some(RetrySpec { channel, limit: 3 });
         let queue = QueueSpec::drop_tail(QueueLimit::Packets(9));
@@ -263,17 +265,17 @@ mod tests {
 
     #[test]
     fn cross_traffic_takes_its_part_of_link_and_queue() {
-        // Others send 10 bytes every 20 ms from 0 on: half the link.
+        // Cross traffic sends 10 bytes every 20 ms from 0 on: half the link.
         let cross =
             Some(CrossTrafficSpec { bits_per_second: 4_000, packet_bytes: 10, turns: None });
         let shared = |limit| LinkSpec { cross, ..slow(QueueSpec::drop_tail(limit)) };
         let arrivals = [(1, 10), (2, 10), (3, 10), (4, 10)];
         assert_eq!(
-            // Others at 0, 20 and 40, the latter two behind 3 and 2 of ours.
+            // Its packets come at 0, 20 and 40, the latter two behind 3 and 2 of ours.
             fates(&shared(QueueLimit::Packets(9)), &arrivals),
             [(20, 0, None), (30, 1, None), (40, 2, None), (50, 3, None)]
         );
-        // With room for two, the third and fourth find ours waiting.
+        // With room for two, its third and fourth packets find ours waiting.
         let full = Some(DropCause::QueueFull);
         assert_eq!(
             fates(&shared(QueueLimit::Packets(2)), &arrivals),
@@ -283,15 +285,15 @@ mod tests {
 
     #[test]
     fn what_others_take_is_missing() {
-        // We offer the link's full rate, others half of it, and theirs come just when a packet has
-        // left: all of theirs find room.
+        // We send at the link's full rate, cross traffic at half of it. Its packets come just when a packet
+        // has left, so that all of them find room.
         let cross =
             Some(CrossTrafficSpec { bits_per_second: 4_000, packet_bytes: 10, turns: None });
         let spec = LinkSpec { cross, ..slow(QueueSpec::drop_tail(QueueLimit::Packets(5))) };
         let arrivals: Vec<(u64, u32)> = (0..1000).map(|n| (10 * n + 1, 10)).collect();
         let fates = fates(&spec, &arrivals);
         let sent = fates.iter().filter(|(_, _, cause)| cause.is_none()).count();
-        // 500 of theirs and 500 of ours in 10 s, and those that wait at the end.
+        // There are 500 of its and 500 of our packets in 10 s, and those that wait at the end.
         assert!((500..=506).contains(&sent), "{sent}");
     }
 

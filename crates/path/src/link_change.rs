@@ -1,5 +1,5 @@
-//! The link under a connection is given up for another one, after a gap of silence (Tsukamoto,
-//! Fukuda, Hori, Oie, 2003: TCP when the medium is switched, section 4).
+//! The link under a connection is replaced by another, after a gap of silence (Tsukamoto, Fukuda, Hori, Oie,
+//! 2003: TCP when the medium is switched, section 4).
 
 use std::collections::VecDeque;
 
@@ -13,18 +13,18 @@ use crate::{Delay, DropCause, Dropped, Element, Outcome, Packet, QueueSpec, Span
 /// Links used one after the other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LinkChangeSpec {
-    /// What waits before each of them.
+    /// The queue before each of them.
     pub queue: QueueSpec,
-    /// The links in order of time, the first in use from 0 on, without silence.
+    /// The links in order of time. The first is in use from time 0 on, without silence.
     pub links: Vec<UsedLink>,
 }
 
 /// A link, and when it is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct UsedLink {
-    /// When the link before it is given up, from the path's start.
+    /// When the link before it ends, from the path's start.
     pub at: Time,
-    /// How long there is no link then.
+    /// How long there is no link after that.
     pub silence: Span,
     /// Its rate in bit/s; at least 1.
     pub bits_per_second: u64,
@@ -62,22 +62,22 @@ impl LinkChangeSpec {
     }
 }
 
-/// The links of a [`LinkChangeSpec`]. What waits for a link or is under way on it when it is given
-/// up is lost, and so is what arrives during the silence.
+/// The links of a [`LinkChangeSpec`]. Packets that wait for a link or are under way on it are lost when it
+/// ends, and so are those that arrive during the silence.
 #[derive(Debug)]
 pub struct LinkChange<P> {
     queue: QueueSpec,
-    /// The one in use first, and those to come.
+    /// The link in use first, and those to come.
     links: Vec<UsedLink>,
     current: usize,
     link: Link<P, Paced<Constant>>,
     delay: Delay<P>,
-    /// Lost with the last link, and not told yet.
+    /// Packets lost with the last link, which are still to be reported.
     lost: VecDeque<Packet<P>>,
 }
 
 impl<P> LinkChange<P> {
-    /// The links of a description that [`PathSpec::validate`](crate::PathSpec::validate) accepts.
+    /// Makes the links of a description that [`PathSpec::validate`](crate::PathSpec::validate) accepts.
     pub fn new(spec: LinkChangeSpec) -> LinkChange<P> {
         let (link, delay) = Self::parts(&spec.queue, spec.links[0]);
         let LinkChangeSpec { queue, links } = spec;
@@ -120,7 +120,7 @@ impl<P> Element<P> for LinkChange<P> {
         if let Some(packet) = self.lost.pop_front() {
             return Outcome::Dropped(Dropped { packet, cause: DropCause::LinkChange });
         }
-        // What leaves at the moment of the change has passed.
+        // A packet that leaves at the moment of the change has passed.
         if self.delay.next() == Some(now) {
             return self.delay.dequeue(now);
         }
@@ -194,13 +194,13 @@ mod tests {
         }
         let expected = [
             (0, 99, true),
-            // Arrives at the very end.
+            // This packet arrives at the very end.
             (1, 100, true),
-            // Under way; just sent; in service.
+            // These are under way, just sent, and in service.
             (2, 100, false),
             (3, 100, false),
             (4, 100, false),
-            // During the silence.
+            // This one arrives during the silence.
             (5, 120, false),
             (6, 180, true),
             (7, 190, true),

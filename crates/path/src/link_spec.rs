@@ -8,22 +8,22 @@ use crate::rate::{Constant, Paced, Scheduled, Service, check_steps};
 use crate::recorded_rate::Opportunities;
 use crate::{CrossTrafficSpec, Element, QueueSpec, RateStep, RecordedRate, RetrySpec, Span};
 
-/// A link: how fast it sends, what waits before it, what else it has to carry.
+/// A link: its rate, its queue, and what else it carries.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinkSpec {
     /// How fast it sends.
     pub rate: RateSpec,
     /// Bytes of the frame around each packet, which take time to send and do not count in the queue.
     pub overhead: u32,
-    /// What waits before it.
+    /// The queue before it.
     pub queue: QueueSpec,
-    /// Frames that are lost and sent again, if any can be.
+    /// Frames that may be lost and sent again; None: none are lost.
     pub retries: Option<RetrySpec>,
-    /// Others that share the queue and the link.
+    /// Cross traffic that shares the queue and the link.
     pub cross: Option<CrossTrafficSpec>,
 }
 
-/// How fast a link sends.
+/// The rate of a link.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RateSpec {

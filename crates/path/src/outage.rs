@@ -3,7 +3,7 @@ use serde::Serialize;
 use crate::departures::{Departures, Order};
 use crate::{DropCause, Dropped, Element, Intervals, Outcome, Packet, Span, Time};
 
-/// When nothing passes, and what becomes of what arrives meanwhile.
+/// The times at which nothing passes, and what is done with packets that arrive then.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OutageSpec {
     /// The times at which nothing passes.
@@ -13,8 +13,8 @@ pub struct OutageSpec {
     pub hold: bool,
 }
 
-/// An outage: during given intervals everything that arrives is dropped, or held until the end. The
-/// first moment of an interval belongs to it, the last does not.
+/// An outage: in given intervals all packets that arrive are dropped, or held until the end. An interval
+/// includes its first moment, and not its last.
 #[derive(Debug)]
 pub struct Outage<P> {
     spec: OutageSpec,
@@ -22,7 +22,7 @@ pub struct Outage<P> {
 }
 
 impl<P> Outage<P> {
-    /// With intervals as described at [`Intervals`].
+    /// Makes an outage. The intervals are as described at [`Intervals`].
     pub fn new(spec: OutageSpec) -> Outage<P> {
         Outage { spec, held: Departures::new(Order::Kept) }
     }
@@ -32,7 +32,7 @@ impl<P> Element<P> for Outage<P> {
     fn enqueue(&mut self, now: Time, packet: Packet<P>) -> Outcome<P> {
         match self.spec.when.left(now) {
             None if self.held.next().is_none() => Outcome::Passed(packet),
-            // Some are due now and still here: they go first.
+            // Some packets are due now and still here; they go first.
             None => self.hold(now, Span::ZERO, packet),
             Some(left) if self.spec.hold => self.hold(now, left, packet),
             Some(_) => Outcome::Dropped(Dropped { packet, cause: DropCause::Outage }),
@@ -95,7 +95,7 @@ mod tests {
         }
         assert_eq!(outage.next(), Some(at(30)));
         assert_eq!(outage.dequeue(at(30)), Outcome::Passed(Packet::test(0, 40)));
-        // One that arrives at that very moment waits for the other.
+        // A packet that arrives at that very moment waits for the other.
         assert_eq!(outage.enqueue(at(30), Packet::test(2, 40)), Outcome::Held);
         for number in [1, 2] {
             assert_eq!(outage.next(), Some(at(30)));

@@ -7,12 +7,12 @@ pub struct Packet<P> {
     pub bytes: u32,
     /// Whether it may be marked instead of dropped, and was.
     pub ecn: Ecn,
-    /// What the driver carries along: the emulator a buffer, the simulator a segment.
+    /// The driver's data: a buffer of the emulator, a segment of the simulator.
     pub payload: P,
 }
 
 impl<P> Packet<P> {
-    /// Tells the receiver of congestion, if the packet can. Returns whether it could.
+    /// Marks the packet, to tell the receiver of congestion. Returns whether it is ECN-capable.
     pub(crate) fn mark(&mut self) -> bool {
         let capable = self.ecn != Ecn::NotEct;
         if capable {

@@ -1,4 +1,4 @@
-//! What waits before a link: order, limit, marks, early drops. Who drains it is told elsewhere.
+//! The queue before a link: its order, limit, marks, and early drops. The link takes packets from it.
 
 use std::collections::VecDeque;
 use std::ops::Add;
@@ -30,24 +30,24 @@ impl QueueLimit {
     }
 }
 
-/// A queue: drop-tail, and what is done besides. Every part may be combined with every other.
+/// A queue: drop-tail, and additions to it. Every addition may be combined with every other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct QueueSpec {
     /// A packet that would exceed it is dropped. 0 means that nothing waits.
     pub limit: QueueLimit,
-    /// An ECN-capable packet that would exceed this on arrival is marked (RFC 8257, section 3.1,
-    /// with the threshold K); others are not touched by it.
+    /// An ECN-capable packet that would exceed this on arrival is marked (RFC 8257, section 3.1, with the
+    /// threshold K). Packets that are not ECN-capable are not affected.
     pub mark: Option<QueueLimit>,
-    /// Drops or marks those that leave the queue after too long a wait.
+    /// CoDel, which drops or marks packets that leave the queue after too long a wait.
     pub codel: Option<CoDelSpec>,
-    /// Reorders: when more packets than this are waiting as one is to be sent, and no moved packet
-    /// waits, the one at the head moves so many places back (Fukuda, Evaluation of TCP under
-    /// periodic packet reordering, 2019: the reorder interval RI). At least 1.
+    /// Periodic reordering. If more packets than this wait when one is to be sent, and no moved packet waits,
+    /// the one at the head moves so many places back (Fukuda, Evaluation of TCP under periodic packet
+    /// reordering, 2019: the reorder interval RI). At least 1.
     pub reorder_interval: Option<u32>,
 }
 
 impl QueueSpec {
-    /// Drop-tail and nothing else.
+    /// A drop-tail queue without additions.
     pub fn drop_tail(limit: QueueLimit) -> QueueSpec {
         QueueSpec { limit, mark: None, codel: None, reorder_interval: None }
     }
@@ -61,7 +61,7 @@ impl QueueSpec {
 /// How much waits in queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waiting {
-    /// Packets, those of others included.
+    /// Number of packets, cross traffic included.
     pub packets: u64,
     /// Their bytes (IP length).
     pub bytes: u64,
@@ -100,7 +100,7 @@ impl<P> Queue<P> {
         }
     }
 
-    /// Takes the packet, or gives it back if the queue is full.
+    /// Takes the packet, or returns it if the queue is full.
     pub fn enqueue(&mut self, now: Time, mut packet: Packet<P>) -> Result<(), Packet<P>> {
         if !self.limit.fits(self.waiting(), packet.bytes) {
             return Err(packet);
@@ -113,7 +113,7 @@ impl<P> Queue<P> {
         Ok(())
     }
 
-    /// The next packet to send; those dropped before it are handed to `dropped`.
+    /// Takes out the next packet to send; packets that are dropped before it go to `dropped`.
     #[inline]
     pub fn dequeue(&mut self, now: Time, mut dropped: impl FnMut(Packet<P>)) -> Option<Packet<P>> {
         loop {
@@ -133,7 +133,7 @@ impl<P> Queue<P> {
         }
     }
 
-    /// Everything that waits, taken out in order as far as it is asked for.
+    /// Takes out everything that waits, in order, as far as the iterator is used.
     pub fn take_all(&mut self) -> impl Iterator<Item = Packet<P>> {
         std::iter::from_fn(|| self.pop().map(|(_, packet)| packet))
     }
@@ -163,7 +163,7 @@ struct Reorder {
 }
 
 impl Reorder {
-    /// Called each time before the head is taken away.
+    /// Is called each time before the head is taken out.
     fn before_sending<T>(&mut self, waiting: &mut VecDeque<T>) {
         if self.before_moved.is_none() && waiting.len() > self.interval {
             let head = waiting.pop_front().expect("more than the interval are waiting");
@@ -183,7 +183,7 @@ mod tests {
         Packet { number, bytes, ecn, payload: () }
     }
 
-    /// A queue of as many packets of 1000 bytes.
+    /// A queue of the packets with these numbers, of 1000 bytes each.
     fn filled(spec: &QueueSpec, numbers: std::ops::Range<u64>, ecn: Ecn) -> Queue<()> {
         let mut queue = Queue::new(spec);
         for number in numbers {
@@ -205,8 +205,8 @@ mod tests {
 
     #[test]
     fn reordering_goes_as_in_the_papers_figure() {
-        // Figure 2: 10 to 20 wait, RI = 4. Packet 10 moves behind 14; once it is sent, 15 to 20
-        // wait and 15 moves behind 19. Then only 20 is left.
+        // This is figure 2: 10 to 20 wait, RI = 4. Packet 10 moves behind 14. Once it is sent, 15 to 20 wait
+        // and 15 moves behind 19. Then only 20 is left.
         let spec = QueueSpec { reorder_interval: Some(4), ..QueueSpec::drop_tail(LARGE) };
         let mut queue = filled(&spec, 10..21, Ecn::NotEct);
         let order = numbers(&sent(&mut queue, Time::ZERO));

@@ -15,8 +15,8 @@ impl RandomStream {
         RandomStream(Pcg64Mcg::new(u128::from(high) << 64 | u128::from(low)))
     }
 
-    /// True with this probability (0 never, 1 always). Takes one number from the stream whatever
-    /// the probability.
+    /// Returns true with this probability (0 never, 1 always). It takes one number from the stream whatever
+    /// the probability is.
     #[inline]
     pub fn chance(&mut self, probability: f64) -> bool {
         self.uniform() < probability

@@ -1,11 +1,11 @@
-//! How long a link takes to transmit: at a constant rate, or at one that changes.
+//! The time that a link takes to transmit: at a constant rate, or at one that changes.
 
 use serde::Serialize;
 
 use crate::check::{self, Unfit, check};
 use crate::{Span, Time};
 
-/// What drains a queue: one packet after the other.
+/// Takes packets from a queue and transmits one after the other.
 pub(crate) trait Service: Send {
     /// When the last bit of so many bytes is sent, if their transmission begins now. The service
     /// is busy until then and is not asked before.
@@ -19,13 +19,13 @@ pub(crate) trait Rate: Send {
     fn at(&mut self, time: Time) -> (u64, Option<Time>);
 }
 
-/// Transmits at a rate, exactly also where it changes during a packet.
+/// Transmits at a rate, and is exact even if the rate changes during a packet.
 #[derive(Debug)]
 pub(crate) struct Paced<R> {
     rate: R,
     /// When the last packet was sent.
     free: Time,
-    /// What rounding to whole nanoseconds left over in this busy period, in bits times 10^9: carried
+    /// The remainder of rounding to whole nanoseconds in this busy period, in bits times 10^9. It is carried
     /// into the next packet, so that a busy link keeps its rate exactly.
     carry: u64,
 }
@@ -60,8 +60,8 @@ impl<R: Rate> Service for Paced<R> {
     }
 }
 
-/// Quotient and remainder, without a division of 128 bits where 64 will do: for all packets that
-/// are not sent over and over again.
+/// Quotient and remainder. It avoids a division of 128 bits if 64 are enough, as they are for all packets
+/// that are not repeated many times.
 #[inline]
 fn divide(nanobits: u128, rate: u64) -> (u64, u64) {
     match u64::try_from(nanobits) {
@@ -81,7 +81,7 @@ impl Rate for Constant {
     }
 }
 
-/// From this time on, this rate.
+/// A rate from a time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct RateStep {
     /// When it begins.
@@ -94,12 +94,12 @@ pub struct RateStep {
 #[derive(Debug)]
 pub(crate) struct Scheduled {
     steps: Vec<RateStep>,
-    /// The one in force.
+    /// Index of the present step.
     current: usize,
 }
 
 impl Scheduled {
-    /// Steps that [`check_steps`] found good.
+    /// Makes it from steps that [`check_steps`] has accepted.
     pub fn new(steps: &[RateStep]) -> Scheduled {
         Scheduled { steps: steps.to_vec(), current: 0 }
     }
@@ -129,7 +129,7 @@ pub(crate) fn check_steps(steps: &[RateStep]) -> Result<(), Unfit> {
     for pair in steps.windows(2) {
         check(pair[0].at < pair[1].at, FIELD, pair[1].at, "each step later than the one before")?;
     }
-    // Whatever waits when the last step begins would wait for ever.
+    // Packets that wait when the last step begins would wait for ever.
     check::rate(FIELD, steps.last().map_or(0, |step| step.bits_per_second))
 }
 

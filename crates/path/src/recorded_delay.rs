@@ -8,21 +8,21 @@ use crate::departures::{Departures, Order};
 use crate::recording::{BadLine, lines, millis};
 use crate::{Element, Outcome, Packet, Span, Time};
 
-/// Delays over time, as recorded: each holds from its time to the next one's, the first from the
-/// start and the last for ever.
+/// Delays over time, as recorded. Each holds until the next one's time, the first from the start, and the
+/// last for ever.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RecordedDelays {
     name: String,
-    /// In order of time, not empty.
+    /// The delays in order of time; not empty.
     delays: Arc<[(Time, Span)]>,
 }
 
 impl RecordedDelays {
-    /// Reads a time and a delay a line, both in milliseconds with or without decimals, the times
+    /// Parses lines of a time and a delay, both in milliseconds with or without decimals; the times are
     /// ascending. `name` is for reports.
     ///
     /// # Errors
-    /// The first line that is not such a pair, or the end of a recording without any.
+    /// Fails at the first line that is not such a pair, or the end of a recording without any.
     pub fn parse(name: &str, text: &str) -> Result<RecordedDelays, BadLine> {
         const ALLOWED: &str =
             "a time after that of the line above, and a delay of at most a day, both in ms";
@@ -58,7 +58,7 @@ impl fmt::Debug for RecordedDelays {
     }
 }
 
-/// A summary: a record of a run names the recording instead of repeating it.
+/// Writes a summary: a run's record names the recording instead of repeating it.
 impl Serialize for RecordedDelays {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut summary = serializer.serialize_struct("RecordedDelays", 2)?;
@@ -68,18 +68,18 @@ impl Serialize for RecordedDelays {
     }
 }
 
-/// A delay that was recorded: every packet takes the one in force when it arrives.
+/// A recorded delay: every packet takes the one that holds when it arrives.
 #[derive(Debug)]
 pub struct RecordedDelay<P> {
     recorded: RecordedDelays,
-    /// The one in force.
+    /// Index of the present delay.
     current: usize,
     packets: Departures<Packet<P>>,
 }
 
 impl<P> RecordedDelay<P> {
-    /// An element that plays these delays. Where the delay falls, `order` says whether packets overtake
-    /// earlier ones or wait for them.
+    /// An element that plays these delays. If the delay falls, `order` says whether packets overtake earlier
+    /// ones or wait for them.
     pub fn new(recorded: RecordedDelays, order: Order) -> RecordedDelay<P> {
         RecordedDelay { recorded, current: 0, packets: Departures::new(order) }
     }
@@ -110,7 +110,7 @@ impl<P> Element<P> for RecordedDelay<P> {
 mod tests {
     use super::*;
 
-    /// When the packets that arrive at these milliseconds leave, and which.
+    /// When the packets that arrive at these milliseconds leave, and their numbers.
     fn leave(order: Order, arrivals: &[u64]) -> Vec<(f64, u64)> {
         let recorded = RecordedDelays::parse("test", "# ms ms\n10 50\n20 30.5\n40 70\n").unwrap();
         assert_eq!(recorded.least(), Span::from_nanos(30_500_000));

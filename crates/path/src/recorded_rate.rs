@@ -14,25 +14,25 @@ use crate::{Span, Time};
 /// Bytes that may leave at one opportunity.
 pub(crate) const OPPORTUNITY: u64 = 1500;
 
-/// When a link could send 1500 bytes. It repeats when it ends: the last opportunity's time is the
-/// length of a round, and the next round's times count from there.
+/// The times at which a link could send 1500 bytes. The recording repeats when it ends: the last
+/// opportunity's time is the length of a round, and the next round's times count from there.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RecordedRate {
     name: String,
-    /// Ascending; the last is not at 0.
+    /// The times, ascending; the last is not 0.
     opportunities: Arc<[Time]>,
 }
 
 impl RecordedRate {
-    /// Reads one time in whole milliseconds a line, none earlier than the one before; the same time
-    /// again is one more opportunity. `name` is for reports.
+    /// Parses lines of one time in whole milliseconds, none earlier than the one before. If a time occurs
+    /// again, it is one more opportunity. `name` is for reports.
     ///
     /// # Errors
-    /// The first line that is not such a time, or the end of a recording without an opportunity
+    /// Fails at the first line that is not such a time, or the end of a recording without an opportunity
     /// after time 0.
     pub fn parse(name: &str, text: &str) -> Result<RecordedRate, BadLine> {
         const ALLOWED: &str = "whole milliseconds from the start, not before the line above";
-        // In nanoseconds they fit 64 bits, and a round fits into a path's life many times.
+        // So the times in nanoseconds fit 64 bits, and a path may last for many rounds.
         const LATEST: u64 = 366 * 24 * 3_600_000;
         let mut opportunities: Vec<Time> = Vec::new();
         let mut last_line = 1;
@@ -53,8 +53,8 @@ impl RecordedRate {
         Ok(RecordedRate { name: name.into(), opportunities: opportunities.into() })
     }
 
-    /// The rate of the busiest `window` in bit/s, whole milliseconds being as fine as a recording
-    /// is. Of a round that is shorter than the window it is the mean rate.
+    /// The rate of the busiest `window` in bit/s; recordings have a resolution of a millisecond. If a round
+    /// is shorter than the window, it is the mean rate.
     pub fn busiest(&self, window: Span) -> u64 {
         let round = self.round();
         if round <= window {
@@ -76,7 +76,7 @@ impl RecordedRate {
     }
 }
 
-/// So many opportunities in that time, in bit/s.
+/// The rate in bit/s of so many opportunities in that time.
 fn rate(opportunities: usize, time: Span) -> u64 {
     let bits = 8 * u128::from(OPPORTUNITY) * opportunities as u128;
     (bits * 1_000_000_000 / u128::from(time.as_nanos())) as u64
@@ -88,7 +88,7 @@ impl fmt::Debug for RecordedRate {
     }
 }
 
-/// A summary: a record of a run names the recording instead of repeating it.
+/// Writes a summary: a run's record names the recording instead of repeating it.
 impl Serialize for RecordedRate {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut summary = serializer.serialize_struct("RecordedRate", 3)?;
@@ -99,16 +99,16 @@ impl Serialize for RecordedRate {
     }
 }
 
-/// Sends at the recorded opportunities. Packets share one as long as it has bytes left and they are
-/// there; a packet larger than what is left goes on at the next; one that nobody waits for is lost.
+/// Sends at the recorded opportunities. Packets share one as long as it has bytes left and they are there. A
+/// packet larger than what is left goes on at the next one; an opportunity for which no packet waits is lost.
 #[derive(Debug)]
 pub(crate) struct Opportunities {
     recorded: RecordedRate,
     /// When the present round began.
     began: Time,
-    /// The opportunity in use, within the round.
+    /// Index of the present opportunity in the round.
     current: usize,
-    /// What is left of it, in bytes.
+    /// Bytes that are left of it.
     left: u64,
 }
 
@@ -130,11 +130,11 @@ impl Opportunities {
         }
     }
 
-    /// Leaves out whole rounds that nobody waited for.
+    /// Skips whole rounds in which no packet waited.
     fn skip_rounds(&mut self, now: Time) {
         let round = self.recorded.round();
         let behind = (now - self.began).as_nanos() / round.as_nanos();
-        // One less, since a round's last opportunity is at the time of the next round's start.
+        // It is one round less, since a round's last opportunity is at the time of the next round's start.
         if behind > 1 {
             self.began += round * (behind - 1);
             (self.current, self.left) = (0, OPPORTUNITY);

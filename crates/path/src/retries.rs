@@ -11,7 +11,7 @@ use crate::gilbert_elliott::GilbertElliottSpec;
 pub struct RetrySpec {
     /// The channel that each frame meets, in the order in which frames are sent.
     pub channel: GilbertElliottSpec,
-    /// A packet is lost when its first frame and so many more were; at most 255.
+    /// Number of retries; a packet is lost if its first frame and all of these were. At most 255.
     pub limit: u32,
 }
 
@@ -22,8 +22,8 @@ impl RetrySpec {
     }
 }
 
-/// The frames of one packet after the other. Which are lost depends on nothing but how many there
-/// were before, so packet n takes as many whoever sends it.
+/// Draws the frames of one packet after the other. Which frames are lost depends only on how many there were
+/// before, so that packet n takes as many frames whoever sends it.
 #[derive(Debug)]
 pub(crate) struct Retries {
     channel: GilbertElliott,
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_bad_channel_outlasts_the_retries() {
-        // From the first frame on the channel is bad for ever, and loses everything.
+        // From the first frame on the channel is bad for ever, and loses all frames.
         let channel = GilbertElliottSpec { p: 1.0, r: 0.0, k: 1.0, h: 0.0 };
         let mut retries = Retries::new(RetrySpec { channel, limit: 7 }, 1);
         assert_eq!([retries.frames(), retries.frames()], [(1, true), (8, false)]);

@@ -8,7 +8,7 @@ use crate::{DropCause, Dropped, Element, Outcome, Packet, RandomStream, Time};
 pub struct RunLossSpec {
     /// Probability, from 0 to 1, that a run begins at a packet where one may.
     pub begin: f64,
-    /// Lengths in packets, at least 1, and how often each comes compared with the others, above 0.
+    /// Lengths in packets, at least 1, each with its relative frequency, above 0.
     pub lengths: Vec<(u64, f64)>,
 }
 
@@ -36,14 +36,14 @@ impl RunLossSpec {
 
 /// Loses runs of packets with a given distribution of their lengths.
 ///
-/// A run may begin at any packet but the one right behind another run, which passes, so that runs
-/// keep their lengths. With mean length L and probability b the loss rate is L / (L + 1/b).
+/// A run may begin at any packet except the one right behind another run, which passes, so that runs keep
+/// their lengths. With mean length L and probability b the loss rate is L / (L + 1/b).
 ///
 /// Two random numbers are taken for each packet that arrives.
 #[derive(Debug)]
 pub struct RunLoss {
     begin: f64,
-    /// Each length, and the share of runs that are at most as long as those up to it in the list.
+    /// Each length, with the share of runs of this length or one before it in the list.
     lengths: Vec<(u64, f64)>,
     state: State,
     random: RandomStream,
@@ -52,12 +52,12 @@ pub struct RunLoss {
 #[derive(Clone, Copy, Debug)]
 enum State {
     MayBegin,
-    /// So many more packets are lost, then one passes.
+    /// That many more packets are lost, and then one passes.
     In(u64),
 }
 
 impl RunLoss {
-    /// With probabilities and weights that are such.
+    /// Makes it from a valid description.
     pub fn new(spec: &RunLossSpec, seed: u64) -> RunLoss {
         let weights: f64 = spec.lengths.iter().map(|(_, weight)| weight).sum();
         let mut share = 0.0;
@@ -72,7 +72,7 @@ impl RunLoss {
 
     fn length(&self, uniform: f64) -> u64 {
         let drawn = self.lengths.iter().find(|(_, share)| uniform < *share);
-        // The shares' sum may miss 1 by rounding.
+        // Rounding may make the sum of the shares less than 1.
         drawn.or(self.lengths.last()).map_or(1, |(length, _)| *length)
     }
 }

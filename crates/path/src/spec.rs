@@ -20,7 +20,7 @@ pub struct PathSpec {
 /// The elements of one direction, in the order in which packets meet them.
 pub type DirectionSpec = Vec<ElementSpec>;
 
-/// Which way a packet goes.
+/// The direction of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -39,24 +39,24 @@ impl fmt::Display for Direction {
     }
 }
 
-/// A description that is not a path, or one of a path that delivers nothing.
+/// A description of an impossible path, or of one that delivers nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{direction} element {element}: {field} = {found} is not {allowed}")]
 pub struct SpecError {
     /// The direction that the element belongs to.
     pub direction: Direction,
-    /// The element's place in its direction, from 0.
+    /// The element's index in its direction, from 0.
     pub element: usize,
     /// The value's name in a scenario file, with those of the tables that it is in.
     pub field: String,
-    /// What it was given.
+    /// The value that was given.
     pub found: String,
-    /// What it may be.
+    /// A description of what is allowed.
     pub allowed: &'static str,
 }
 
 impl PathSpec {
-    /// Checks every value's range, and that something is delivered.
+    /// Checks the range of every value, and that the path delivers packets.
     ///
     /// # Errors
     /// The first value that is out of its range, with its place and what is allowed.
@@ -91,8 +91,8 @@ impl PathSpec {
         Ok((chain(Direction::Forward, &self.forward), chain(Direction::Backward, &self.backward)))
     }
 
-    /// The least round-trip time: that of a packet that never waits, without its serialisation, and
-    /// meets each varying delay at its shortest.
+    /// The least round-trip time: that of a packet that never waits and meets each varying delay at its
+    /// shortest, without its serialisation.
     pub fn base_rtt(&self) -> Span {
         propagation(&self.forward) + propagation(&self.backward)
     }
@@ -104,15 +104,15 @@ pub fn propagation(direction: &[ElementSpec]) -> Span {
     direction.iter().map(ElementSpec::propagation).sum()
 }
 
-/// The rate of a direction's narrowest element in bit/s, or `None` if nothing limits it. One that
-/// varies counts with the highest rate that it ever has, a recorded one with its busiest
-/// millisecond: for no longer than that is the direction any faster.
+/// The rate of a direction's narrowest element in bit/s, or `None` if nothing limits it. A varying rate
+/// counts with its highest value, and a recorded one with its busiest millisecond: the direction is never
+/// faster for longer than that.
 pub fn bottleneck(direction: &[ElementSpec]) -> Option<u64> {
     direction.iter().filter_map(ElementSpec::highest_rate).min()
 }
 
-/// The most that a direction carries for a second, in bit/s, or `None` if nothing limits it: as
-/// [`bottleneck`], but of a recorded rate the busiest second.
+/// The highest rate that a direction carries for a second, in bit/s, or `None` if nothing limits it: as
+/// [`bottleneck`], but a recorded rate counts with its busiest second.
 pub fn sustained_rate(direction: &[ElementSpec]) -> Option<u64> {
     direction.iter().filter_map(ElementSpec::sustained_rate).min()
 }
@@ -199,7 +199,7 @@ mod tests {
             (gilbert_elliott(0.1, -0.5, 1.0, 0.0), "r"),
             (gilbert_elliott(0.1, 0.5, 2.0, 0.0), "k"),
             (gilbert_elliott(0.1, 0.5, 1.0, 7.0), "h"),
-            // Loses all in both states; in good, which it never leaves; in bad, for ever.
+            // Losses in both states; in the good state, which it never leaves; and in the bad state for ever.
             (gilbert_elliott(0.1, 0.5, 0.0, 0.0), "k"),
             (gilbert_elliott(0.0, 0.5, 0.0, 1.0), "k"),
             (gilbert_elliott(0.1, 0.0, 1.0, 0.0), "k"),

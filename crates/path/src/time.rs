@@ -17,7 +17,7 @@ pub struct Time(u64);
 /// A duration in nanoseconds, never negative (584 years fit).
 ///
 /// # Panics
-/// Sums and products that are longer than that panic.
+/// Sums and products of more than 584 years panic.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -38,7 +38,7 @@ impl Time {
         self.0
     }
 
-    /// The earlier of two times that may not come.
+    /// The earlier of two times, each of which may be None.
     #[inline]
     pub fn earliest(one: Option<Time>, other: Option<Time>) -> Option<Time> {
         match (one, other) {

@@ -1,4 +1,4 @@
-//! Whole chains: order, conservation, determinism, and independence of how the driver calls.
+//! Tests whole chains: order, conservation, determinism, and independence of how the driver calls.
 
 use kirikae_path::{
     AdaptiveModulationSpec, ArqSpec, Chain, CoDelSpec, CrossTrafficSpec, Direction, DirectionSpec,
@@ -292,7 +292,7 @@ fn any_arrivals() -> impl Strategy<Value = Vec<Arrival>> {
     proptest::collection::vec((0u64..500, 20u32..1500), 0..60)
 }
 
-/// Every packet that entered has left once, and times do not go back.
+/// Asserts that every packet that entered has left once, and that times do not go back.
 fn assert_conserved(departures: &[Departure], arrivals: &[Arrival]) {
     let mut numbers: Vec<u64> = departures.iter().map(|(_, number, _)| *number).collect();
     numbers.sort_unstable();
@@ -300,7 +300,7 @@ fn assert_conserved(departures: &[Departure], arrivals: &[Arrival]) {
     assert!(departures.is_sorted_by_key(|(at, _, _)| *at));
 }
 
-/// Others that take a part of the link. They send for ever, so the chain never falls silent.
+/// Cross traffic takes a part of the link. It sends for ever, so the chain always has events.
 #[test]
 fn with_cross_traffic_packets_are_neither_invented_nor_lost_uncounted() {
     let turns = Turns { on: Span::from_nanos(900), off: Span::from_nanos(700), exponential: true };
@@ -351,7 +351,7 @@ fn marks_reach_the_end_of_the_chain() {
         chain.enqueue(Time::ZERO, 100, offered, (), |_, _| ());
     }
     chain.advance(Time::from_nanos(10_000), |_, fate| ecn.push(fate.unwrap().ecn));
-    // One is sent at once and one may wait.
+    // One packet is sent at once and one may wait.
     assert_eq!(ecn, [Ecn::Ect, Ecn::Ect, Ecn::Ce, Ecn::NotEct]);
 }
 

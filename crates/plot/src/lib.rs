@@ -50,7 +50,7 @@ pub const KEY_WIDTH: i32 = 60;
 /// What is drawn on an area of this size, as SVG.
 ///
 /// # Panics
-/// If `draw` fails for another reason than its backend, which takes everything.
+/// Panics if `draw` fails for another reason than its backend, which takes everything.
 pub fn svg(size: (u32, u32), draw: impl FnOnce(&Area) -> Drawn) -> String {
     let mut svg = String::new();
     let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();

@@ -1,5 +1,5 @@
-//! The operator's policy: which connections are switched, and how. As people write it (a scope of a
-//! policy file, or of a scenario), and as the switcher reads it.
+//! The operator's policy says which connections are switched, and how. This crate has it as people write it
+//! (a scope of a policy file, or of a scenario), and as the switcher reads it.
 
 mod policy;
 mod scope_section;

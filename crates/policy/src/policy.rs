@@ -17,15 +17,16 @@ use zerocopy::FromZeros;
 
 use crate::warm_start::{PATH_LIFETIME, WarmStart};
 
-/// Most scopes of a policy.
+/// The largest number of scopes of a policy.
 pub const SCOPES: usize = kernel::POLICY_SCOPES as usize;
-/// Most rules: of each scope, cgroups times port ranges times prefixes.
+/// The largest number of rules; a scope has a rule for each combination of its cgroups, port ranges and
+/// prefixes.
 pub const RULES: usize = kernel::POLICY_RULES as usize;
 
-/// A tenth of where the latency table begins.
+/// The usual [`Scope::least_rtt`]: a tenth of the least RTT in the latency table.
 pub const LEAST_RTT: Duration = Duration::from_micros(kernel::USUAL_LEAST_RTT_US as u64);
 
-/// Steps to the whole of a margin, in the kernel.
+/// The kernel's number for a margin of 1.
 const MARGIN_STEPS: f64 = kernel::OCTAVE as f64;
 
 /// Scopes in order: a connection is in the first that it matches, and one that matches none is left
@@ -36,17 +37,17 @@ pub struct Policy {
     pub scopes: Vec<Scope>,
 }
 
-/// Since which generation of the policy it has meant the same.
+/// Since which generation of the policy its parts have been unchanged.
 #[derive(Clone, Copy, Debug)]
 pub struct Since {
-    /// What its scopes are.
+    /// The generation since which the scopes are the same.
     pub scopes: u32,
-    /// The share that each of them holds back.
+    /// For each scope, the generation since which it holds back the same share.
     pub holdback: [u32; SCOPES],
 }
 
 impl Since {
-    /// All of it.
+    /// Everything has been the same since this generation.
     pub fn all(generation: u32) -> Since {
         Since { scopes: generation, holdback: [generation; SCOPES] }
     }
@@ -59,13 +60,13 @@ pub struct Scope {
     pub name: String,
     /// The connections that belong to it.
     pub matching: Matching,
-    /// What to choose by, with the algorithms that may be chosen.
+    /// The table to choose by, with the algorithms that may be chosen.
     pub table: Arc<KernelTable>,
-    /// What the choice is to make small.
+    /// What the choice minimises.
     pub objective: Objective,
     /// Measuring and switching period.
     pub period: Period,
-    /// What becomes of the retransmission timer.
+    /// What is done with the retransmission timer.
     pub timeouts: Timeouts,
     /// Whether the window survives idle time.
     pub idle_keep: bool,
@@ -73,13 +74,13 @@ pub struct Scope {
     pub respect_application: bool,
     /// Whether choices are only made and reported, and nothing is changed.
     pub observed: bool,
-    /// Share of the time (0 to 1) in which connections are left as they are and measured, for comparison: of
-    /// the spans that their bursts are cut into (`bpf/switcher/core/comparison.h`).
+    /// Share of the spans (0 to 1) in which connections are left as they are and measured, for comparison.
+    /// Bursts are cut into spans (`bpf/switcher/core/comparison.h`).
     pub holdback: f64,
-    /// Whether the agent goes back to observing where what is held back is faster than what is switched.
+    /// Whether the agent returns to observing if held-back spans are faster than switched ones.
     pub guard: bool,
-    /// Round trips below it are local: a connection that has them keeps the algorithm that it has. No
-    /// latency is to be gained there, and throughput to be lost.
+    /// A connection with a lower round-trip time is local, and keeps its algorithm: switching could gain no
+    /// latency there, and would lose throughput.
     pub least_rtt: Duration,
     /// How much better another algorithm has to be.
     pub hysteresis: Hysteresis,
@@ -89,7 +90,8 @@ pub struct Scope {
     pub path_lifetime: Duration,
 }
 
-/// What a connection must be to match; of each list one entry, and anything where it is empty.
+/// The conditions that a connection must fulfil: it matches one entry of each list. An empty list matches
+/// all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Matching {
     /// Directories of the cgroup v2 hierarchy: those in one or below it.
@@ -100,7 +102,7 @@ pub struct Matching {
     pub remotes: Vec<IpNet>,
 }
 
-/// What the choice is to make small.
+/// What the choice minimises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Objective {
     /// The time that a burst of the size seen takes.
@@ -131,14 +133,14 @@ impl Default for Hysteresis {
     }
 }
 
-/// What becomes of the retransmission timer of a connection that is switched.
+/// What is done with the retransmission timer of a connection that is switched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Timeouts {
-    /// Lowered and bounded as `bpf/switcher/core/timeouts.h` says.
+    /// It is lowered and bounded as `bpf/switcher/core/timeouts.h` says.
     #[default]
     Adapted,
-    /// As the kernel has it.
+    /// It stays as the kernel has it.
     Kernel,
 }
 
@@ -161,7 +163,7 @@ pub enum Period {
 }
 
 impl Period {
-    /// As the switcher takes it, microseconds; 0: one round trip.
+    /// The period in the switcher's form, microseconds; 0: one round trip.
     pub fn fixed_us(self) -> u32 {
         match self {
             Period::RoundTrip => 0,
@@ -173,7 +175,7 @@ impl Period {
 }
 
 impl Policy {
-    /// All connections alike.
+    /// A policy with all connections in one scope.
     pub fn one(scope: Scope) -> Policy {
         Policy { scopes: vec![scope] }
     }
@@ -189,26 +191,26 @@ impl Policy {
         tables
     }
 
-    /// The cgroups that are not there. Their connections are taken in when they are.
+    /// The cgroups that do not exist. Their connections are taken in when they do.
     pub fn missing_cgroups(&self) -> impl Iterator<Item = &Path> {
         let all = self.scopes.iter().flat_map(|scope| &scope.matching.cgroups);
         all.map(PathBuf::as_path).filter(|directory| cgroup_id(directory) == MISSING)
     }
 
-    /// The rules with the cgroups that there are now.
+    /// The rules, with the cgroups that exist now.
     pub fn rules(&self) -> Vec<kernel::rule> {
         let numbered = self.scopes.iter().zip(0..);
         numbered.flat_map(|(scope, number)| scope.matching.rules(number)).collect()
     }
 
-    /// The switcher's form; the table numbered n among [`tables`](Policy::tables) lies at
-    /// `first_table` + n. `rules` are [those of the policy](Policy::rules).
+    /// The policy in the switcher's form. `rules` are [those of the policy](Policy::rules). The table
+    /// numbered n among [`tables`](Policy::tables) is at `first_table` + n in the kernel.
     ///
     /// # Errors
-    /// More rules than there is room for.
+    /// Fails if there are more rules than [`RULES`].
     ///
     /// # Panics
-    /// Without a scope, or with more than [`SCOPES`].
+    /// Panics if there is no scope, or if there are more than [`SCOPES`].
     pub fn kernel_policy(
         &self,
         generation: u32,
@@ -239,7 +241,7 @@ impl Policy {
 }
 
 impl Scope {
-    /// All connections, and what holds where the operator says nothing.
+    /// A scope of all connections, with the settings that hold if the operator says nothing.
     pub fn new(table: Arc<KernelTable>) -> Scope {
         Scope {
             name: "all".into(),
@@ -260,8 +262,7 @@ impl Scope {
         }
     }
 
-    /// What it says that is not said by saying nothing, in words; not its name, its connections and
-    /// its algorithms.
+    /// The settings that differ from the usual, in words; without its name, connections and algorithms.
     pub fn unusual(&self) -> Vec<String> {
         let mut said = Vec::new();
         let mut say = |is_said: bool, what: String| said.extend(is_said.then_some(what));
@@ -294,8 +295,8 @@ impl Scope {
         (self.holdback * f64::from(u32::MAX)) as u32
     }
 
-    /// The switcher's form, with the number of the table; since which generation it holds so much back is
-    /// the policy's to say.
+    /// The scope in the switcher's form, with the number of its table. Since which generation it holds back
+    /// its share is set by the policy.
     pub fn kernel_scope(&self, table: u32) -> kernel::scope {
         let flag = |is_set: bool, flag: u32| if is_set { flag } else { 0 };
         let hysteresis = self.hysteresis;
@@ -321,7 +322,7 @@ impl Scope {
     }
 }
 
-/// The connections that match, in words.
+/// Writes in words which connections match.
 impl fmt::Display for Matching {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         fn list<T>(what: &str, entries: &[T], text: impl Fn(&T) -> String) -> Option<String> {
@@ -344,14 +345,14 @@ impl fmt::Display for Matching {
 }
 
 impl Matching {
-    /// How many rules it takes.
+    /// How many rules it needs.
     pub fn combinations(&self) -> usize {
         let [cgroups, ports, remotes] =
             [self.cgroups.len(), self.local_ports.len(), self.remotes.len()].map(|len| len.max(1));
         cgroups * ports * remotes
     }
 
-    /// One for each combination.
+    /// A rule for each combination.
     fn rules(&self, scope: u32) -> Vec<kernel::rule> {
         let any_cgroup = [0];
         let any_port = [0..=u16::MAX];
@@ -377,12 +378,12 @@ impl Matching {
     }
 }
 
-/// Whether a rule is the one before, for a cgroup that was made anew.
+/// Whether a rule differs from the one before by its cgroup alone, which was replaced.
 pub fn has_another_cgroup(rule: &kernel::rule, before: &kernel::rule) -> bool {
     rule.cgroup != MISSING && rule.cgroup != before.cgroup
 }
 
-/// The mask of an address of which the first `bits` count.
+/// The mask that keeps the first `bits` of an address.
 fn mask(bits: u32) -> address {
     Ipv6Addr::from_bits(!u128::MAX.checked_shr(bits).unwrap_or(0)).into()
 }
@@ -391,7 +392,7 @@ fn or<'a, T>(some: &'a [T], any: &'a [T]) -> &'a [T] {
     if some.is_empty() { any } else { some }
 }
 
-/// An IPv4 prefix as IPv6 has it, ::ffff:a.b.c.d.
+/// The form of a prefix in IPv6: an IPv4 one is below ::ffff:0:0.
 fn mapped(prefix: &IpNet) -> (Ipv6Addr, u32) {
     match prefix.network() {
         IpAddr::V4(address) => (address.to_ipv6_mapped(), 96 + u32::from(prefix.prefix_len())),
@@ -399,10 +400,10 @@ fn mapped(prefix: &IpNet) -> (Ipv6Addr, u32) {
     }
 }
 
-/// No cgroup has it, and no connection is in it.
+/// A number that no cgroup has, so that no connection matches it.
 const MISSING: u64 = u64::MAX;
 
-/// The kernel's number of a cgroup is the inode of its directory. One that is made anew has another.
+/// The kernel's number of a cgroup: the inode of its directory. A cgroup that is replaced has another.
 fn cgroup_id(directory: &Path) -> u64 {
     fs::metadata(directory).map_or(MISSING, |found| found.ino())
 }

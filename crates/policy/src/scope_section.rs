@@ -22,11 +22,11 @@ const PREFIX: &str = r#"an address or a prefix, such as "192.0.2.0/24" or "2001:
 const CGROUP: &str = "a cgroup v2 as seen from the root of its hierarchy, such as \
                       \"system.slice/sshd.service\"";
 
-/// The keys of which connections it is.
+/// The keys that say which connections match.
 const MATCHING: [&str; 3] = ["cgroup", "local-port", "remote"];
-/// What only an agent does anything about.
+/// A key that only an agent uses.
 const GUARD: &str = "guard";
-/// The others.
+/// All other keys.
 const KEYS: [&str; 14] = [
     "name",
     "objective",
@@ -44,17 +44,21 @@ const KEYS: [&str; 14] = [
     "path-lifetime",
 ];
 
-/// What scopes choose by.
+/// The latency table that scopes choose by.
 #[derive(Clone, Debug)]
 pub struct Latencies<'a> {
-    /// All candidates.
+    /// The table with all candidates.
     pub table: Cow<'a, LatencyTable>,
     /// Whether the operator named the table.
     pub is_given: bool,
 }
 
 impl Latencies<'_> {
-    /// With the algorithms that may be chosen. All of a table that was given, where nothing is said.
+    /// The table with only the candidates that may be chosen. If nothing is said, these are all of a table
+    /// that the operator named, and those of the usual friendliness otherwise.
+    ///
+    /// # Errors
+    /// Fails if no candidate is left.
     pub fn restricted(
         &self,
         friendliness: Option<Friendliness>,
@@ -79,7 +83,7 @@ impl Latencies<'_> {
 /// The scope of some of a host's connections; `usual_name` is for one without a name.
 ///
 /// # Errors
-/// What is wrong first, with file, line, key and what is allowed.
+/// Fails with the first thing that is wrong: its file, line and key, and what is allowed.
 pub fn read_scope(
     section: &Section,
     usual_name: String,
@@ -95,11 +99,10 @@ pub fn read_scope(
     treatment(section, usual_name, matching, latencies)
 }
 
-/// The scope of all connections, whichever they are: what a rule may ask of one is not there to be
-/// asked.
+/// A scope of all connections: there keys that say which connections match are refused.
 ///
 /// # Errors
-/// As of [`read_scope`].
+/// Fails as [`read_scope`] does.
 pub fn read_scope_of_all(section: &Section, latencies: &Latencies) -> Result<Scope, Refusal> {
     const ALL: &str = "no cgroup, local-port or remote: the scope is that of every connection here";
     if let Some(field) = MATCHING.iter().find_map(|key| section.optional(key)) {
@@ -109,7 +112,7 @@ pub fn read_scope_of_all(section: &Section, latencies: &Latencies) -> Result<Sco
     treatment(section, "all".into(), Matching::default(), latencies)
 }
 
-/// What holds for the connections.
+/// The settings that hold for the connections.
 fn treatment(
     section: &Section,
     usual_name: String,
@@ -153,7 +156,7 @@ fn treatment(
     })
 }
 
-/// What stands at a key: one, or a list of them.
+/// Reads the value of a key: a single one, or a list.
 fn each<T>(
     section: &Section,
     key: &str,
@@ -168,7 +171,7 @@ fn each<T>(
     }
 }
 
-/// It appears in labels and tables.
+/// Reads the name, which appears in labels and tables.
 fn name(field: &Field) -> Result<String, Refusal> {
     const ALLOWED: &str = "1 to 40 printable characters";
     let text = field.text(ALLOWED)?;
@@ -193,7 +196,7 @@ fn cgroup(field: &Field, cgroup_root: &Path) -> Result<PathBuf, Refusal> {
     let inside = Path::new(written);
     let inside = inside.strip_prefix(cgroup_root).unwrap_or(inside);
     let directory = cgroup_root.join(inside.strip_prefix("/").unwrap_or(inside));
-    // Only version 2 has this file. What is not there yet may come.
+    // Only version 2 has this file. A directory that does not exist may be created later.
     if directory.join("cgroup.controllers").exists() || !directory.exists() {
         Ok(directory)
     } else {

@@ -10,7 +10,7 @@ impl Inputs {
     /// The groups of sources with these names, as this program was built of them.
     ///
     /// # Panics
-    /// Where there is no group of such a name.
+    /// Panics if there is no group of such a name.
     pub fn built(groups: &[&str]) -> Inputs {
         let digest = |name: &&str| {
             let found = crate::BUILT.iter().find(|(group, _)| group == name);

@@ -40,12 +40,11 @@ impl Bound {
     /// Least latency, in seconds, of the burst that takes `burst` of the stream and of which the
     /// last byte arrived at `arrived_ns`.
     ///
-    /// The whole burst goes out at once, and each packet that the channel lost again one
-    /// round-trip time later, as often as it was lost: over all bytes, the largest of one-way
-    /// delay + serialisation up to that byte + round-trip time * times lost. Where a lost packet
-    /// is repaired, what was lost before it took no time at the bottleneck. A loss less than a
-    /// round trip and a one-way delay before the burst's arrival cannot have mattered: it was of a
-    /// copy that was not needed.
+    /// The whole burst goes out at once, and each packet that the channel lost is sent again one round-trip
+    /// time later, as often as it was lost. So the bound is the largest, over all bytes, of one-way delay +
+    /// serialisation up to that byte + round-trip time * times lost. When a lost packet is repaired, packets
+    /// that were lost before it took no time at the bottleneck. A loss less than a round trip and a one-way
+    /// delay before the burst's arrival cannot have mattered: the copy that was lost was not needed.
     pub fn seconds(&self, burst: Range<u64>, arrived_ns: u64, lost: &[Lost]) -> f64 {
         let mattered = arrived_ns.saturating_sub(self.round_trip_ns + self.one_way_ns);
         let mut lost: Vec<&Range<u64>> = lost
@@ -57,7 +56,7 @@ impl Bound {
         lost.sort_by_key(|range| range.start);
         let whole = self.serialisation_ns(burst.end - burst.start);
         let repaired = lost.iter().map(|piece| {
-            // How often a byte was lost rises only where a lost piece begins.
+            // The number of times that a byte was lost rises only where a lost piece begins.
             let first = piece.start.max(burst.start);
             let times = lost.iter().filter(|other| other.contains(&first)).count() as u64;
             let before = burst.start..first;
@@ -73,7 +72,7 @@ impl Bound {
         self.round_trip_ns as f64 / 1e9
     }
 
-    /// Time at the bottleneck of so many bytes of the stream and their headers.
+    /// Time at the bottleneck for so many bytes of the stream and their headers, nanoseconds.
     fn serialisation_ns(&self, bytes: u64) -> u64 {
         let bits = 8 * u128::from(bytes + bytes.div_ceil(self.mss) * HEADERS);
         self.bits_per_second.map_or(0, |rate| (bits * 1_000_000_000 / u128::from(rate)) as u64)
@@ -102,7 +101,7 @@ mod tests {
 
     const LATE: u64 = u64::MAX;
 
-    /// RTT 200 ms, 10 Mbit/s.
+    /// A path with an RTT of 200 ms and 10 Mbit/s.
     fn bound() -> Bound {
         let delay = ElementSpec::Delay { delay: Span::from_millis(100) };
         let limit = QueueLimit::Packets(100);
@@ -137,8 +136,8 @@ mod tests {
 
     #[test]
     fn losses_of_different_packets_are_repaired_together() {
-        // The later of the two, the earlier having taken no time at the bottleneck:
-        // 100 ms + 200 ms + (5793 + 5 * 52) bytes.
+        // The later of the two counts; the earlier packet took no time at the bottleneck: 100 ms + 200 ms +
+        // (5793 + 5 * 52) bytes.
         let losses = [lost(7240..8688, 0), lost(1448..2896, 0)];
         assert_seconds(0..65_536, LATE, &losses, 0.304_842_4);
     }

@@ -1,4 +1,4 @@
-//! One contender of a scenario with one seed: what is played at once, in either world.
+//! A contest is one contender of a scenario with one seed: the unit that is played, simulated or real.
 
 use kirikae_scenario::{Contender, Scenario};
 
@@ -8,31 +8,31 @@ use crate::play::{Course, Play};
 /// A contender of a scenario with one of its seeds.
 #[derive(Clone, Copy, Debug)]
 pub struct Contest<'a> {
-    /// What is played.
+    /// The scenario that is played.
     pub scenario: &'a Scenario,
-    /// Who plays it.
+    /// The contender that plays it.
     pub contender: Contender,
     /// Seed of every random stream.
     pub seed: u64,
 }
 
-/// What is kept of a contest: write by write where that is compared, and flow by flow.
+/// The results of a contest: write by write if it is compared so, and flow by flow.
 pub type Kept = (Option<Performance>, Play);
 
 impl<'a> Contest<'a> {
-    /// Those of a scenario: contender by contender, seed by seed.
+    /// The contests of a scenario: contender by contender, seed by seed.
     pub fn of(scenario: &'a Scenario) -> impl Iterator<Item = Contest<'a>> {
         scenario.contenders.iter().flat_map(move |&contender| {
             scenario.seeds().map(move |seed| Contest { scenario, contender, seed })
         })
     }
 
-    /// Those of all scenarios, scenario by scenario.
+    /// The contests of all scenarios, scenario by scenario.
     pub fn all(scenarios: &'a [Scenario]) -> Vec<Contest<'a>> {
         scenarios.iter().flat_map(Contest::of).collect()
     }
 
-    /// What is kept of its course; of one that was interrupted nothing counts as missing.
+    /// The results of its course. If it was interrupted, nothing counts as missing.
     pub fn kept(&self, course: &Course, interrupted: bool) -> Kept {
         let timed = self.scenario.timed();
         let performance = timed.map(|_| Performance::new(self, course, interrupted));
@@ -40,8 +40,8 @@ impl<'a> Contest<'a> {
     }
 }
 
-/// The comparisons of all scenarios; `kept` is in the order of [`Contest::all`], without those that were
-/// not played.
+/// The comparisons of all scenarios. `kept` is in the order of [`Contest::all`], without those that were not
+/// played.
 pub fn comparisons(
     scenarios: &[Scenario],
     kept: impl IntoIterator<Item = Option<Kept>>,

@@ -1,4 +1,4 @@
-//! What can go wrong, and the exit status that it means.
+//! The errors of a comparison, and their exit statuses.
 
 use std::path::PathBuf;
 
@@ -14,13 +14,13 @@ pub enum Error {
     #[error("{} is there already, and nothing was run: files are never overwritten; remove it, or \
              choose another directory", .0.display())]
     Exists(PathBuf),
-    /// Scenarios that are right one by one cannot run in one call.
+    /// Scenarios that are valid one by one cannot run in one call.
     #[error("{0}")]
     Incompatible(String),
-    /// A directory that the caller named is of no use.
+    /// A directory that the caller named cannot be used.
     #[error("{0}")]
     Directory(String),
-    /// The host lacks something: says what, and what to do.
+    /// The host lacks something. The text says what, and what to do.
     #[error("{0}")]
     Missing(String),
     /// The simulator refused a scenario.
@@ -34,20 +34,20 @@ pub enum Error {
         /// What the operating system said.
         cause: std::io::Error,
     },
-    /// The journal beside a table is of no use.
+    /// The journal beside a table cannot be used.
     #[error("{0}")]
     Journal(String),
-    /// It was ended early: says what is kept.
+    /// The run was ended early. The text says what is kept.
     #[error("interrupted: {0}")]
     Interrupted(String),
-    /// Anything else.
+    /// Any other failure.
     #[error("{0}")]
     Failed(String),
 }
 
 impl Error {
-    /// Exit status of a command that ends with this error: 2 bad input, 3 something missing on
-    /// the host, 1 anything else.
+    /// Exit status of a command that ends with this error: 2 for bad input, 3 if the host lacks something, 1
+    /// otherwise.
     pub fn exit_status(&self) -> u8 {
         match self {
             Error::Scenario(_)
@@ -63,16 +63,16 @@ impl Error {
 
 /// Says what was being done when the operating system refused.
 pub trait While<T> {
-    /// Says in the error what was being done.
+    /// Adds to an error what was being done.
     ///
     /// # Errors
-    /// What was refused, as [`Error::Io`].
+    /// Returns the error as [`Error::Io`].
     fn during(self, step: impl FnOnce() -> String) -> Result<T, Error>;
 
-    /// The same where the caller named what was refused.
+    /// The same for something that the caller named.
     ///
     /// # Errors
-    /// What was refused, as [`Error::Directory`].
+    /// Returns the error as [`Error::Directory`].
     fn of_directory(self, step: impl FnOnce() -> String) -> Result<T, Error>;
 }
 
@@ -95,7 +95,7 @@ mod tests {
         let refused = || Err::<(), _>(std::io::Error::other("no"));
         let error = refused().during(|| "writing".into()).unwrap_err();
         assert_eq!((error.to_string().as_str(), error.exit_status()), ("writing: no", 1));
-        // Otherwise what prints an error with its sources would say it again.
+        // Otherwise a program that prints an error with its sources would say it twice.
         assert!(std::error::Error::source(&error).is_none());
         let error = refused().of_directory(|| "making x".into()).unwrap_err();
         assert_eq!((error.to_string().as_str(), error.exit_status()), ("making x: no", 2));

@@ -1,4 +1,4 @@
-//! Runs that end early when they are asked to.
+//! Lets runs end early when a signal asks them to.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,14 +7,14 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::error::{Error, While};
 
-/// Set by SIGINT, SIGTERM and SIGHUP (a lost ssh session) while this value lives.
+/// A flag that SIGINT, SIGTERM and SIGHUP (a lost ssh session) set while this value lives.
 pub struct Interruption(Arc<AtomicBool>, [signal_hook::SigId; 3]);
 
 impl Interruption {
-    /// Listens from now on.
+    /// Listens for the signals from now on.
     ///
     /// # Errors
-    /// The operating system refused it.
+    /// Fails if the operating system refuses it.
     pub fn listen() -> Result<Interruption, Error> {
         let flag = Arc::new(AtomicBool::new(false));
         let on = |signal| {
@@ -25,12 +25,12 @@ impl Interruption {
         Ok(Interruption(flag, signals))
     }
 
-    /// What is set.
+    /// The flag that is set.
     pub fn flag(&self) -> &AtomicBool {
         &self.0
     }
 
-    /// Whether there was one.
+    /// Whether a signal has come.
     pub fn came(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

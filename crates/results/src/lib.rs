@@ -1,4 +1,5 @@
-//! What came of comparisons, in virtual time or in real: records, statistics, bounds, summaries and reports.
+//! The results of comparisons, in virtual time or in real: records, statistics, bounds, summaries and
+//! reports.
 
 pub mod bound;
 pub mod contest;

@@ -1,4 +1,4 @@
-//! What came out of a run: every burst in relation to what its path did.
+//! The outcome of a run: every burst in relation to what its path did.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::play::{Course, Play};
 /// A whole run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// One for each scenario, in the order they were given.
+    /// One comparison for each scenario, in the order of the scenarios.
     pub comparisons: Vec<Comparison>,
     /// Whether a signal ended the run before its schedule did.
     pub interrupted: bool,
@@ -27,27 +27,27 @@ pub struct Outcome {
 /// All contenders of one scenario.
 #[derive(Debug)]
 pub struct Comparison {
-    /// What was compared.
+    /// The scenario.
     pub scenario: Scenario,
-    /// Write by write, one for each contender and seed, contender by contender in the scenario's
-    /// order; none where the scenario is not [`Scenario::timed`].
+    /// The results write by write, one for each contender and seed, contender by contender in the scenario's
+    /// order. Empty if the scenario is not [`Scenario::timed`].
     pub performances: Vec<Performance>,
-    /// Flow by flow, in the same order.
+    /// The results flow by flow, in the same order.
     pub plays: Vec<Play>,
 }
 
 /// One contender of one scenario, once.
 #[derive(Debug)]
 pub struct Performance {
-    /// Who.
+    /// The contender.
     pub contender: Contender,
-    /// With which seed.
+    /// The seed.
     pub seed: u64,
     /// Every burst that was written, warm-up included.
     pub bursts: Vec<Burst>,
-    /// Counted bursts that should have arrived and did not; a run that was interrupted has none.
+    /// Counted bursts that should have arrived and did not; 0 if the run was interrupted.
     pub unfinished: u32,
-    /// When it ended at the latest, in the bursts' clock, nanoseconds.
+    /// The latest time at which it ended, in the bursts' clock, nanoseconds.
     pub end_ns: u64,
     /// The switches of its connection, in order of time.
     pub switches: Vec<Switch>,
@@ -78,16 +78,17 @@ pub struct Burst {
 /// The arrival of a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Delivery {
-    /// Start of the write to last byte in order, in seconds.
+    /// From the start of the write to the last byte in order, in seconds.
     pub latency_s: f64,
-    /// First byte in order to last byte in order, in seconds.
+    /// From the first byte in order to the last byte in order, in seconds.
     pub first_to_last_s: f64,
-    /// The least latency that was possible, in seconds, see [`Bound::seconds`].
+    /// The least latency that was possible, in seconds; see [`Bound::seconds`].
     pub bound_s: f64,
 }
 
 impl Performance {
-    /// Of a scenario that is [`Scenario::timed`]; of a run that was interrupted nothing is missing.
+    /// The performance in a scenario that is [`Scenario::timed`]. If the run was interrupted, nothing counts
+    /// as missing.
     pub fn new(contest: &Contest, course: &Course, interrupted: bool) -> Performance {
         let &Contest { scenario, contender, seed } = contest;
         let (path, workload) = scenario.timed().expect("nothing else is measured write by write");
@@ -131,8 +132,8 @@ impl Performance {
         counted.filter_map(|burst| Some((burst.index, burst.delivery?)))
     }
 
-    /// How long each burst took that counts and was written, in seconds, with their numbers: its
-    /// latency or, where it should have arrived and did not, how long it had waited at the end.
+    /// For each burst that counts and was written, its number and how long it took, in seconds: its latency,
+    /// or if it should have arrived and did not, how long it had waited at the end.
     pub fn waits(&self) -> impl Iterator<Item = (u32, f64)> {
         let counted = self.bursts.iter().filter(|burst| !burst.warmup);
         counted.filter_map(|burst| {
@@ -150,7 +151,7 @@ impl Performance {
     }
 }
 
-/// Of a write whose last byte arrived at `last_ns` on the clock of the drops.
+/// The arrival of a write whose last byte arrived at `last_ns`, on the clock of the drops.
 fn delivery(write: &Written, last_ns: u64, bound: &Bound, lost: &[Lost]) -> Delivery {
     let seconds = |span: Option<Span>| span.map_or(0.0, Span::as_secs_f64);
     Delivery {
@@ -160,7 +161,7 @@ fn delivery(write: &Written, last_ns: u64, bound: &Bound, lost: &[Lost]) -> Deli
     }
 }
 
-/// What the channel lost of the stream that was sent from this port.
+/// The pieces that the channel lost of the stream that was sent from this port.
 fn lost(report: &Report, port: u16) -> Vec<Lost> {
     report
         .drops

@@ -1,4 +1,4 @@
-//! What came of a contender, flow by flow, in virtual time or in real.
+//! The results of a contender, flow by flow, in virtual time or in real.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 use crate::contest::Contest;
 use crate::watched::Watched;
 
-/// A contest as it went, before it is put in relation to anything.
+/// The course of a contest, before it is compared with anything.
 #[derive(Debug)]
 pub struct Course {
-    /// Where its time begins on the clock of switches and drops, in nanoseconds: CLOCK_MONOTONIC, or 0 in
-    /// virtual time.
+    /// When it began, on the clock of switches and drops, in nanoseconds: CLOCK_MONOTONIC, or 0 in virtual
+    /// time.
     pub begin_ns: u64,
     /// When it ended.
     pub end: Time,
@@ -29,17 +29,17 @@ pub struct Course {
     pub is_real: bool,
 }
 
-/// A flow as it went.
+/// The course of a flow.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct FlowCourse {
-    /// What the client wrote, what the server wrote.
+    /// The writes of the client, and of the server.
     pub written: [Vec<Written>; 2],
-    /// What it took to bring it there: of the client, of the server.
+    /// The traffic that they caused: of the client, and of the server.
     pub traffic: [Traffic; 2],
-    /// What was left to do at the end, if anything was.
+    /// What was not finished at the end, if anything.
     pub left: Option<Left>,
-    /// Bytes that arrived in the time that the scenario says, of what the client wrote and of what the
-    /// server wrote; none where it says none.
+    /// Bytes that arrived in the time in which the scenario measures: of the client's, and of the server's.
+    /// None if the scenario names no such time.
     pub measured: Option<[u64; 2]>,
     /// TCP_CONGESTION of the client just before each of its writes and when that had returned.
     pub algorithms: Vec<[Cow<'static, str>; 2]>,
@@ -52,9 +52,9 @@ pub struct FlowCourse {
 /// One contender of a scenario with one seed.
 #[derive(Debug)]
 pub struct Play {
-    /// Who is compared.
+    /// The contender that is compared.
     pub contender: Contender,
-    /// With which seed.
+    /// The seed.
     pub seed: u64,
     /// When it ended, in seconds.
     pub end_s: f64,
@@ -64,25 +64,25 @@ pub struct Play {
     pub links: Vec<PlayedLink>,
 }
 
-/// What came of a flow.
+/// The results of a flow.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct PlayedFlow {
-    /// The group that it is of.
+    /// Name of its group.
     pub flow: String,
-    /// Its place in the group, from 0.
+    /// Its index in the group, from 0.
     pub index: u32,
-    /// Whom it played.
+    /// The contender that it played.
     pub played: Contender,
-    /// When its applications first wrote, in seconds; none where they had not by the end.
+    /// When its applications first wrote, in seconds; None if they did not write until the end.
     pub start_s: Option<f64>,
-    /// When all had arrived that was ever to be written; otherwise the end of the run.
+    /// When everything had arrived that it was ever to write, in seconds; otherwise the end of the run.
     pub end_s: f64,
-    /// From when to when is measured what arrives, in seconds: the time that the scenario says, or
-    /// from the first write to the end; none without a first write.
+    /// The begin and end, in seconds, of the time in which arrivals are measured: that which the scenario
+    /// names, or from the first write to the end. None without a first write.
     pub measured_s: Option<(f64, f64)>,
-    /// Bytes that arrived in order in that time: of what the client wrote, of what the server wrote.
+    /// Bytes that arrived in order in that time: of the client's, and of the server's.
     pub arrived: [u64; 2],
-    /// Both, in bit/s.
+    /// The goodput of both directions together, in bit/s.
     pub goodput: Option<f64>,
     /// Segments with data that both ends sent.
     pub segments: u64,
@@ -90,14 +90,14 @@ pub struct PlayedFlow {
     pub retransmissions: u64,
     /// The client's smoothed round-trip time at the end, in seconds.
     pub srtt_s: Option<f64>,
-    /// What was left to do at the end, if anything was.
+    /// What was not finished at the end, if anything.
     pub left: Option<Left>,
-    /// Writes that count: no warm-up, no bulk, a request and its response being one.
+    /// Number of writes that count. Warm-up and bulk do not; a request and its response are one.
     pub writes: usize,
-    /// Latencies in seconds of those that arrived: from the start of the write, or of the request, to
+    /// Latencies in seconds of the writes that arrived, from the start of the write, or of the request, to
     /// the last byte in order.
     pub latencies_s: Vec<f64>,
-    /// Its video, where it has one.
+    /// The results of its video, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watched: Option<Watched>,
     /// The switches of the client's congestion control, in order of time.
@@ -110,7 +110,7 @@ pub struct PlayedFlow {
 pub struct PlayedLink {
     /// The link's name.
     pub link: String,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
     /// Packets that entered.
     pub offered: u64,
@@ -120,16 +120,15 @@ pub struct PlayedLink {
     pub dropped: BTreeMap<DropCause, u64>,
     /// Packets still under way at the end.
     pub inside: u64,
-    /// How much later than its time a packet was written to its host; none in virtual time, which keeps
-    /// itself.
+    /// How much later than its time a packet was written to its host; None in virtual time, which is exact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timing_error: Option<TimingError>,
-    /// Whether the link was the one described, see [`Report::held`].
+    /// Whether the link behaved as described; see [`Report::held`].
     pub held: bool,
 }
 
 impl Play {
-    /// Puts the course of a contest in the terms in which contenders are compared.
+    /// Turns the course of a contest into the results by which contenders are compared.
     pub fn new(contest: &Contest, course: &Course) -> Play {
         let &Contest { scenario, contender, seed } = contest;
         let members = scenario
@@ -155,7 +154,7 @@ impl Play {
         }
     }
 
-    /// Whether the links were the ones described, see [`Report::held`].
+    /// Whether all links behaved as described; see [`Report::held`].
     pub fn held(&self) -> bool {
         self.links.iter().all(|link| link.held)
     }
@@ -231,7 +230,7 @@ impl PlayedFlow {
     }
 }
 
-/// What came of the video of a flow whose client wrote this, where it has one.
+/// The results of the video of a flow, if it has one, whose client wrote this.
 fn watched(group: &FlowGroup, client: &[Written], end: Time) -> Option<Watched> {
     group.activities.iter().enumerate().find_map(|(place, activity)| match &activity.workload {
         Workload::Simulated(kirikae_sim::Workload::Video(video)) => {
@@ -241,13 +240,14 @@ fn watched(group: &FlowGroup, client: &[Written], end: Time) -> Option<Watched> 
     })
 }
 
-/// The writes of the activity at a place among the flow's.
+/// The writes of the activity with that index in the flow.
 fn own(writes: &[Written], place: usize) -> Vec<Written> {
     writes.iter().filter(|write| write.activity == place).copied().collect()
 }
 
-/// The start of each write of an activity that counts, and when it had arrived, if it did: of a request
-/// its response. `client` and `server` are what the two ends of the flow wrote, `place` is the activity's among the flow's.
+/// For each write of an activity that counts: its start, and when it had arrived, or its response if it is a
+/// request; None if it did not arrive. `client` and `server` are the writes of the two ends of the flow, and
+/// `place` is the activity's index in the flow.
 pub fn exchanges(
     client: &[Written],
     server: &[Written],

@@ -1,5 +1,5 @@
-//! Everything a run measured, as files: `run.json`, and `flows.jsonl`, `bursts.jsonl`, `drops.jsonl`
-//! and `switches.jsonl` with a JSON object in each line.
+//! Writes everything that a run measured into files: `run.json`, and `flows.jsonl`, `bursts.jsonl`,
+//! `drops.jsonl` and `switches.jsonl` with a JSON object in each line.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -21,18 +21,18 @@ pub struct Records {
     clock: Clock,
 }
 
-/// The time in which a run measured.
+/// The kind of time in which a run measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Clock {
-    /// The real kernel's.
+    /// The real kernel's time.
     #[default]
     Real,
-    /// The simulator's.
+    /// The simulator's time.
     Virtual,
 }
 
-/// A line of one of the JSON-lines files: whose it is, and what.
+/// A line of one of the JSON-lines files: the contender and seed it is about, and the data.
 #[derive(Serialize)]
 struct Line<'a, T> {
     scenario: &'a str,
@@ -47,11 +47,11 @@ struct Line<'a, T> {
 struct Run<'a> {
     kirikae: &'static str,
     clock: Clock,
-    /// Its release, where one ran.
+    /// Release of the kernel; None if none was used.
     #[serde(skip_serializing_if = "Option::is_none")]
     kernel: Option<String>,
     interrupted: bool,
-    /// Of algorithms that contended, where they were not as preset.
+    /// Parameters that differ from the preset, of the algorithms that contended.
     parameters: BTreeMap<String, u32>,
     comparisons: Vec<RunComparison<'a>>,
 }
@@ -81,7 +81,7 @@ struct RunPath<'a> {
     backward: &'a DirectionReport,
 }
 
-/// The parameters of an algorithm that are not as preset.
+/// The parameters of an algorithm that differ from the preset.
 fn changed(algorithm: &Algorithm) -> impl Iterator<Item = (String, u32)> {
     let (name, values) = (algorithm.name(), *algorithm.values());
     algorithm
@@ -106,7 +106,7 @@ impl Records {
         Ok(Records { directory, clock })
     }
 
-    /// Where the files are.
+    /// The directory of the files.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
@@ -139,7 +139,7 @@ impl Records {
         })
     }
 
-    /// A line for each of what `of` gives of a comparison.
+    /// Writes a line for each thing that `of` returns for a comparison.
     fn lines<T: Serialize>(
         &self,
         name: &str,
@@ -177,10 +177,10 @@ impl Records {
     }
 }
 
-/// Whose, with which seed, and what.
+/// The contender, the seed, and its records.
 type Recorded<'a, T> = (Contender, u64, &'a [T]);
 
-/// A part of every performance.
+/// The same part of every performance.
 fn performances<T>(
     part: impl Fn(&Performance) -> &Vec<T>,
 ) -> impl Fn(&Comparison) -> Vec<Recorded<'_, T>> {

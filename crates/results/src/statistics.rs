@@ -3,7 +3,7 @@
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Of usual intervals.
+/// Confidence of the usual intervals.
 const CONFIDENCE: f64 = 0.95;
 
 /// An estimate with its 95 % confidence interval.
@@ -11,7 +11,7 @@ const CONFIDENCE: f64 = 0.95;
 pub struct Estimate {
     /// The estimate.
     pub value: f64,
-    /// Half the width of the interval; none where fewer than two samples give none.
+    /// Half the width of the interval; None with fewer than two samples.
     pub half_width: Option<f64>,
 }
 
@@ -26,14 +26,14 @@ pub fn mean(samples: &[f64]) -> Option<Estimate> {
     Some(Estimate { value, half_width })
 }
 
-/// Ratio of the mean of the first to the mean of the second of each pair, with Student's t
-/// interval of its linearisation: the residuals are first - ratio * second, so that what a pair
-/// has in common (the losses of its burst) drops out. None without pairs.
+/// Ratio of the mean of the pairs' first values to the mean of their second, with Student's t interval of its
+/// linearisation: the residuals are first - ratio * second, so that what a pair has in common (the losses of
+/// its burst) drops out. None without pairs.
 pub fn ratio_of_means(pairs: &[(f64, f64)]) -> Option<Estimate> {
     ratio_of_means_within(pairs, CONFIDENCE)
 }
 
-/// The same with an interval of another confidence (0 to 1).
+/// The same with an interval of the given confidence (0 to 1).
 pub fn ratio_of_means_within(pairs: &[(f64, f64)], confidence: f64) -> Option<Estimate> {
     let first: f64 = pairs.iter().map(|pair| pair.0).sum();
     let second: f64 = pairs.iter().map(|pair| pair.1).sum();
@@ -63,8 +63,8 @@ fn standard_error(
     Some(((squares / (n - 1.0) / n).sqrt(), student.inverse_cdf((1.0 + confidence) / 2.0)))
 }
 
-/// Jain's fairness index (Jain, Chiu, Hawe, DEC-TR-301, 1984): 1 where all have the same, 1/n where
-/// one has everything; none where nobody has anything or there is nobody to share with.
+/// Jain's fairness index (Jain, Chiu, Hawe, DEC-TR-301, 1984): 1 if all have the same, 1/n if one has
+/// everything. None if there are no shares, or if all of them are 0.
 pub fn fairness(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|share| share * share).sum();
@@ -80,8 +80,8 @@ pub fn quantile(ascending: &[f64], q: f64) -> Option<f64> {
     Some(below + (above - below) * rank.fract())
 }
 
-/// Spearman's rank correlation of pairs, -1 to 1; equal values share the mean of their ranks. None
-/// where all are equal on one side.
+/// Spearman's rank correlation of pairs, -1 to 1; equal values share the mean of their ranks. None if all
+/// values of one side are equal.
 pub fn rank_correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     let (first, second): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
     let (first, second) = (ranks(&first), ranks(&second));

@@ -1,22 +1,22 @@
-//! A video as who watches it sees it.
+//! A video as its viewer sees it.
 
 use kirikae_path::Time;
 use kirikae_sim::{Video, Written};
 use serde::{Deserialize, Serialize};
 
-/// What came of a video.
+/// How a video was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Watched {
-    /// Pictures that there should have been.
+    /// Number of pictures that there should have been.
     pub pictures: u32,
-    /// Those that were left out or took longer than what is late.
+    /// Number of pictures that were left out, or later than allowed.
     pub late: u32,
-    /// How long there was no new picture, beyond what is late, seconds.
+    /// How long there was no new picture, beyond the time from which on a picture is late, seconds.
     pub frozen_s: f64,
 }
 
 impl Watched {
-    /// Of what the client wrote as this video, until `end`; none where it had not begun.
+    /// Judges what the client wrote as this video, until `end`; None if the video had not begun.
     pub fn of(video: &Video, written: &[Written], end: Time) -> Option<Watched> {
         let begin = written.first()?.start;
         let elapsed = ((end - begin).as_nanos() / video.interval.as_nanos().max(1)) as u32 + 1;
@@ -60,7 +60,7 @@ mod tests {
             first: None,
             last: Some(Time::ZERO + millis(start + took)),
         };
-        // The third comes after 0.7 s; five are left out.
+        // The third picture comes after 0.7 s; five are left out.
         let written =
             [write(0, 50), write(100, 50), write(200, 700), write(800, 150), write(900, 50)];
         let watched = Watched::of(&video, &written, Time::ZERO + millis(2000)).unwrap();

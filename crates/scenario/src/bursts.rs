@@ -1,63 +1,63 @@
-//! Bursts by the clock.
+//! Bursts that are written at given times.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Bursts that the application writes by the clock.
+/// Bursts that the application writes at given times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bursts {
     /// Bytes written at once; the mean if exponential.
     pub burst: u64,
-    /// How the sizes are spread.
+    /// How the sizes are distributed.
     pub sizes: Spacing,
-    /// Which of them are larger.
+    /// Which of the bursts are larger; None: none are.
     pub key: Option<Key>,
     /// Time from the start of one burst to the start of the next; the mean if exponential.
     pub interval: Duration,
     /// How the bursts are spaced.
     pub spacing: Spacing,
-    /// Whether a burst is written at its time even if the one before it has not all arrived; otherwise it
-    /// waits for that.
+    /// Whether a burst is written at its time even if the one before it has not arrived as a whole. If not,
+    /// it waits for that.
     pub overlap: bool,
-    /// Bursts that are measured.
+    /// Number of bursts that are measured.
     pub count: u32,
-    /// Bursts before them, which are recorded but not counted: they meet a connection that has
-    /// not yet seen its path.
+    /// Number of bursts before them, which are recorded but not counted, because they meet a connection that
+    /// has not seen its path yet.
     pub warmup: u32,
 }
 
-/// Key pictures, or what else is larger now and then.
+/// Bursts that are larger now and then, such as key pictures of a video.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Key {
-    /// The first of so many bursts, at least 1 ...
+    /// Every so many bursts, at least 1, the first one is larger.
     pub every: u32,
-    /// ... is so many times as large, at least 1.
+    /// It is so many times as large, at least 1.
     pub times: u32,
 }
 
-/// How bursts are spaced in time, or their sizes spread.
+/// How bursts are spaced in time, or how their sizes are distributed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spacing {
-    /// All alike.
+    /// All are the same.
     Fixed,
-    /// Exponentially distributed; in time a Poisson process.
+    /// Exponentially distributed; in time that is a Poisson process.
     Exponential,
 }
 
 impl Bursts {
-    /// Bursts written in all, warm-up included.
+    /// Number of all bursts, warm-up included.
     pub fn total(&self) -> u32 {
         self.warmup + self.count
     }
 
-    /// By how many times a burst is larger than it would be, by its number, warm-up included.
+    /// The factor by which a burst is larger, by its number, warm-up included.
     pub fn times(&self, number: u32) -> u64 {
         self.key.filter(|key| number.is_multiple_of(key.every)).map_or(1, |key| key.times.into())
     }
 
-    /// Bytes written in all.
+    /// Bytes of all bursts together.
     pub fn bytes(&self) -> u64 {
         (0..self.total()).map(|number| self.burst * self.times(number)).sum()
     }

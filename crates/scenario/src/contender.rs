@@ -1,4 +1,4 @@
-//! What a comparison compares.
+//! The contenders of a comparison.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Congestion controls that the kernel brings; the first is the baseline of every comparison.
 const STOCK: [&str; 3] = ["cubic", "bbr", "reno"];
-/// How many of them are compared where a scenario names nobody.
+/// How many of them are compared if a scenario names no contender.
 const USUAL_STOCK: usize = 2;
 
 /// A congestion control, or the switching among them.
@@ -16,16 +16,16 @@ const USUAL_STOCK: usize = 2;
 pub enum Contender {
     /// One of the kernel's own, by name.
     Stock(&'static str),
-    /// Stock cubic where the window does not fall back after an idle time (sysctl
+    /// Stock cubic whose window does not fall back after idle time (sysctl
     /// `net.ipv4.tcp_slow_start_after_idle` at 0).
     CubicWithoutIdleRestart,
     /// One of `bpf/algorithms/`, by its in-kernel name `kk_...`.
     Fixed(&'static str),
     /// The switcher, starting from stock cubic.
     Kirikae,
-    /// The switcher on a host whose own is bbr: starting from stock bbr.
+    /// The switcher on a host whose default is bbr, so that it starts from stock bbr.
     KirikaeOnBbr,
-    /// R-TCP as in the thesis, its choice by its table (`tables/oguchi-2016`), starting from stock
+    /// R-TCP as in the thesis, which chooses by the thesis' table (`tables/oguchi-2016`), starting from stock
     /// cubic.
     RTcp,
     /// bpftune's rule, starting from stock cubic: [`kirikae_algorithms::Bpftune`].
@@ -33,10 +33,10 @@ pub enum Contender {
 }
 
 impl Contender {
-    /// What every contender is compared with.
+    /// The contender with which every other is compared.
     pub const BASELINE: Contender = Contender::Stock(STOCK[0]);
 
-    /// Every contender there is, stock ones first.
+    /// Every contender, stock ones first.
     pub fn all() -> Vec<Contender> {
         let fixed = Algorithm::all().map(|algorithm| algorithm.name());
         let mut all = Contender::around(&STOCK, fixed);
@@ -45,10 +45,10 @@ impl Contender {
         all
     }
 
-    /// Those of a list such as `cubic,kk_hybla,kirikae`; `all` is every one.
+    /// Parses a list such as `cubic,kk_hybla,kirikae`; `all` stands for every contender.
     ///
     /// # Errors
-    /// What is allowed, where one is unknown or there twice.
+    /// Fails if a name is unknown or there twice, and says what is allowed.
     pub fn list(text: &str) -> Result<Vec<Contender>, String> {
         let all = Contender::all();
         if text == "all" {
@@ -67,7 +67,7 @@ impl Contender {
         Ok(chosen)
     }
 
-    /// Those of a scenario that names none: stock ones, what the switcher chooses among, and it.
+    /// The contenders of a scenario that names none: stock ones, the switcher's candidates, and the switcher.
     pub fn usual() -> Vec<Contender> {
         Contender::around(&STOCK[..USUAL_STOCK], kirikae_table::candidates())
     }
@@ -89,7 +89,7 @@ impl Contender {
         }
     }
 
-    /// The kernel's name of the congestion control that its connections start with.
+    /// The kernel's name of the congestion control with which its connections start.
     pub fn congestion_control(self) -> &'static str {
         match self {
             Contender::Stock(name) | Contender::Fixed(name) => name,
@@ -99,8 +99,8 @@ impl Contender {
         }
     }
 
-    /// Whether it is one algorithm of the kernel as that is, or one of ours: neither switched nor with
-    /// a sysctl that is not the kernel's preset.
+    /// Whether it is one algorithm throughout, of the kernel or ours, with all sysctls at the kernel's
+    /// preset.
     pub fn is_fixed(self) -> bool {
         matches!(self, Contender::Stock(_) | Contender::Fixed(_))
     }
@@ -115,7 +115,7 @@ impl Contender {
         matches!(self, Contender::Kirikae | Contender::KirikaeOnBbr)
     }
 
-    /// Whether the real kernel can be shown it.
+    /// Whether the real kernel can play it.
     pub fn is_real(self) -> bool {
         !matches!(self, Contender::RTcp | Contender::Bpftune)
     }

@@ -1,4 +1,4 @@
-//! What the contenders of a comparison are made of.
+//! The algorithms and the table that the contenders of a comparison use.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use crate::Scenario;
 pub struct Controls {
     /// Every algorithm that may contend, with its parameters.
     pub algorithms: Vec<Algorithm>,
-    /// What the switcher chooses by, where a scenario's scope does not say.
+    /// The table by which the switcher chooses, unless the scenario's scope names one.
     pub table: Arc<KernelTable>,
 }
 
-/// All algorithms, and the table that ships under the default policy.
+/// All algorithms, and the table that ships with the usual friendliness.
 impl Default for Controls {
     fn default() -> Self {
         Controls {
@@ -29,7 +29,7 @@ impl Default for Controls {
 }
 
 impl Controls {
-    /// What holds for the connections of a scenario that are switched.
+    /// The settings for the connections of a scenario that are switched.
     pub fn scope(&self, scenario: &Scenario) -> Scope {
         let mut scope = scenario.scope.clone();
         if scenario.choice.is_none() {
@@ -39,11 +39,10 @@ impl Controls {
     }
 }
 
-/// Refuses scenarios whose scope says what may be chosen, where whoever asks for the comparison says
-/// so, too.
+/// Refuses scenarios whose scope says what may be chosen. It is called if the command line says so, too.
 ///
 /// # Errors
-/// The first such scenario, with file and line.
+/// Fails with the first such scenario, its file and line.
 pub fn refuse_second_choice(scenarios: &[Scenario]) -> Result<(), Refusal> {
     scenarios.iter().find_map(|scenario| scenario.choice.clone()).map_or(Ok(()), Err)
 }

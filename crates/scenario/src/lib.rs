@@ -1,7 +1,7 @@
 //! Scenario files: links, what applications do on flows over them, and what is compared.
 //!
-//! The same file means the same to the simulator and to the emulated path. It is read and
-//! validated as a whole before anything is created.
+//! The simulator and the emulated path understand the same file in the same way. It is read and validated as
+//! a whole before anything is created.
 
 mod bursts;
 mod contender;

@@ -1,4 +1,4 @@
-//! `[path]`, or `[[link]]` and `[[flow]]`: which connections there are, and over what.
+//! Reads `[path]`, or `[[link]]` and `[[flow]]`: the connections, and the links that they take.
 //! docs/scenarios.md tells what each key means.
 
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ use super::contender::Contender;
 use super::path;
 use super::workload::{self, Activity};
 
-/// What packets meet on a piece of their way, in both directions.
+/// A piece of the way of packets, in both directions.
 #[derive(Clone, Debug, Serialize)]
 pub struct Link {
     /// Its name in routes and reports.
@@ -31,21 +31,21 @@ pub struct Link {
 pub struct FlowGroup {
     /// Its name in reports.
     pub name: String,
-    /// How many.
+    /// How many connections there are.
     pub count: u32,
-    /// The places of the links that they take, from the client to the server.
+    /// The indices of the links that they take from the client to the server, in order.
     pub forward: Vec<usize>,
-    /// And from the server to the client.
+    /// The indices of the links from the server to the client, in order.
     pub backward: Vec<usize>,
     /// When they begin.
     pub start: Span,
-    /// How much later each may begin, each drawn by itself; none: all at once.
+    /// How much later each may begin, drawn for each by itself; None: all begin at once.
     pub stagger: Option<Span>,
-    /// Whom they play; none: whoever is compared.
+    /// The contender that they play; None: the one that is compared.
     pub contender: Option<Contender>,
-    /// The end whose link changes and knows of it; none: neither does.
+    /// The end whose link changes, and that knows of it; None: neither end does.
     pub mobile: Option<Mobile>,
-    /// What is done on each.
+    /// What is done on each connection.
     pub activities: Vec<Activity>,
 }
 
@@ -66,12 +66,12 @@ impl FlowGroup {
         })
     }
 
-    /// The rate of its narrowest element in a direction in bit/s, as [`sustained_rate`].
+    /// The rate of the flow's narrowest element in a direction, bit/s; see [`sustained_rate`].
     pub fn bottleneck(&self, links: &[Link], direction: Direction) -> Option<u64> {
         self.way(links, direction).filter_map(|elements| sustained_rate(elements)).min()
     }
 
-    /// The least round-trip time, as [`PathSpec::base_rtt`].
+    /// The least round-trip time; see [`PathSpec::base_rtt`].
     pub fn base_rtt(&self, links: &[Link]) -> Span {
         let both = [Direction::Forward, Direction::Backward];
         let elements = both.into_iter().flat_map(|direction| self.way(links, direction));
@@ -79,10 +79,10 @@ impl FlowGroup {
     }
 }
 
-/// Flows that the bench plays in a network, for each of which it has a port.
+/// The largest number of flows that the bench plays in a network; each needs a port.
 const MOST_REAL_FLOWS: u32 = 20_000;
 
-/// The link that `[path]` is, and its flow.
+/// The names of the link that `[path]` describes, and of its flow.
 const ALONE: (&str, &str) = ("path", "flow");
 
 /// Reads the links, and the flows over them.
@@ -128,7 +128,7 @@ pub(super) fn read(root: &Section) -> Result<(Vec<Link>, Vec<FlowGroup>), Refusa
     Ok((links, flows))
 }
 
-/// `[path]`: one link, and one flow over it.
+/// Reads `[path]`: one link, and one flow over it.
 fn alone(
     root: &Section,
     activities: Option<Vec<Activity>>,
@@ -210,7 +210,7 @@ fn group(
     Ok(FlowGroup { mobile, ..flow })
 }
 
-/// The end whose link changes: as the elements on the flow's way do.
+/// Reads which end's link changes. An element on the flow's way has to change there.
 fn mobile(field: &Field, links: &[Link], flow: &FlowGroup) -> Result<Mobile, Refusal> {
     let end = [End::Client, End::Server][field.choice(&["client", "server"])?];
     let both = [Direction::Forward, Direction::Backward];
@@ -231,7 +231,7 @@ fn mobile(field: &Field, links: &[Link], flow: &FlowGroup) -> Result<Mobile, Ref
     Ok(Mobile { end, gaps })
 }
 
-/// What of it the real kernel is not shown, if anything.
+/// Says what the real kernel cannot play, if there is anything.
 pub(super) fn only_simulated(root: &Section, flows: &[FlowGroup]) -> Option<Refusal> {
     let sections = root.optional("flow")?.tables("").ok()?;
     let mut ports = MOST_REAL_FLOWS;
@@ -254,7 +254,7 @@ pub(super) fn only_simulated(root: &Section, flows: &[FlowGroup]) -> Option<Refu
     })
 }
 
-/// A contender by name, or "contender" for whoever is compared.
+/// Reads a contender's name, or "contender" for the one that is compared.
 fn played(field: &Field) -> Result<Option<Contender>, Refusal> {
     let all = Contender::all();
     let mut names: Vec<&str> = all.iter().map(|contender| contender.name()).collect();
@@ -262,7 +262,7 @@ fn played(field: &Field) -> Result<Option<Contender>, Refusal> {
     Ok(all.get(field.choice(&names)?).copied())
 }
 
-/// A name that none of the others has.
+/// Reads a name, which must differ from all others.
 fn name<'a>(
     section: &Section,
     mut others: impl Iterator<Item = &'a str>,
@@ -276,7 +276,7 @@ fn name<'a>(
     Ok(name.into())
 }
 
-/// Refuses a round trip that takes no time: an unlimited flow would never get on.
+/// Refuses a round trip of length 0: there an unlimited flow would write for ever at the same time.
 fn takes_time(field: &Field, links: &[Link], flow: &FlowGroup) -> Result<(), Refusal> {
     let directions = [Direction::Forward, Direction::Backward];
     let limited = directions.iter().any(|way| flow.bottleneck(links, *way).is_some());

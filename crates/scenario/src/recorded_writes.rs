@@ -1,4 +1,4 @@
-//! What an application wrote, as recorded.
+//! Writes of an application that were recorded.
 
 use std::sync::Arc;
 
@@ -12,22 +12,22 @@ use serde::{Serialize, Serializer};
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedWrites {
     name: String,
-    /// From the beginning of the recording.
+    /// The writes, with times from the beginning of the recording.
     pub writes: Arc<[Write]>,
 }
 
-/// The last write of a recording comes before this.
+/// The last write of a recording must come before this time.
 const LONGEST: Span = Span::from_secs(24 * 3600);
 
-/// Most bytes of a write, as of a size in a scenario file.
+/// The largest size of a write, bytes; the same as that of a size in a scenario file.
 const MOST: u64 = 1 << 30;
 
 impl RecordedWrites {
-    /// Reads a time in milliseconds, with or without decimals, and a number of bytes a line, no time
-    /// before that of the line above. `name` is for reports.
+    /// Parses a recording. Each line has a time in milliseconds, with or without decimals, and a number of
+    /// bytes; no time is before that of the line above. `name` is for reports.
     ///
     /// # Errors
-    /// The first line that is not such a pair, or the end of a recording without any.
+    /// Fails with the first line that is not such a pair, or at the end if there are no lines.
     pub fn parse(name: &str, text: &str) -> Result<RecordedWrites, BadLine> {
         const ALLOWED: &str = "a time in ms, up to a day and not before that of the line above, \
                                and 1 to 1073741824 bytes";
@@ -39,7 +39,7 @@ impl RecordedWrites {
             let bad = |allowed| BadLine { line, found: written.into(), allowed };
             let write = write(written).filter(not_before).ok_or_else(|| bad(ALLOWED))?;
             bytes += write.bytes;
-            // As of bursts: TCP's sequence numbers would wrap.
+            // With more bytes TCP's sequence numbers would wrap.
             if bytes > u64::from(u32::MAX) {
                 return Err(bad(TOGETHER));
             }
@@ -58,7 +58,7 @@ fn write(line: &str) -> Option<Write> {
     Some(Write { at: millis(at, LONGEST)?, bytes })
 }
 
-/// A summary: a record of a run names the recording instead of repeating it.
+/// Writes a summary: a run's record names the recording instead of repeating it.
 impl Serialize for RecordedWrites {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut summary = serializer.serialize_struct("RecordedWrites", 2)?;

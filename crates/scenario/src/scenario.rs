@@ -22,35 +22,35 @@ use crate::{network, scope, stack, sweep};
 pub struct Scenario {
     /// The file that it was read from.
     pub file: PathBuf,
-    /// What it is about, in a line.
+    /// A line that says what it is about.
     pub title: String,
-    /// Seed of every random stream: losses, spacing of the bursts, whatever applications draw.
+    /// Seed of every random stream: losses, spacing of the bursts, and what applications draw.
     pub seed: u64,
-    /// What packets meet on their way; `[path]` is one link.
+    /// The links; `[path]` is one link.
     pub links: Vec<Link>,
     /// Connections over the links; without `[[flow]]`, one over the path.
     pub flows: Vec<FlowGroup>,
-    /// How the hosts' TCP behaves in the simulator; of it the real kernel has the buffers.
+    /// How the hosts' TCP behaves in the simulator. The real kernel has only its buffers.
     pub stack: Profile,
-    /// What is compared, in the order of the table's rows.
+    /// The contenders, in the order of the table's rows.
     pub contenders: Vec<Contender>,
-    /// What holds for the connections that are switched.
+    /// The settings for the connections that are switched.
     #[serde(serialize_with = "scope::write")]
     pub scope: Scope,
-    /// What is wrong with choosing by another table than the scope's, where that says what may be
+    /// The refusal of a choice by another table than the scope's; None if the scope does not say what may be
     /// chosen.
     #[serde(skip)]
     pub choice: Option<Refusal>,
-    /// When a simulation ends at the latest; none where the workloads tell.
+    /// When a simulation ends at the latest; None if the workloads determine the end.
     pub duration: Option<Span>,
-    /// In which part of the time what arrives is counted; none: in all of it.
+    /// The time in which arrivals are counted; None: the whole time.
     pub measured: Option<Range<Time>>,
     /// How often each contender is simulated, each time with the next seed.
     pub repetitions: u32,
-    /// What the names of its sweep stand for, as written, and of tables each `name.key`; none without a
+    /// The values of the sweep's names as written, and for tables those of each `name.key`; empty without a
     /// sweep.
     pub swept: BTreeMap<String, String>,
-    /// What of it the real kernel is not shown, if anything.
+    /// The refusal to play it on the real kernel; None if that can play it.
     #[serde(skip)]
     only_simulated: Option<Refusal>,
 }
@@ -59,7 +59,7 @@ impl Scenario {
     /// Reads and validates a scenario file: one scenario, or one for each combination of its sweep.
     ///
     /// # Errors
-    /// The first thing wrong with it, with file, line, key and what is allowed.
+    /// Fails with the first thing that is wrong: its file, line and key, and what is allowed.
     pub fn load(file: &Path) -> Result<Vec<Scenario>, Refusal> {
         Scenario::load_all([file])
     }
@@ -67,7 +67,7 @@ impl Scenario {
     /// Reads and validates the scenarios of several files, each of which has a title of its own.
     ///
     /// # Errors
-    /// As of one file.
+    /// Fails as [`load`](Scenario::load) does, or if two scenarios have the same title.
     pub fn load_all(
         files: impl IntoIterator<Item = impl AsRef<Path>>,
     ) -> Result<Vec<Scenario>, Refusal> {
@@ -75,10 +75,10 @@ impl Scenario {
         Scenario::of(files.into_iter().map(|file| Source::read(file.as_ref(), EXAMPLE)))
     }
 
-    /// The scenarios of a text; `file` names it, and is where files are looked for that it names.
+    /// Parses the scenarios of a text. `file` is its name; files that it names are looked for beside that.
     ///
     /// # Errors
-    /// As of a file.
+    /// Fails as [`load`](Scenario::load) does.
     pub fn parse(file: &Path, text: String) -> Result<Vec<Scenario>, Refusal> {
         Scenario::of([Ok(Source { file: file.to_owned(), text })])
     }
@@ -151,8 +151,8 @@ impl Scenario {
         })
     }
 
-    /// The path and what is written on it, where the scenario is one connection over one link that
-    /// does nothing but write by the clock: then it is compared write by write.
+    /// The path and the workload of a scenario that is compared write by write; None for others. It is
+    /// compared so if it is one connection over one link on which everything is written at given times.
     pub fn timed(&self) -> Option<(&PathSpec, &Workload)> {
         let [FlowGroup { count: 1, forward, backward, activities, .. }] = &self.flows[..] else {
             return None;
@@ -166,15 +166,15 @@ impl Scenario {
         (same && activity.workload.is_timed()).then_some((&link.path, &activity.workload))
     }
 
-    /// Checks that the real kernel can be shown it, whoever is compared.
+    /// Checks that the real kernel can play it, whichever contender is compared.
     ///
     /// # Errors
-    /// What of the scenario only the simulator can do.
+    /// Fails with what only the simulator can do.
     pub fn on_real_kernel(&self) -> Result<(), Refusal> {
         self.only_simulated.clone().map_or(Ok(()), Err)
     }
 
-    /// Who is compared, and whom groups of flows play whoever is.
+    /// The contenders that are compared, and those that groups of flows always play.
     pub fn everyone(&self) -> impl Iterator<Item = Contender> {
         let own = self.flows.iter().filter_map(|group| group.contender);
         self.contenders.iter().copied().chain(own)
@@ -187,7 +187,7 @@ impl Scenario {
     }
 }
 
-/// `[sim]`: when a simulation ends, how often it is repeated, what is measured of it.
+/// The section `[sim]`: when a simulation ends, how often it is repeated, and what is measured.
 struct Sim {
     duration: Option<Span>,
     measured: Option<Range<Time>>,
@@ -221,7 +221,7 @@ fn sim(root: &Section, flows: &[FlowGroup]) -> Result<Sim, Refusal> {
     Ok(sim)
 }
 
-/// In which part of a simulation what arrives is counted.
+/// Reads in which part of a simulation arrivals are counted.
 fn measured(field: &Field, duration: Option<Span>) -> Result<Range<Time>, Refusal> {
     let section =
         field.section(r#"a table with from, to, such as { from = "10 s", to = "15 s" }"#)?;
@@ -233,7 +233,7 @@ fn measured(field: &Field, duration: Option<Span>) -> Result<Range<Time>, Refusa
     Ok(time)
 }
 
-/// Refuses flows and workloads that would begin when the simulation is over.
+/// Refuses flows and workloads that would begin after the simulation has ended.
 fn begin_before(root: &Section, flows: &[FlowGroup], duration: Span) -> Result<(), Refusal> {
     const ALLOWED: &str = "so early that it begins before sim.duration, when all ends";
     let sections = root.optional("flow").map_or(Ok(Vec::new()), |field| field.tables(""))?;

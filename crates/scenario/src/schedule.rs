@@ -1,4 +1,4 @@
-//! When each burst is due, and how large it is: the same for every contender of a scenario.
+//! Computes when each burst is due, and how large it is: the same for every contender of a scenario.
 
 use std::time::Duration;
 
@@ -8,7 +8,8 @@ use rand_pcg::Pcg64;
 
 use super::{Bursts, Spacing};
 
-/// Labels of the streams of burst spacing and sizes; 0 and 1 are the path's directions, of the same seed.
+/// Label of the random stream of burst spacing and sizes. With the same seed, 0 and 1 are the path's
+/// directions.
 const STREAM: u64 = 2;
 const SIZES: u64 = 3;
 
@@ -27,7 +28,7 @@ pub fn due_times(workload: &Bursts, seed: u64) -> Vec<Duration> {
     times
 }
 
-/// Bytes of all bursts, at least one each.
+/// Bytes of each burst, at least 1.
 pub fn sizes(workload: &Bursts, seed: u64) -> Vec<u64> {
     let mut random = Pcg64::seed_from_u64(stream_seed(seed, &[SIZES]));
     let mut size = || match workload.sizes {
@@ -37,9 +38,9 @@ pub fn sizes(workload: &Bursts, seed: u64) -> Vec<u64> {
     (0..workload.total()).map(|number| size().max(1) * workload.times(number)).collect()
 }
 
-/// Drawn from the exponential distribution with mean 1.
+/// Draws from the exponential distribution with mean 1.
 fn exponential(random: &mut Pcg64) -> f64 {
-    // Inverse of the distribution function; the draw is below 1.
+    // This inverts the distribution function; the draw is below 1.
     -(-random.random::<f64>()).ln_1p()
 }
 
@@ -75,7 +76,7 @@ mod tests {
         let times = due_times(&workload, 7);
         assert_eq!(times, due_times(&workload, 7));
         assert_ne!(times, due_times(&workload, 8));
-        // Standard error of the mean gap: 2 s / sqrt(10000) = 0.02 s; five of them are allowed.
+        // The standard error of the mean gap is 2 s / sqrt(10000) = 0.02 s; five of them are allowed.
         let mean = times[10_000].as_secs_f64() / 10_000.0;
         assert!((mean - 2.0).abs() < 0.1, "mean gap {mean} s");
         let sizes = sizes(&workload, 7);

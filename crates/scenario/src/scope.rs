@@ -1,5 +1,5 @@
-//! `[scope]`: what holds for the connections that are switched, with the keys of the policy file
-//! (packaging/kirikae.toml). Without it, what holds where an operator says nothing.
+//! Reads `[scope]`: the settings for the connections that are switched, with the keys of the policy file
+//! (packaging/kirikae.toml). Without it the settings are those that hold if an operator says nothing.
 
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
@@ -16,7 +16,7 @@ use super::Scenario;
 const CHOICE: [&str; 2] = ["friendliness", "algorithms"];
 
 impl Scenario {
-    /// The table that ships, under the default policy.
+    /// The table that ships, with the usual friendliness.
     pub fn usual_table() -> &'static Arc<KernelTable> {
         static USUAL: LazyLock<Arc<KernelTable>> =
             LazyLock::new(|| kirikae_table::usual().kernel_table().into());
@@ -24,8 +24,8 @@ impl Scenario {
     }
 }
 
-/// The scope, and, where it says what may be chosen, how it is refused that somebody else says so,
-/// too.
+/// Reads the scope. If it says what may be chosen, the second part is the refusal of a command line that says
+/// so, too.
 pub(super) fn read(root: &Section) -> Result<(Scope, Option<Refusal>), Refusal> {
     let Some(field) = root.optional("scope") else {
         return Ok((Scope::new(Arc::clone(Scenario::usual_table())), None));
@@ -42,7 +42,7 @@ pub(super) fn read(root: &Section) -> Result<(Scope, Option<Refusal>), Refusal> 
     Ok((scope, choice))
 }
 
-/// Writes what a scope says, for people.
+/// Writes the settings of a scope, for people.
 pub(super) fn write<S: Serializer>(scope: &Scope, serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Said {

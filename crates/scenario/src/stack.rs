@@ -1,4 +1,4 @@
-//! `[stack]`: how the simulated hosts' TCP behaves.
+//! Reads `[stack]`: how the TCP of the simulated hosts behaves.
 
 use std::ops::RangeInclusive;
 
@@ -10,30 +10,31 @@ use kirikae_tcp::{Growth, Handover, LossDetection, Profile, Reduction};
 
 const PROFILES: [&str; 4] = ["linux-6", "linux-2.6.33", "ns-3", "ns-2"];
 
-/// The receive buffers where nothing is said of them, which must not be the limit: bytes of data.
+/// The usual receive buffer, bytes of data; it is so large that it does not limit a connection.
 const RECEIVE_BUFFER: u32 = 5 << 18;
-/// Likewise, at most.
+/// The usual largest receive buffer, bytes of data.
 const RECEIVE_BUFFER_MAX: u32 = 15 << 18;
 
 /// Least receive buffer, bytes.
 const LEAST_BUFFER: u64 = 1500;
-/// IP packets: what every host takes (RFC 791), and jumbo frames.
+/// Sizes of IP packets, bytes: from what every host takes (RFC 791) to jumbo frames.
 const MTUS: RangeInclusive<u64> = 576..=9216;
 
-/// A profile as a scenario has it where it says nothing else.
+/// The profile with a scenario's usual buffers.
 fn with_buffers(profile: Profile) -> Profile {
     Profile { receive_buffer: RECEIVE_BUFFER, receive_window_max: RECEIVE_BUFFER_MAX, ..profile }
 }
 
-/// What a scenario without `[stack]` has, as the kernel has it in the bench.
+/// The profile of a scenario without `[stack]`; the kernel has the same in the bench.
 fn usual() -> Profile {
     with_buffers(Profile::linux_6())
 }
 
-/// Reads `stack`: a profile by name, and what is to be otherwise. Without it, `linux-6`.
+/// Reads `stack`: the name of a profile, and what differs from it. Without `stack` it is `linux-6`.
 ///
 /// # Errors
-/// A profile or feature that there is not, or a value out of its range: file, line, key and what is allowed.
+/// Fails if there is no such profile or feature, or if a value is out of its range; says file, line and key,
+/// and what is allowed.
 pub fn read(root: &Section) -> Result<Profile, Refusal> {
     let Some(field) = root.optional("stack") else { return Ok(usual()) };
     let section = field.section("[stack] with profile, and features that are to be otherwise")?;
@@ -54,7 +55,7 @@ pub fn read(root: &Section) -> Result<Profile, Refusal> {
     Ok(profile)
 }
 
-/// Reads what is on or off; returns the keys.
+/// Reads the features that are on or off; returns the keys.
 fn read_switches(section: &Section, profile: &mut Profile) -> Result<Vec<&'static str>, Refusal> {
     let mut keys = Vec::new();
     let switches: [(&'static str, &mut bool); 15] = [
@@ -103,7 +104,7 @@ fn read_times(section: &Section, profile: &mut Profile) -> Result<Vec<&'static s
     Ok(keys)
 }
 
-/// Reads segments and bytes; returns the keys.
+/// Reads numbers of segments and bytes; returns the keys.
 fn read_sizes(section: &Section, profile: &mut Profile) -> Result<Vec<&'static str>, Refusal> {
     let mut keys = Vec::new();
     if let Some(field) = section.optional("mtu") {
@@ -138,7 +139,7 @@ fn read_sizes(section: &Section, profile: &mut Profile) -> Result<Vec<&'static s
     Ok(keys)
 }
 
-/// Reads which of several ways it does something in; returns the keys.
+/// Reads the features that have several kinds; returns the keys.
 fn read_kinds(section: &Section, profile: &mut Profile) -> Result<[&'static str; 4], Refusal> {
     if let Some(field) = section.optional("loss-detection") {
         let kinds = [
@@ -172,7 +173,7 @@ fn read_kinds(section: &Section, profile: &mut Profile) -> Result<[&'static str;
     Ok(["loss-detection", "reduction", "growth", "handover"])
 }
 
-/// What of it the real kernel is not shown, if anything: its TCP is as it is, but for the buffers.
+/// Says what the real kernel cannot play, if there is anything: of its TCP only the buffers can be set.
 pub(super) fn only_simulated(root: &Section, profile: &Profile) -> Option<Refusal> {
     let kernel = Profile {
         receive_buffer: profile.receive_buffer,
@@ -186,7 +187,7 @@ pub(super) fn only_simulated(root: &Section, profile: &Profile) -> Option<Refusa
     ))
 }
 
-/// Refuses features that cannot be had together.
+/// Refuses features that exclude each other.
 fn agree(section: &Section, profile: &Profile) -> Result<(), Refusal> {
     let ranges = [
         (["rto-min", "rto-max"], profile.rto_min, profile.rto_max),

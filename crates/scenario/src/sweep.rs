@@ -1,17 +1,17 @@
-//! `[sweep]`: one file for many scenarios. Each name takes each of its values, in every combination,
-//! wherever the file has `"$name"`; in the title it may stand anywhere. Where the values are tables,
-//! `"$name.key"` is what the present one has there. The scenarios come in the alphabetical order of the
-//! names, the last changing fastest.
+//! Reads `[sweep]`: one file for many scenarios. Each name takes each of its values, in every combination,
+//! wherever the file has `"$name"`; in the title it may stand anywhere. If the values are tables,
+//! `"$name.key"` is the value of that key in the present one. The scenarios are in the alphabetical order of
+//! the names, the last name changing fastest.
 
 use std::collections::BTreeSet;
 
 use kirikae_settings::Refusal;
 use kirikae_settings::section::{Binding, Field, Section, Source, nearest};
 
-/// Most scenarios of a file.
+/// The largest number of scenarios of a file.
 const MOST: usize = 10_000;
 
-/// What the names stand for in each scenario; one scenario without names where there is no sweep.
+/// Reads the values of the names in each scenario; without a sweep that is one scenario without names.
 pub(super) fn read<'a>(root: &Section<'a>) -> Result<Vec<Vec<Binding<'a>>>, Refusal> {
     const ALLOWED: &str = "names, each with the list of its values, such as loss = [0, 0.01]";
     let section = root.optional("sweep").map(|field| field.section(ALLOWED)).transpose()?;
@@ -33,7 +33,7 @@ pub(super) fn read<'a>(root: &Section<'a>) -> Result<Vec<Vec<Binding<'a>>>, Refu
     Ok(scenarios)
 }
 
-/// Refuses `"$name"` where there is no such name, and a name that no value is.
+/// Refuses `"$name"` if there is no such name, and a name that is never used.
 fn check_uses(root: &Section, sweep: &[(&str, Field)]) -> Result<(), Refusal> {
     let names: Vec<&str> = sweep.iter().map(|(name, _)| *name).collect();
     let mut used = BTreeSet::new();
@@ -59,7 +59,7 @@ fn check_uses(root: &Section, sweep: &[(&str, Field)]) -> Result<(), Refusal> {
     })
 }
 
-/// Refuses a value of this name that is no table with this key.
+/// Refuses a name with a value that is not a table with this key.
 fn check_key(sweep: &[(&str, Field)], name: &str, key: &str) -> Result<(), Refusal> {
     let allowed = format!("a table with the key {key}, as \"${name}.{key}\" stands for it");
     let values = sweep.iter().filter(|(other, _)| *other == name);
@@ -70,7 +70,7 @@ fn check_key(sweep: &[(&str, Field)], name: &str, key: &str) -> Result<(), Refus
         .try_for_each(|value| value.section(&allowed)?.required(key, &allowed).map(|_| ()))
 }
 
-/// The title of one scenario. Where several names fit, the longest is meant.
+/// The title of one scenario. If several names fit, the longest is taken.
 pub(super) fn title(title: &str, bindings: &[Binding], source: &Source) -> String {
     let names: Vec<_> = bindings.iter().flat_map(|binding| binding.texts(source)).collect();
     let mut parts = title.split('$');

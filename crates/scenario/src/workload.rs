@@ -1,5 +1,5 @@
-//! `[workload]` and `[[workload]]`: what the application writes. docs/scenarios.md tells what each
-//! key means.
+//! Reads `[workload]` and `[[workload]]`: what the application writes. docs/scenarios.md tells what each key
+//! means.
 
 use kirikae_path::{Span, Time};
 use kirikae_settings::Refusal;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::recorded_writes::RecordedWrites;
 use crate::{Bursts, Key, Spacing};
 
-/// Something that the application does on its connection.
+/// An activity of the application on its connection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Activity {
     /// How long after the connection's SYN it begins.
@@ -25,17 +25,17 @@ pub struct Activity {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Workload {
-    /// Bursts by the clock.
+    /// Bursts at given times.
     Bursts(Bursts),
     /// Writes as they were recorded.
     Writes(RecordedWrites),
-    /// What the simulator has by itself.
+    /// One of the workloads that only the simulator has.
     #[serde(untagged)]
     Simulated(kirikae_sim::Workload),
 }
 
 impl Workload {
-    /// Writes at the beginning that are recorded but not counted.
+    /// Number of writes at the beginning that are recorded but not counted.
     pub fn warmup(&self) -> u32 {
         match self {
             Workload::Bursts(bursts) => bursts.warmup,
@@ -43,7 +43,7 @@ impl Workload {
         }
     }
 
-    /// Writes that are counted, as far as their number is known beforehand.
+    /// Number of writes that are counted, as far as it is known beforehand.
     pub fn count(&self) -> u32 {
         match self {
             Workload::Bursts(bursts) => bursts.count,
@@ -52,18 +52,18 @@ impl Workload {
         }
     }
 
-    /// Whether it takes all that it gets of its path.
+    /// Whether it takes all the rate that it gets on its path.
     pub fn is_bulk(&self) -> bool {
         matches!(self, Workload::Simulated(kirikae_sim::Workload::Bulk { .. }))
     }
 
-    /// Whether all that it writes is written at times that are known beforehand.
+    /// Whether all times at which it writes are known beforehand.
     pub fn is_timed(&self) -> bool {
         !matches!(self, Workload::Simulated(_))
     }
 }
 
-/// How a kind is read from its table, once its keys are known to be these.
+/// Reads a kind of workload from its table, whose keys have been checked before.
 type Read = fn(&Section) -> Result<Workload, Refusal>;
 
 const KINDS: [(&str, &[&str], Read); 6] = [
@@ -100,7 +100,7 @@ const KINDS: [(&str, &[&str], Read); 6] = [
 
 const BURSTS: &str = "bursts";
 
-/// What is allowed where nothing or something else stands; bursts are the usual kind.
+/// What a refusal says is allowed; bursts are the usual kind.
 pub(super) const ALLOWED: &str = "[workload] with burst, interval, count";
 
 /// Reads one workload, or several for a mix on one connection.
@@ -115,7 +115,7 @@ pub(super) fn read(field: &Field) -> Result<Vec<Activity>, Refusal> {
     if activities.len() > 1
         && let Some(place) = activities.iter().position(endless)
     {
-        // A connection is one stream of bytes.
+        // A connection is one stream of bytes: after an endless write nothing would follow.
         let bytes = sections[place].required("bytes", "")?;
         return Err(bytes.refuse("a size where several share a connection: nothing would follow"));
     }
@@ -125,7 +125,7 @@ pub(super) fn read(field: &Field) -> Result<Vec<Activity>, Refusal> {
 fn activity(section: &Section, mixed: bool) -> Result<Activity, Refusal> {
     let names = KINDS.map(|(name, ..)| name);
     let (_, keys, read) = KINDS[section.choice_or_first("kind", &names)?];
-    // What is alone begins with its connection.
+    // A workload that is alone begins with its connection.
     let timing: &[&str] = if mixed { &["after"] } else { &[] };
     section.allow(&[&["kind"], keys, timing].concat())?;
     let after = section.optional_quantity::<Time>("after")?.unwrap_or(Time::ZERO);
@@ -143,7 +143,7 @@ fn bursts(section: &Section) -> Result<Bursts, Refusal> {
     let count = field.whole(1..=1_000_000)? as u32;
     let warmup = section.optional("warmup").map_or(Ok(1), |field| field.whole(0..=1_000))? as u32;
     let bursts = Bursts { burst, sizes, key, interval, spacing, overlap, count, warmup };
-    // TCP's sequence numbers would wrap, and a place in the stream be ambiguous.
+    // With more bytes TCP's sequence numbers would wrap, and a place in the stream be ambiguous.
     if bursts.bytes() > u64::from(u32::MAX) {
         return Err(field
             .refuse("so many bursts, warm-up included, that they have less than 4 GiB together"));
@@ -183,7 +183,7 @@ fn on_off(section: &Section) -> Result<kirikae_sim::Workload, Refusal> {
     Ok(kirikae_sim::Workload::OnOff { bytes, bits_per_second, on, off })
 }
 
-/// Key pictures: both keys or none.
+/// Reads key pictures: either both keys are given, or none.
 fn key(section: &Section) -> Result<Option<Key>, Refusal> {
     if section.optional("key-every").or(section.optional("key-times")).is_none() {
         return Ok(None);
@@ -212,7 +212,7 @@ fn video(section: &Section) -> Result<kirikae_sim::Workload, Refusal> {
     }))
 }
 
-/// 0: fixed, which is usual; 1: exponential.
+/// Reads the spacing: 0 for fixed, which is usual; 1 for exponential.
 fn spacing(section: &Section, key: &str) -> Result<usize, Refusal> {
     section.choice_or_first(key, &["fixed", "exponential"])
 }

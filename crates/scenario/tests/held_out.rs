@@ -1,4 +1,4 @@
-//! The scenarios of `scenarios/held-out/` are read, each for itself and all together.
+//! Reads the scenarios of `scenarios/held-out/`, each by itself and all together.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/held-out")
 }
 
-/// The scenario files of one of its folders, by name.
+/// The scenario files in one of its folders, by name.
 fn files(folder: &str) -> Vec<PathBuf> {
     let entries = directory().join(folder).read_dir().unwrap();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -18,8 +18,8 @@ fn files(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// All of a folder in one call, each with a title of its own. Nothing but what is written and met is
-/// theirs to say: who is compared is said when they are played.
+/// Reads all of a folder in one call; each has a title of its own. They say only what is written and what
+/// packets meet: who is compared is said when they are played.
 fn read(folder: &str) -> Vec<Scenario> {
     let files = files(folder);
     for file in &files {

@@ -1,4 +1,4 @@
-//! Every way in which workloads, links and flows can be wrong, and the one message that says so.
+//! Tests every way in which workloads, links and flows can be wrong, and the one message that says so.
 
 use kirikae_scenario::Contender;
 
@@ -21,7 +21,7 @@ const LONG_TIMES: &str =
     r#"a time from "1 ns" to "10000 min" in ns, us, ms, s or min, such as "60 s""#;
 const SIZES: &str = r#"a size from "1 B" to "1024 MiB" in B, kB, MB, KiB or MiB, such as "64 KiB""#;
 
-/// The message for this workload, the first line of which is line 12.
+/// The message for this workload, which begins at line 12.
 fn workload(text: &str, files: &[(&str, &str)]) -> String {
     kirikae_testing::refusal(PATH, "[workload]\n", &format!("[workload]\n{text}"), files)
 }
@@ -309,7 +309,7 @@ fn what_begins_when_all_is_over() {
         "name = \"other\"\nstart = \"60 s\"",
         &format!("x.toml:21: flow[1].start: found \"60 s\"; allowed: {ALLOWED}"),
     );
-    // Together a minute.
+    // Together they take a minute.
     let late = NETWORK
         .replace("[workload]", "[[workload]]\nafter = \"30 s\"")
         .replace("name = \"other\"", "name = \"other\"\nstart = \"30 s\"");

@@ -1,4 +1,4 @@
-//! The examples of docs/path.md mean what the page says: each is read, and every element has one.
+//! Tests that the examples of docs/path.md mean what the page says: each is read, and every element has one.
 
 use std::fs;
 use std::path::Path;

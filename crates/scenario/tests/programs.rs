@@ -1,4 +1,4 @@
-//! The scenarios of `scenarios/programs/` are read.
+//! Reads the scenarios of `scenarios/programs/`.
 
 use std::path::Path;
 

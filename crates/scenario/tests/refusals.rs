@@ -1,4 +1,4 @@
-//! Every way in which a scenario file can be wrong, and the one message that says so.
+//! Tests every way in which a scenario file can be wrong, and the one message that says so.
 
 use std::fs;
 use std::path::Path;
@@ -200,7 +200,7 @@ fn scopes() {
     assert!(refused("holdbak = 0.5").contains("did you mean holdback?"));
 }
 
-/// What may be chosen is said once.
+/// Only one of the scenario and the command line may say what can be chosen.
 #[test]
 fn a_second_choice() {
     let text = GOOD.replace("[bench]", "[scope]\nalgorithms = [\"kk_cubic\"]\n[bench]");
@@ -213,8 +213,8 @@ fn a_second_choice() {
     );
 }
 
-/// The message for a scenario whose first element has these lines instead, the first of which is
-/// line 8, with what stands in the file `recording` beside it.
+/// The message for a scenario whose first element has these lines instead, which begin at line 8. The file
+/// `recording` beside it has this text.
 fn element_refusal(element: &str, recording: &str) -> String {
     let good = "element = \"loss\"\nprobability = 0.01\n";
     refusal(GOOD, good, element, &[("recording", recording)])

@@ -1,4 +1,4 @@
-//! The examples of docs/scenarios.md are read, and no key is missing there.
+//! Tests that the examples of docs/scenarios.md are read, and that no key is missing there.
 
 use std::fs;
 use std::path::Path;
@@ -8,8 +8,8 @@ fn page() -> String {
     fs::read_to_string(page).unwrap()
 }
 
-/// What an example leaves out because it is about something else: what shows that it is there, and
-/// what is taken where it is not.
+/// What an example may leave out because it is about something else: a text that shows that it is there, and
+/// the text that is added otherwise.
 const USUAL: [(&str, &str); 2] = [
     ("workload]", "[workload]\nburst = \"64 KiB\"\ninterval = \"2 s\"\ncount = 60\n"),
     (
@@ -19,7 +19,7 @@ const USUAL: [(&str, &str); 2] = [
     ),
 ];
 
-/// An example as a whole scenario.
+/// Completes an example to a whole scenario.
 fn completed(example: &str) -> String {
     let mut text = String::new();
     if !example.contains("title = ") {
@@ -50,7 +50,7 @@ fn examples_are_read() {
     assert_eq!(read, 15);
 }
 
-/// The keys that a table may have: what the refusal of another lists.
+/// The keys that a table may have, as the refusal of another key lists them.
 fn keys(text: &str) -> Vec<String> {
     let refusal = kirikae_testing::load(text, &[]).unwrap_err();
     assert_eq!(refusal.found, "unknown key", "{refusal}");

@@ -1,4 +1,4 @@
-//! `[stack]` where it is wrong, or where only the simulator has it.
+//! Tests `[stack]` if it is wrong, or if only the simulator can play it.
 
 use kirikae_testing::{GOOD, TIMES, assert_refused, refusal};
 

@@ -1,4 +1,4 @@
-//! Sweeps that are wrong, and what their names stand for.
+//! Tests sweeps that are wrong, and the values of a sweep's names.
 
 use std::fs;
 

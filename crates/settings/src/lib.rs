@@ -1,5 +1,5 @@
-//! Files that people write, in TOML: whatever is not allowed in one is refused with file, line and
-//! key, and with what is allowed in its place.
+//! TOML files that people write. What is not allowed in one is refused with file, line and key, and with what
+//! is allowed in its place.
 //!
 //! A quantity has a unit, and a range:
 //!

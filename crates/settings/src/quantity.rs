@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use kirikae_path::{QueueLimit, Span, Time};
 
-/// A kind of quantity: how it is written, and what is said where it is not.
+/// A kind of quantity: how it is written, and what a refusal says is allowed.
 pub trait Quantity: Sized {
     /// What may be written, with an example.
     const ALLOWED: &str;
 
-    /// The quantity, or nothing where number, unit or range are not allowed.
+    /// Parses the quantity; None if number, unit or range are not allowed.
     fn parse(text: &str) -> Option<Self>;
 }
 
@@ -20,7 +20,8 @@ const BITS_PER_SECOND: [(&str, f64); 4] =
 const BYTES: [(&str, f64); 5] =
     [("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("KiB", 1024.0), ("MiB", 1_048_576.0)];
 
-/// The number in the base unit; refuses a sign, an exponent and a unit that is not listed.
+/// Parses a number and converts it to the base unit; refuses a sign, an exponent and a unit that is not
+/// listed.
 fn scaled(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let (number, unit) = text.split_once(' ')?;
     let plain = number.starts_with(|c: char| c.is_ascii_digit())
@@ -29,7 +30,7 @@ fn scaled(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     plain.then(|| number.parse::<f64>().ok())?.map(|number| number * factor)
 }
 
-/// The number rounded to a whole one, if that is within the range.
+/// Rounds to a whole number, if that is within the range.
 fn whole(value: f64, least: u64, most: u64) -> Option<u64> {
     let rounded = value.round();
     (least as f64..=most as f64).contains(&rounded).then_some(rounded as u64)
@@ -52,7 +53,7 @@ impl Quantity for Span {
     }
 }
 
-/// A time that may be as long as a [`Time`] is late.
+/// A time span up to the largest [`Time`].
 pub struct Long(pub Span);
 
 impl Quantity for Long {
@@ -107,7 +108,7 @@ impl Quantity for QueueLimit {
     }
 }
 
-/// Kinds of quantity that have one unit: name, unit, what is allowed.
+/// Defines kinds of quantity that have one unit, from name, unit, and what is allowed.
 macro_rules! quantities {
     ($($name:ident $unit:literal $allowed:literal)*) => {$(
         #[doc = concat!("In ", $unit, ".")]

@@ -3,18 +3,18 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// One thing wrong with a file, told so that it can be mended without reading code.
+/// An error in a file, described so that it can be mended without reading code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The file as it was named by the caller.
     pub file: PathBuf,
-    /// Line in the file, from 1; none where the file as a whole is refused.
+    /// Line in the file, from 1; None if the file as a whole is refused.
     pub line: Option<usize>,
     /// Full name of the key, for instance `path.forward[0].probability`.
     pub key: Option<String>,
-    /// What stands there.
+    /// The text that was found there.
     pub found: String,
-    /// What may stand there.
+    /// A description of what is allowed there.
     pub allowed: String,
 }
 

@@ -1,4 +1,4 @@
-//! A table of a file whose every access refuses, with file, line and key.
+//! A table of a file. Every access to it refuses wrong values, with file, line and key.
 
 use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
@@ -19,10 +19,10 @@ pub struct Source {
 }
 
 impl Source {
-    /// The text of a file; `allowed` tells what one is, where it cannot be read.
+    /// Reads a file. `allowed` says what kind of file is expected, for a refusal.
     ///
     /// # Errors
-    /// A refusal where the file cannot be read.
+    /// Fails if the file cannot be read.
     pub fn read(file: &Path, allowed: &str) -> Result<Source, Refusal> {
         let text = std::fs::read_to_string(file).map_err(|error| Refusal {
             file: file.to_owned(),
@@ -37,7 +37,7 @@ impl Source {
     /// The file's top table.
     ///
     /// # Errors
-    /// A refusal of a text that is not TOML.
+    /// Refuses a text that is not TOML.
     pub fn root(&self) -> Result<Spanned<DeTable<'_>>, Refusal> {
         DeTable::parse(&self.text).map_err(|error| {
             let line = error.span().map(|span| self.line(&span));
@@ -57,7 +57,7 @@ impl Source {
         1 + self.text[..span.start].matches('\n').count()
     }
 
-    /// What stands at a place refused: the full name of its key, what was found, and what is allowed.
+    /// Refuses the value at a place: the full name of its key, what was found, and what is allowed.
     pub fn refuse(
         &self,
         span: &Range<usize>,
@@ -75,17 +75,17 @@ impl Source {
     }
 }
 
-/// What the names of a sweep stand for in one of its scenarios.
+/// The value of a sweep's name in one of its scenarios.
 #[derive(Clone, Copy)]
 pub struct Binding<'a> {
-    /// What is written behind a `$`.
+    /// The name, which the file has after a `$`.
     pub name: &'a str,
-    /// What it stands for.
+    /// The value.
     pub value: &'a Spanned<DeValue<'a>>,
 }
 
 impl<'a> Binding<'a> {
-    /// The value that `written` stands for: `"$name"`, or `"$name.key"` where the name's is a table.
+    /// The value of `written`: `"$name"`, or `"$name.key"` if the name's value is a table.
     fn resolve(
         bindings: &[Binding<'a>],
         written: &'a Spanned<DeValue<'a>>,
@@ -100,12 +100,12 @@ impl<'a> Binding<'a> {
         key.map_or(Some(bound), |key| bound.get_ref().as_table()?.get(key))
     }
 
-    /// A name, and the key behind it if there is one.
+    /// Splits off the key after a name, if there is one.
     pub fn split(name: &str) -> (&str, Option<&str>) {
         name.split_once('.').map_or((name, None), |(name, key)| (name, Some(key)))
     }
 
-    /// The value as it stands in the file, without quotes, under the name; and those of a table under
+    /// The value as it is written in the file, without quotes, under the name; and those of a table under
     /// `name.key`.
     pub fn texts(&self, source: &'a Source) -> impl Iterator<Item = (String, &'a str)> {
         let text = |value: &Spanned<DeValue>| source.text[value.span()].trim_matches('"');
@@ -146,7 +146,7 @@ impl<'a> Section<'a> {
     /// Refuses keys that are not listed, with the nearest listed one.
     ///
     /// # Errors
-    /// The first key that is not listed, as a refusal with file, line and key.
+    /// Refuses the first key that is not listed, with file, line and key.
     pub fn allow(&self, keys: &[&str]) -> Result<(), Refusal> {
         let Some((key, _)) =
             self.table.iter().find(|(key, _)| !keys.contains(&key.get_ref().as_ref()))
@@ -158,10 +158,10 @@ impl<'a> Section<'a> {
         Err(self.source.refuse(&key.span(), self.full(written), "unknown key", allowed))
     }
 
-    /// A key that must be there.
+    /// A key that must exist.
     ///
     /// # Errors
-    /// A refusal where the key is missing.
+    /// Fails if the key is missing.
     pub fn required(&self, key: &str, allowed: &str) -> Result<Field<'a>, Refusal> {
         self.optional(key).ok_or_else(|| {
             self.source.refuse(&self.span, self.full(key), "missing required key", allowed)
@@ -175,10 +175,10 @@ impl<'a> Section<'a> {
         Some(Field { source: self.source, bindings: self.bindings, name: self.full(key), value })
     }
 
-    /// A quantity with its unit, which must be there.
+    /// A quantity with its unit; it must exist.
     ///
     /// # Errors
-    /// A refusal where the key is missing, or its value of another kind or out of its range.
+    /// Fails if the key is missing, or its value of another kind or out of its range.
     pub fn quantity<Q: Quantity>(&self, key: &str) -> Result<Q, Refusal> {
         self.required(key, Q::ALLOWED)?.quantity()
     }
@@ -186,24 +186,24 @@ impl<'a> Section<'a> {
     /// A quantity with its unit, which may be left out.
     ///
     /// # Errors
-    /// A refusal where the value is of another kind or out of its range.
+    /// Fails if the value is of another kind or out of its range.
     pub fn optional_quantity<Q: Quantity>(&self, key: &str) -> Result<Option<Q>, Refusal> {
         self.optional(key).map(|field| field.quantity()).transpose()
     }
 
-    /// A number from 0 to 1, which must be there.
+    /// A number from 0 to 1; it must exist.
     ///
     /// # Errors
-    /// A refusal where the key is missing, or its value of another kind or out of its range.
+    /// Fails if the key is missing, or its value of another kind or out of its range.
     pub fn probability(&self, key: &str) -> Result<f64, Refusal> {
         const ALLOWED: &str = "a number from 0 to 1";
         self.required(key, ALLOWED)?.number(0.0..=1.0, ALLOWED)
     }
 
-    /// A whole number, which must be there.
+    /// A whole number; it must exist.
     ///
     /// # Errors
-    /// A refusal where the key is missing, or its value of another kind or out of its range.
+    /// Fails if the key is missing, or its value of another kind or out of its range.
     pub fn whole(&self, key: &str, range: RangeInclusive<u64>) -> Result<u64, Refusal> {
         let allowed = format!("a whole number from {} to {}", range.start(), range.end());
         self.required(key, &allowed)?.whole(range)
@@ -212,21 +212,21 @@ impl<'a> Section<'a> {
     /// `true` or `false`; the latter if left out.
     ///
     /// # Errors
-    /// A refusal where the value is of another kind or out of its range.
+    /// Fails if the value is of another kind or out of its range.
     pub fn flag(&self, key: &str) -> Result<bool, Refusal> {
         self.optional(key).map_or(Ok(false), |field| field.boolean())
     }
 
-    /// One of the listed words, as its place in the list; the first if left out.
+    /// The index of one of the listed words; 0 if the key is left out.
     ///
     /// # Errors
-    /// A refusal where the value is of another kind or out of its range.
+    /// Fails if the value is of another kind or out of its range.
     pub fn choice_or_first(&self, key: &str, words: &[&str]) -> Result<usize, Refusal> {
         self.optional(key).map_or(Ok(0), |field| field.choice(words))
     }
 
-    /// What stands at `key`, or of what it names as far as there is something: `a.b` is the key b of
-    /// the table a.
+    /// Refuses the value of `key`, which may be `a.b` for the key b of the table a. If that does not exist,
+    /// it refuses as much of it as exists.
     pub fn refuse_at(&self, key: &str, found: &str, allowed: &str) -> Refusal {
         let (first, rest) = key.split_once('.').map_or((key, None), |(a, b)| (a, Some(b)));
         let Some(field) = self.optional(first) else {
@@ -238,7 +238,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// A key's name in headings, where places in lists do not show: `link.forward`.
+    /// A key's name in headings, without the indices of lists: `link.forward`.
     pub fn path(&self, key: &str) -> String {
         let full = self.full(key);
         let parts = full.split('.').map(|part| part.split('[').next().unwrap_or(part));
@@ -250,7 +250,7 @@ impl<'a> Section<'a> {
     }
 }
 
-/// A value, its full name and where it stands.
+/// A value with its full name and its place.
 pub struct Field<'a> {
     source: &'a Source,
     bindings: &'a [Binding<'a>],
@@ -259,7 +259,7 @@ pub struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    /// This value refused, with what is allowed in its place.
+    /// Refuses this value, and says what is allowed in its place.
     pub fn refuse(&self, allowed: impl Into<String>) -> Refusal {
         let span = self.value.span();
         let written = self.source.text[span.clone()].lines().next().unwrap_or_default();
@@ -274,15 +274,15 @@ impl<'a> Field<'a> {
     /// A string.
     ///
     /// # Errors
-    /// A refusal of a value that is no string.
+    /// Refuses a value that is no string.
     pub fn text(&self, allowed: &str) -> Result<&'a str, Refusal> {
         self.value.get_ref().as_str().ok_or_else(|| self.refuse(allowed))
     }
 
-    /// One of the listed words, as its place in the list.
+    /// The index of one of the listed words.
     ///
     /// # Errors
-    /// A refusal of a value that is none of the words.
+    /// Refuses a value that is none of the words.
     pub fn choice(&self, words: &[&str]) -> Result<usize, Refusal> {
         let allowed = words.join(", ");
         let text = self.text(&allowed)?;
@@ -295,7 +295,7 @@ impl<'a> Field<'a> {
     /// `true` or `false`.
     ///
     /// # Errors
-    /// A refusal of a value that is neither.
+    /// Refuses a value that is neither.
     pub fn boolean(&self) -> Result<bool, Refusal> {
         self.value.get_ref().as_bool().ok_or_else(|| self.refuse("true or false"))
     }
@@ -303,7 +303,7 @@ impl<'a> Field<'a> {
     /// A whole number.
     ///
     /// # Errors
-    /// A refusal of a value of another kind, or out of its range.
+    /// Refuses a value of another kind, or out of its range.
     pub fn whole(&self, range: RangeInclusive<u64>) -> Result<u64, Refusal> {
         let number = self.value.get_ref().as_integer().and_then(|integer| {
             let digits = integer.as_str().replace('_', "");
@@ -314,10 +314,10 @@ impl<'a> Field<'a> {
         })
     }
 
-    /// A number; `allowed` tells the range.
+    /// A number. `allowed` describes the range.
     ///
     /// # Errors
-    /// A refusal of a value of another kind, or out of its range.
+    /// Refuses a value of another kind, or out of its range.
     pub fn number(&self, range: RangeInclusive<f64>, allowed: &str) -> Result<f64, Refusal> {
         let number = match self.value.get_ref() {
             DeValue::Float(float) => float.as_str().replace('_', "").parse().ok(),
@@ -333,24 +333,24 @@ impl<'a> Field<'a> {
     /// A quantity with its unit.
     ///
     /// # Errors
-    /// A refusal of a value of another kind, or out of its range.
+    /// Refuses a value of another kind, or out of its range.
     pub fn quantity<Q: Quantity>(&self) -> Result<Q, Refusal> {
         Q::parse(self.text(Q::ALLOWED)?).ok_or_else(|| self.refuse(Q::ALLOWED))
     }
 
-    /// A file, named as seen from the one in which its name stands.
+    /// The path of a file, relative to the file in which it is named.
     ///
     /// # Errors
-    /// A refusal of a value that is no string.
+    /// Refuses a value that is no string.
     pub fn file(&self, allowed: &str) -> Result<PathBuf, Refusal> {
         let directory = self.source.file.parent().unwrap_or(Path::new(""));
         Ok(directory.join(self.text(allowed)?))
     }
 
-    /// What such a file holds, as `parse` reads its name and text.
+    /// The content of such a file; `parse` reads its name and text.
     ///
     /// # Errors
-    /// A refusal of a value that is no string, of a file that cannot be read, or of the first line in it that `parse` refuses.
+    /// Refuses a value that is no string, a file that cannot be read, or the first line that `parse` refuses.
     pub fn recording<T>(
         &self,
         parse: impl FnOnce(&str, &str) -> Result<T, BadLine>,
@@ -375,14 +375,14 @@ impl<'a> Field<'a> {
     /// A table.
     ///
     /// # Errors
-    /// A refusal of a value that is no table.
+    /// Refuses a value that is no table.
     pub fn section(&self, allowed: &str) -> Result<Section<'a>, Refusal> {
         let table = self.value.get_ref().as_table().ok_or_else(|| self.refuse(allowed))?;
         let (source, name, span) = (self.source, self.name.clone(), self.value.span());
         Ok(Section { source, bindings: self.bindings, name, span, table })
     }
 
-    /// Every text in it.
+    /// Every text in the value.
     pub fn texts(self) -> Vec<Field<'a>> {
         if let Ok(section) = self.section("") {
             section.entries().flat_map(|(_, field)| field.texts()).collect()
@@ -401,7 +401,7 @@ impl<'a> Field<'a> {
     /// The tables of a list that is not empty.
     ///
     /// # Errors
-    /// A refusal of a value that is no list, an empty one, or one with something else than tables.
+    /// Refuses a value that is no list, an empty one, or one with something else than tables.
     pub fn tables(&self, allowed: &str) -> Result<Vec<Section<'a>>, Refusal> {
         self.list(allowed)?.iter().map(|each| each.section(allowed)).collect()
     }
@@ -409,7 +409,7 @@ impl<'a> Field<'a> {
     /// The values of a list that is not empty.
     ///
     /// # Errors
-    /// A refusal of a value that is no list, or of an empty one.
+    /// Refuses a value that is no list, or an empty one.
     pub fn list(&self, allowed: &str) -> Result<Vec<Field<'a>>, Refusal> {
         let list: &DeArray<'a> =
             self.value.get_ref().as_array().ok_or_else(|| self.refuse(allowed))?;
@@ -426,7 +426,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// The listed word that was probably meant, as an addition to a message.
+/// Adds to a message the listed word that was probably meant.
 pub fn nearest(written: &str, words: &[&str]) -> String {
     words
         .iter()

@@ -1,9 +1,9 @@
-//! Where latencies are measured: on which paths, and with bursts of which size.
+//! The grid of a table: the paths on which latencies are measured, and the sizes of bursts.
 
 use std::fmt;
 
-/// The axes of a table. A *cell* is one round-trip time, rate and load; of each cell every condition
-/// is measured.
+/// The axes of a table. A *cell* is one round-trip time, rate and load; in each cell every condition is
+/// measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
     /// Round-trip times without any waiting, microseconds, ascending.
@@ -12,16 +12,16 @@ pub struct Grid {
     pub rates: Vec<u64>,
     /// Sizes of a burst, bytes, ascending. The largest stands for bulk, too.
     pub bursts: Vec<u32>,
-    /// What streams ask for, shares of the rate, ascending.
+    /// The demands of streams as shares of the rate, ascending.
     pub streams: Vec<f64>,
-    /// What a connection cannot see of its path but has to infer.
+    /// What a path does that a connection cannot see and has to infer.
     pub conditions: Vec<Condition>,
 }
 
 /// What happens to packets beside delay and rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Condition {
-    /// Probability of isolated losses: that a packet is lost, each for itself.
+    /// Probability of isolated losses: that a packet is lost, independently of others.
     pub loss: f64,
     /// Probability of burst losses: that a run of [`BURST_LOSS_PACKETS`] lost packets begins.
     pub burst_loss: f64,
@@ -32,9 +32,9 @@ pub struct Condition {
 /// What the application asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Load {
-    /// So many bytes at once, after idle time.
+    /// That many bytes at once, after idle time.
     Burst(u32),
-    /// Writes so close to each other that no idle time is between them, which ask for this share of the rate.
+    /// Writes without idle time between them, which ask for this share of the rate (0 to 1).
     Stream(f64),
 }
 
@@ -48,13 +48,13 @@ pub struct Place {
     pub rtt_us: u32,
     /// Rate of the bottleneck, bit/s.
     pub rate: u64,
-    /// What is written.
+    /// The load.
     pub load: Load,
-    /// What else the path does.
+    /// The condition of the path.
     pub condition: Condition,
 }
 
-/// What an algorithm was measured to do at a place.
+/// What was measured of an algorithm at a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Expectation {
     /// Mean latency of a write, seconds.
@@ -66,12 +66,12 @@ pub struct Expectation {
 }
 
 impl Grid {
-    /// How many places there are.
+    /// The number of places.
     pub fn len(&self) -> usize {
         self.rtts_us.len() * self.rates.len() * self.loads() * self.conditions.len()
     }
 
-    /// How many loads there are: bursts, then streams.
+    /// The number of loads: bursts, then streams.
     pub(crate) fn loads(&self) -> usize {
         self.bursts.len() + self.streams.len()
     }
@@ -87,10 +87,10 @@ impl Grid {
         (0..self.len()).map(|place| self.place(place))
     }
 
-    /// A place by its number in that order.
+    /// The place with this number in that order.
     ///
     /// # Panics
-    /// From [`len`](Grid::len) on.
+    /// Panics if the number is [`len`](Grid::len) or more.
     pub fn place(&self, place: usize) -> Place {
         let (cell, condition) = split(place, self.conditions.len());
         let (cell, load) = split(cell, self.loads());
@@ -108,10 +108,10 @@ impl Grid {
 }
 
 impl Condition {
-    /// How many times less likely it is than the best, before anything is known of a path: the rarer,
-    /// the worse. By far most paths lose next to nothing of their own. And it is better to think too
-    /// well of a path than too ill: what is worse shows in losses, but what is better may never show,
-    /// while an algorithm is in use that avoids them.
+    /// How many times less likely the condition is than the best one, before anything is known of a path.
+    /// Rare conditions are the bad ones: by far most paths lose next to nothing by themselves. It is better
+    /// to expect too much of a path than too little: a worse path shows by its losses, but a better one may
+    /// never show while an algorithm is in use that avoids losses.
     pub(crate) fn doubt(&self) -> f64 {
         const NEXT_TO_NOTHING: f64 = 1e-5;
         const DEEP: f64 = 1000.0;

@@ -1,4 +1,4 @@
-//! The table as the kernel reads it: `struct latency_table` of `bpf/interface/latency_table.h`.
+//! The table in the kernel's form: `struct latency_table` of `bpf/interface/latency_table.h`.
 
 use kirikae_interface::{axis, expectation, latency_table, name_to_bytes};
 use zerocopy::FromZeros;
@@ -6,36 +6,36 @@ use zerocopy::FromZeros;
 use crate::grid::Condition;
 use crate::latency_table::{LatencyTable, OURS};
 
-/// Most round-trip times in a table.
+/// The largest number of round-trip times in a table.
 pub const RTTS: usize = kirikae_interface::TABLE_RTTS as usize;
-/// Most rates in a table.
+/// The largest number of rates in a table.
 pub const RATES: usize = kirikae_interface::TABLE_RATES as usize;
-/// Most burst sizes and streams together in a table.
+/// The largest number of burst sizes and streams together in a table.
 pub const LOADS: usize = kirikae_interface::TABLE_LOADS as usize;
-/// Most conditions in a table.
+/// The largest number of conditions in a table.
 pub const CONDITIONS: usize = kirikae_interface::TABLE_CONDITIONS as usize;
-/// Most algorithms (columns) in a table.
+/// The largest number of algorithms (columns) in a table.
 pub const ALGORITHMS: usize = kirikae_interface::TABLE_ALGORITHMS as usize;
 
-/// Steps to a doubling, in all that is kept as a logarithm.
+/// Steps to a doubling in every number that is kept as a logarithm.
 const OCTAVE: f64 = kirikae_interface::OCTAVE as f64;
-/// Probabilities are kept as multiples of this.
+/// The number for a probability of 1.
 const PROBABILITY_ONE: f64 = (1 << kirikae_interface::PROBABILITY_SHIFT) as f64;
-/// A stream's share of the rate is kept as multiples of this.
+/// The number for a stream's share of 1 of the rate.
 const SHARE_ONE: f64 = kirikae_interface::SHARE_ONE as f64;
-/// Regrets are multiples of 2^-16.
+/// The number for a regret of 1.
 const REGRET_ONE: f64 = (1 << 16) as f64;
-/// What no channel loses may be lost all the same.
+/// The least probability of a loss: packets may be lost even if the channel of the measurement loses none.
 const PROBABILITY_LEAST: f64 = 1e-6;
 
 /// The table as the switcher reads it: `struct latency_table` of `bpf/interface/latency_table.h`.
 pub type KernelTable = latency_table;
 
 impl LatencyTable {
-    /// The table in the kernel's form.
+    /// Converts the table to the kernel's form.
     ///
     /// # Panics
-    /// Where the table is larger than the kernel's; no such table is read.
+    /// Panics if the table is larger than the kernel's; parsing refuses such a table.
     pub fn kernel_table(&self) -> Box<KernelTable> {
         let (table, grid) = (self, &self.grid);
         let mut kernel = KernelTable::new_box_zeroed().expect("a megabyte of memory");
@@ -52,7 +52,7 @@ impl LatencyTable {
         let is_stock = |name: &String| !name.starts_with(OURS);
         kernel.stock = table.algorithms.iter().position(is_stock).unwrap_or(ALGORITHMS) as u32;
         fill(&mut kernel.rtt, grid.rtts_us.iter().map(|&us| logarithm(us.into())));
-        // Bytes per millisecond.
+        // The kernel's unit is bytes per millisecond.
         fill(&mut kernel.rate, grid.rates.iter().map(|&rate| logarithm(rate as f64 / 8000.0)));
         kernel.bursts = grid.bursts.len() as u32;
         kernel.streams = grid.streams.len() as u32;
@@ -79,9 +79,8 @@ impl LatencyTable {
     }
 }
 
-/// For each load what an algorithm takes over what the best takes, in the mean over all
-/// round-trip times, rates and conditions: of the logarithms, and a condition that is less likely
-/// counts as much less.
+/// Computes for each load what an algorithm takes over what the best takes, in the mean over all round-trip
+/// times, rates and conditions. It is a mean of logarithms, in which a less likely condition weighs less.
 fn fill_elsewhere(kernel: &mut KernelTable, table: &LatencyTable) {
     let grid = &table.grid;
     let mut sums = [[0.0; ALGORITHMS]; LOADS];
@@ -103,17 +102,18 @@ fn fill_elsewhere(kernel: &mut KernelTable, table: &LatencyTable) {
     }
 }
 
-/// What the channel loses is lost, even if not in the run of a measurement.
+/// A probability of at least the channel's: what the channel loses is lost, even if it was not in the run of
+/// a measurement.
 fn probability(measured: f64, channel: f64) -> u16 {
     logarithm(measured.max(channel).max(PROBABILITY_LEAST) * PROBABILITY_ONE)
 }
 
-/// In steps of 1/256 octave; 0 for what is at most 1.
+/// A logarithm in steps of 1/256 octave; 0 for values up to 1.
 fn logarithm(value: f64) -> u16 {
     (value.max(1.0).log2() * OCTAVE).round() as u16
 }
 
-/// The last value is repeated up to the end.
+/// Fills an axis; the last value is repeated up to its end.
 fn fill(axis: &mut axis, values: impl Iterator<Item = u16>) {
     let mut last = 0;
     let mut values = values.fuse();

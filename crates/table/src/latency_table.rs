@@ -1,48 +1,48 @@
 //! A table as a file: which latency each algorithm had at each place of a grid.
 //!
-//! The file is CSV with a row for each place, in the order of [`Grid::places`], and three columns
-//! for each algorithm. Lines before it begin with `#`: the first names the version, the others say
-//! how the table was built. The last line of all tells that nothing is missing.
+//! The file is CSV with a row for each place, in the order of [`Grid::places`], and three columns for each
+//! algorithm. Lines before it begin with `#`: the first names the version, the others say how the table was
+//! built. A last line shows that the file is complete.
 
 use std::fmt::Write as _;
 
 use crate::grid::{Condition, Expectation, Grid, Load, Place};
 use crate::kernel_table::{ALGORITHMS, CONDITIONS, LOADS, RATES, RTTS};
 
-/// How the in-kernel names of `bpf/algorithms/` begin.
+/// The prefix of the in-kernel names of `bpf/algorithms/`.
 pub(crate) const OURS: &str = "kk_";
 /// First line of a file.
 const VERSION: &str = "# kirikae latency table, version 1";
 /// Last line of a file.
 const END: &str = "# end";
 const AXES: [&str; 6] = ["rtt_ms", "rate_mbit", "burst_bytes", "loss", "burst_loss", "queue"];
-/// What stands in the place of a burst's size before the share of a stream.
+/// In the column of the burst's size, this stands before the share of a stream.
 const STREAM: &str = "stream ";
-/// Behind an algorithm's name, in its three columns.
+/// The suffixes of an algorithm's name in its three columns.
 const FIELDS: [&str; 3] = ["", ".isolated", ".bursts"];
 
-/// Latencies, with what they were measured by.
+/// Latencies, with the grid and the algorithms that they were measured for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LatencyTable {
-    /// How it was built, line by line.
+    /// The lines that say how it was built.
     pub origin: Vec<String>,
-    /// Where was measured.
+    /// The grid of places.
     pub grid: Grid,
-    /// In-kernel names of the algorithms measured: the candidates. One of the kernel's own among them
-    /// stands for what a connection came with.
+    /// In-kernel names of the measured algorithms, which are the candidates. If one of the kernel's own is
+    /// among them, it stands for what a connection came with.
     pub algorithms: Vec<String>,
-    /// Those of them that are last in bulk, for which the largest burst stands, but where a connection
-    /// came with them. A file names none.
+    /// The candidates that are last in bulk, for which the largest burst stands, unless a connection came
+    /// with them. A file names none.
     pub barred_in_bulk: Vec<String>,
-    /// What was measured, place by place, and at each place algorithm by algorithm.
+    /// The expectations, place by place, and at each place algorithm by algorithm.
     pub expectations: Vec<Expectation>,
 }
 
-/// Why a file is no table.
+/// The reason why a file is no table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub struct TableError {
-    /// Where, from 1.
+    /// The line, from 1.
     pub line: usize,
     /// What is wrong, and what is allowed.
     pub problem: String,
@@ -54,12 +54,13 @@ impl LatencyTable {
         self.expectations.chunks_exact(self.algorithms.len())
     }
 
-    /// Whether one of its columns is of the kernel's own, and stands for what a connection came with.
+    /// Whether a column is that of one of the kernel's own algorithms, which stands for what a connection
+    /// came with.
     pub fn has_stock(&self) -> bool {
         self.algorithms.iter().any(|name| !name.starts_with(OURS))
     }
 
-    /// The same with only those of its candidates that are named.
+    /// The same table with only the named candidates.
     #[must_use]
     pub fn restricted(&self, names: &[&str]) -> LatencyTable {
         let kept: Vec<usize> = (0..self.algorithms.len())
@@ -77,7 +78,7 @@ impl LatencyTable {
         }
     }
 
-    /// The file's text.
+    /// The table as the text of a file.
     pub fn to_text(&self) -> String {
         let mut text = format!("{VERSION}\n");
         for line in &self.origin {
@@ -98,11 +99,11 @@ impl LatencyTable {
         text + END + "\n"
     }
 
-    /// Reads a file's text, as a whole or not at all.
+    /// Reads a file's text; all of it must be right.
     ///
     /// # Errors
-    /// The first thing wrong with it: another version, a column or row that is missing or not in its
-    /// place, a value that is none.
+    /// Fails with the first thing that is wrong: another version, a column or row that is missing or
+    /// misplaced, or an invalid value.
     pub fn parse(text: &str) -> Result<LatencyTable, TableError> {
         let mut lines = (1..).zip(text.lines());
         match lines.next() {
@@ -160,12 +161,12 @@ pub fn row_text(place: &Place, row: &[Expectation]) -> String {
     text
 }
 
-/// So many significant digits are kept.
+/// The value with so many significant digits.
 fn rounded(value: f64, digits: i32) -> f64 {
     if value == 0.0 {
         return 0.0;
     }
-    // By way of the text, so that what is written is what was meant.
+    // It goes by way of the text, so that it is the number nearest to the decimal text.
     let text = format!("{value:.*e}", (digits - 1) as usize);
     text.parse().expect("a number")
 }
@@ -285,7 +286,7 @@ impl Row<'_> {
     }
 }
 
-/// The grid whose places these are, each with its line.
+/// The grid with these places, each given with its line.
 fn grid(header: usize, places: &[(usize, Place)]) -> Result<Grid, TableError> {
     let mut grid = Grid {
         rtts_us: vec![],
@@ -377,7 +378,7 @@ mod tests {
         LatencyTable::parse(&text).unwrap()
     }
 
-    /// What is written is read, and written again as the same bytes.
+    /// A table that is written, read, and written again gives the same bytes.
     #[test]
     fn a_table_survives_its_file() {
         let table = table();

@@ -1,10 +1,11 @@
-//! Latency tables: which latency each algorithm had, measured beforehand, under which conditions.
+//! Latency tables: the latency that each algorithm had under each condition, measured beforehand.
 //!
 //! [`LatencyTable`] is a table as a file and [`KernelTable`] the form in which the switcher reads it
-//! (`bpf/interface/latency_table.h`). [`thesis`] has the thesis' tables. [`Friendliness`] says which of a table's
-//! algorithms may be chosen, by [`friendliness`].
+//! (`bpf/interface/latency_table.h`). [`thesis`] has the thesis' tables. [`Friendliness`] decides which of a
+//! table's algorithms may be chosen.
 //!
-//! A look-up: what was measured for 64 KiB over 10 Mbit/s with an RTT of 200 ms and 1 % of isolated loss.
+//! This example looks up what was measured for 64 KiB over 10 Mbit/s with an RTT of 200 ms and 1 % of
+//! isolated loss.
 //!
 //! ```
 //! use kirikae_table::{Condition, Load};

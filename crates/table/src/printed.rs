@@ -2,7 +2,7 @@
 
 use crate::thesis::{CsvFile, Error, FILES, Files};
 
-/// What a table tells.
+/// The quantity that a table has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Latency in seconds by isolated loss rate (0 to 1).
@@ -14,7 +14,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The column that its rows go by, and what the names of the others end with.
+    /// The name of the column of points, and the suffix of the other columns' names.
     fn columns(self) -> (&'static str, &'static str) {
         match self {
             Kind::IsolatedLatency => ("isolated_loss_rate", "_s"),
@@ -44,7 +44,7 @@ pub struct Printed {
 }
 
 impl Printed {
-    /// The value of an algorithm at a point, none where the table has not both.
+    /// The value of an algorithm at a point; None if the table does not have both.
     pub fn value(&self, point: f64, algorithm: &str) -> Option<f64> {
         let place = self.points.iter().position(|printed| *printed == point)?;
         let (_, values) = self.algorithms.iter().find(|(name, _)| name == algorithm)?;
@@ -52,13 +52,13 @@ impl Printed {
     }
 }
 
-/// The tables of a kind, one for each RTT.
+/// The tables of one kind, one for each RTT.
 ///
-/// The rates of [`Kind::BurstRate`] are paired with the bandwidths in reverse, the smallest with the
-/// largest: so section 6.3.4 of the thesis, against the print, which has both ascending.
+/// The rates of [`Kind::BurstRate`] are paired with the bandwidths in reverse, the smallest with the largest.
+/// Section 6.3.4 of the thesis says so; the printed table has both ascending.
 ///
 /// # Errors
-/// A file that ships is not as it should be.
+/// Fails if a file that ships is not as it should be.
 pub fn printed(kind: Kind) -> Result<Vec<Printed>, Error> {
     let (by, suffix) = kind.columns();
     let table = |files: &Files| {

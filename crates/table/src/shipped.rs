@@ -22,13 +22,13 @@ pub fn shipped() -> &'static LatencyTable {
     &SHIPPED
 }
 
-/// The same with the candidates that the default policy allows: what is chosen by where nothing else
-/// is asked for.
+/// The table that ships with the candidates that the usual friendliness allows. It is used if nothing else is
+/// asked for.
 pub fn usual() -> &'static LatencyTable {
     &USUAL
 }
 
-/// In-kernel names of the algorithms of ours that the switcher then chooses among.
+/// In-kernel names of our algorithms among these candidates.
 pub fn candidates() -> impl Iterator<Item = &'static str> {
     usual().algorithms.iter().map(String::as_str).filter(|name| name.starts_with(OURS))
 }
@@ -37,7 +37,7 @@ pub fn candidates() -> impl Iterator<Item = &'static str> {
 mod tests {
     use super::*;
 
-    /// Byte for byte what is written of it, so that rebuilding it shows no differences of form.
+    /// The file is byte for byte what is written of it, so that rebuilding it shows no differences of form.
     #[test]
     fn the_table_is_as_it_would_be_written() {
         assert_eq!(shipped().to_text(), include_str!("../../../tables/default.csv"));

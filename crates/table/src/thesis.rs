@@ -1,4 +1,4 @@
-//! The tables of the thesis, as R-TCP was published.
+//! The tables of the thesis, by which R-TCP was published.
 //!
 //! Source: the thesis (Oguchi, 2016), Figs 4-9 to 4-17, in `tables/oguchi-2016/`.
 
@@ -11,8 +11,7 @@ pub type Table = kirikae_interface::thesis_table;
 const PPB: f64 = 1e9;
 const US: f64 = 1e6;
 
-/// The candidates, by their columns in the files. The first also stands for algorithms that no
-/// column describes.
+/// The candidates, by their columns in the files. The first also stands for algorithms without a column.
 const CANDIDATES: [&str; 9] =
     ["cubic", "hybla", "scalable", "westwood", "reno", "bic", "highspeed", "htcp", "vegas"];
 
@@ -48,18 +47,18 @@ macro_rules! files {
 
 pub(crate) const FILES: [Files; 3] = [files!(100), files!(200), files!(300)];
 
-/// Why a table's files cannot be read.
+/// The reason why a table's files cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Not CSV.
+    /// The file is not CSV.
     #[error("latency table: {0}")]
     Csv(#[from] csv::Error),
-    /// A column is missing, has a value that is no number, or more rows than the kernel takes.
+    /// A column is missing, has a value that is no number, or has more rows than the kernel takes.
     #[error("latency table at RTT {rtt_ms} ms: column {column}: {problem}")]
     Column {
-        /// Which of the tables.
+        /// The round-trip time of the table, milliseconds.
         rtt_ms: u32,
-        /// The column looked for.
+        /// The name of the column.
         column: String,
         /// What is wrong with it.
         problem: &'static str,
@@ -73,7 +72,7 @@ fn in_kernel(column: &str) -> String {
 /// The thesis' tables.
 ///
 /// # Errors
-/// Where its files are not what they should be.
+/// Fails if a file is not as it should be.
 pub fn published() -> Result<Box<Table>, Error> {
     let mut table = Table::new_box_zeroed().expect("48 KB of memory");
     table.algorithms = CANDIDATES.len() as u32;
@@ -104,8 +103,8 @@ pub fn published() -> Result<Box<Table>, Error> {
             for (point, rate) in burst_rate.column(&percent)?.into_iter().enumerate() {
                 table.burst_ppb[rtt][i].at[point] = scaled(rate, PPB / 100.0);
             }
-            // Printed with both columns ascending, but the smallest burst loss rate belongs to
-            // the largest bandwidth (section 6.3.4): the pairing is read in reverse.
+            // The print has both columns ascending, but the smallest burst loss rate belongs to the largest
+            // bandwidth (section 6.3.4): so they are paired in reverse.
             for (point, latency) in burst_latency.column(&seconds)?.into_iter().rev().enumerate() {
                 table.bandwidth_us[rtt][point].by_column[i] = scaled(latency, US);
             }

@@ -1,4 +1,4 @@
-//! One end of a connection: the handshake, and what ties sender and receiver together.
+//! One end of a connection: it does the handshake, and connects the sender and the receiver.
 
 use std::sync::Arc;
 
@@ -9,34 +9,34 @@ use crate::receiver::{Host, Receiver};
 use crate::sender::Sender;
 use crate::{Handover, Profile, Segment, Timestamp, timer_wheel};
 
-/// IPv4 and TCP headers, bytes; and the timestamp option.
+/// Bytes of the IPv4 and TCP headers, and of the timestamp option.
 const HEADERS: u32 = 20 + 20;
 const TIMESTAMP_OPTION: u32 = 12;
-/// ACKs by which Freeze-TCP tells that the link is back, so that what was lost is sent again soon.
+/// Number of ACKs by which Freeze-TCP tells that the link is back, so that what was lost is soon sent again.
 const RECONNECTION_ACKS: u32 = 3;
 /// Sequence number of the first byte of data; the SYN has the one before.
 const FIRST_BYTE: u64 = 1;
 
-/// What decides on the window of an endpoint.
+/// The congestion control of an endpoint, and what switches it.
 #[derive(Clone, Debug)]
 pub struct Control {
     /// The congestion control that a connection starts with.
     pub algorithm: Algorithm,
-    /// What switches it while it runs, if anything does.
+    /// The rule that switches it while the connection runs, if there is one.
     pub switcher: Option<Rule>,
 }
 
-/// Where an endpoint is in the handshake.
+/// The state of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Waits to be opened, or for a SYN.
+    /// It waits to be opened, or for a SYN.
     Closed,
-    /// Has sent a SYN at this time (the first one), so often.
+    /// It has sent the first SYN at this time, and so many in all.
     SynSent {
         at: Time,
         times: u32,
     },
-    /// Has answered a SYN at this time, so often.
+    /// It has answered a SYN at this time, and so many times in all.
     SynReceived {
         at: Time,
         times: u32,
@@ -54,23 +54,23 @@ pub struct Endpoint {
     phase: Phase,
     /// When the SYN or its answer is sent again.
     syn_timer: Option<Time>,
-    /// RTT of the handshake, microseconds; none where the SYN was sent again.
+    /// RTT of the handshake, microseconds; None if the SYN was sent again.
     handshake_rtt_us: Option<u32>,
     ecn: bool,
     receiver: Receiver,
-    /// The receive window of the other end, bytes, until there is a sender to keep it.
+    /// The receive window of the other end, bytes, until the sender keeps it.
     peer_window: u32,
-    /// Made at the first write: an end that only receives goes without.
+    /// The sender. It is made at the first write; an end that only receives has none.
     sender: Option<Box<Sender>>,
     /// Bytes written before the connection was established.
     unsent: u64,
 }
 
 impl Endpoint {
-    /// An end of a connection. `seed`: of what the congestion control draws.
+    /// Makes an end of a connection. `seed` is for the random numbers of the congestion control.
     ///
     /// # Panics
-    /// If the profile's MTU leaves no room for data.
+    /// Panics if the profile's MTU leaves no room for data.
     pub fn new(profile: Arc<Profile>, control: Arc<Control>, seed: u64) -> Endpoint {
         let headers = HEADERS + if profile.timestamps { TIMESTAMP_OPTION } else { 0 };
         let mss = profile.mtu.saturating_sub(headers);
@@ -97,7 +97,7 @@ impl Endpoint {
         self.send_syn(now, out);
     }
 
-    /// The application writes so many bytes; they wait for the handshake where it is not over.
+    /// The application writes so many bytes. They wait until the handshake is over.
     pub fn write(&mut self, now: Time, bytes: u64, out: &mut Vec<Segment>) {
         if self.phase != Phase::Established {
             self.unsent += bytes;
@@ -118,8 +118,8 @@ impl Endpoint {
         }
     }
 
-    /// The application reads at most so many bytes, and from now on only what it asks for here; until
-    /// then it reads everything at once.
+    /// The application reads at most so many bytes, and from now on only what it asks for here. Before the
+    /// first call it reads everything at once.
     pub fn read(&mut self, now: Time, most: u64, out: &mut Vec<Segment>) {
         if self.receiver.read(now, most, &host(&self.profile, &self.sender, self.handshake_rtt_us))
         {
@@ -218,7 +218,7 @@ impl Endpoint {
         Some((sender.packets_in_flight(), sender.bytes_in_flight()))
     }
 
-    /// The sending half, which is made when it is first needed.
+    /// The sender, which is made when it is first needed.
     fn sender(&mut self, now: Time) -> &mut Sender {
         self.sender.get_or_insert_with(|| {
             let profile = self.profile.clone();
@@ -232,7 +232,7 @@ impl Endpoint {
         })
     }
 
-    /// What was in flight went with a link that has come back.
+    /// Sends again what was in flight on a link that went away and has come back.
     fn restart(&mut self, now: Time, out: &mut Vec<Segment>) {
         let first = out.len();
         if let Some(sender) = &mut self.sender {
@@ -241,8 +241,8 @@ impl Endpoint {
         }
     }
 
-    /// A segment arrives after the handshake: the sending half works through its ACK, the receiving half
-    /// through its data, and what may leave then does.
+    /// Handles a segment after the handshake: the sender processes its ACK, the receiver its data, and then
+    /// what may leave is sent.
     fn established(&mut self, now: Time, segment: &Segment, out: &mut Vec<Segment>) {
         let first = out.len();
         if let Some(sender) = &mut self.sender {
@@ -265,7 +265,7 @@ impl Endpoint {
         }
     }
 
-    /// A segment without data.
+    /// Sends a segment without data.
     fn acknowledge(&mut self, now: Time, out: &mut Vec<Segment>) {
         let seq = self.sender.as_ref().map_or(FIRST_BYTE, |sender| sender.nxt());
         out.push(Segment { seq, ..Segment::default() });
@@ -273,7 +273,7 @@ impl Endpoint {
         self.finish(now, &mut out[last..]);
     }
 
-    /// Every segment tells what has been received.
+    /// Fills in what has been received: every segment tells it.
     fn finish(&mut self, now: Time, segments: &mut [Segment]) {
         for segment in segments {
             self.receiver.acknowledge(
@@ -293,13 +293,13 @@ impl Endpoint {
         }
     }
 
-    /// SYN or its answer; again, and each time later, until it is answered.
+    /// Sends a SYN or its answer, and does so again, after a longer wait each time, until it is answered.
     fn send_syn(&mut self, now: Time, out: &mut Vec<Segment>) {
         let window = self.receiver.window();
         let mut segment = Segment { syn: true, window, ..Segment::default() };
         let times = match &mut self.phase {
             Phase::SynSent { times, .. } => {
-                // RFC 3168: asked for only with the first.
+                // By RFC 3168 only the first SYN asks for it.
                 segment.ece = self.profile.ecn && *times == 0;
                 segment.cwr = segment.ece;
                 times
@@ -322,7 +322,7 @@ impl Endpoint {
         out.push(segment);
     }
 
-    /// A segment arrives before the handshake is over.
+    /// Handles a segment before the handshake is over.
     fn handshake(&mut self, now: Time, segment: &Segment, out: &mut Vec<Segment>) {
         match self.phase {
             Phase::Closed | Phase::SynReceived { .. } if segment.syn && segment.ack == 0 => {
@@ -357,7 +357,7 @@ impl Endpoint {
         }
     }
 
-    /// The handshake is over with this segment; it began at `at`, and its SYN was sent so many times.
+    /// Ends the handshake with this segment; it began at `at`, and its SYN was sent so many times.
     fn establish(&mut self, now: Time, at: Time, times: u32, segment: &Segment) {
         let rtt_us = (now - at).as_nanos() / 1000;
         self.handshake_rtt_us = (times == 1).then_some(rtt_us.max(1) as u32);
@@ -366,7 +366,7 @@ impl Endpoint {
         self.phase = Phase::Established;
     }
 
-    /// What the application wrote during the handshake is sent.
+    /// Sends what the application wrote during the handshake.
     fn send_unsent(&mut self, now: Time, out: &mut Vec<Segment>) {
         match std::mem::take(&mut self.unsent) {
             0 => {}
@@ -375,7 +375,7 @@ impl Endpoint {
     }
 }
 
-/// What the receiver must know of its own end; without a sender, what the handshake told.
+/// What the receiver must know of its own end; without a sender it comes from the handshake.
 fn host<'a>(
     profile: &'a Profile,
     sender: &Option<Box<Sender>>,
@@ -389,7 +389,7 @@ fn host<'a>(
         return Host { profile, srtt, rto, rto_min };
     }
     let srtt = handshake_rtt_us.map(|us| micros(us.into()));
-    // RFC 6298, section 2.2, with Linux's least variation.
+    // This is RFC 6298, section 2.2, with Linux's least variation.
     let twice = |srtt: Span| (srtt + srtt).max(profile.rto_min);
     let rto = srtt.map_or(profile.rto_initial, |srtt| srtt + twice(srtt));
     Host { profile, srtt, rto, rto_min: profile.rto_min }

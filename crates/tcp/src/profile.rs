@@ -17,14 +17,15 @@ pub struct Profile {
     pub initial_window: u32,
     /// How losses are found.
     pub loss_detection: LossDetection,
-    /// RACK does not wait where [`reordering`](Profile::reordering) segments above a hole were SACKed
-    /// and no reordering was seen (RFC 8985, section 6.2, step 4: the shortcut by dupthresh).
+    /// RACK does not wait if [`reordering`](Profile::reordering) segments above a hole were SACKed and no
+    /// reordering was seen (RFC 8985, section 6.2, step 4: the shortcut by dupthresh).
     pub rack_shortcut: bool,
     /// Tail loss probes (RFC 8985, section 7).
     pub tail_loss_probe: bool,
-    /// How the window comes down in recovery.
+    /// How the window is reduced in recovery.
     pub reduction: Reduction,
-    /// Segments a SACKed one must be ahead before a hole is held for lost: the dupthresh of RFC 5681.
+    /// How many segments above a hole have to be SACKed before the hole counts as lost: the dupthresh of RFC
+    /// 5681.
     pub reordering: u32,
     /// Selective acknowledgements, DSACK included (RFC 2018, RFC 2883).
     pub sack: bool,
@@ -32,61 +33,62 @@ pub struct Profile {
     pub timestamps: bool,
     /// Window scaling (RFC 7323); without it windows end at 65,535 bytes.
     pub window_scaling: bool,
-    /// ECN is asked for and granted (RFC 3168).
+    /// Whether ECN is asked for and granted (RFC 3168).
     pub ecn: bool,
     /// Whether the window falls back after an idle RTO (RFC 5681, section 4.1).
     pub idle_restart: bool,
-    /// Whether a timeout that was none is found and taken back (F-RTO, RFC 5682).
+    /// Whether spurious timeouts are found and undone (F-RTO, RFC 5682).
     pub frto: bool,
-    /// Whether a reduction that was wrong is taken back (DSACK, timestamps).
+    /// Whether wrong reductions are undone (by DSACK or timestamps).
     pub undo: bool,
-    /// A timeout after a timeout leaves ssthresh as it is (RFC 5681, section 3.1); otherwise each
+    /// Whether a timeout after a timeout leaves ssthresh as it is (RFC 5681, section 3.1). Otherwise each
     /// timeout sets it anew (RFC 2581).
     pub hold_ssthresh: bool,
-    /// Growth counts segments ACKed (RFC 3465); otherwise each ACK counts as one.
+    /// Whether growth counts segments that are ACKed (RFC 3465). Otherwise each ACK counts as one.
     pub count_segments: bool,
     /// When the window grows.
     pub growth: Growth,
-    /// While there is doubt (Disorder, Loss, and until something sent after a recovery is ACKed) each
-    /// ACK cuts the window to what is in flight and [`reordering`](Profile::reordering) more, so that
-    /// no train leaves (Linux before 3.2).
+    /// Whether an ACK in doubt (Disorder, Loss, and until something sent after a recovery is ACKed) cuts the
+    /// window to what is in flight and [`reordering`](Profile::reordering) more, so that no train leaves
+    /// (Linux before 3.2).
     pub moderate_window: bool,
-    /// What a retransmission timeout allows for the variation of the RTT at least (RFC 6298).
+    /// The least that a retransmission timeout allows for the variation of the RTT (RFC 6298).
     pub rto_min: Span,
     /// Highest retransmission timeout, back-off included.
     pub rto_max: Span,
     /// Retransmission timeout before any RTT sample.
     pub rto_initial: Span,
-    /// ACKs wait for a second segment (RFC 5681, section 4.2); otherwise each segment is ACKed at once.
+    /// Whether ACKs wait for a second segment (RFC 5681, section 4.2). Otherwise each segment is ACKed at
+    /// once.
     pub delayed_ack: bool,
     /// Shortest delay of an ACK.
     pub delayed_ack_min: Span,
     /// Longest delay of an ACK.
     pub delayed_ack_max: Span,
-    /// A full segment that ends a write is ACKed as soon as the application has read it, as short
+    /// Whether a full segment that ends a write is ACKed as soon as the application has read it, as short
     /// ones are (Linux 6.6).
     pub ack_full_push: bool,
-    /// ACKs that tell of holes are compressed: at most one for so many segments, or in this time,
-    /// or a twentieth of the round trip if that is less. None: each at once.
+    /// Compression of ACKs that tell of holes: at most one is sent for so many segments, or in this time, or
+    /// in a twentieth of the round trip if that is less. None: each is sent at once.
     pub sack_compression: Option<Compression>,
-    /// Receive buffer at the start, bytes of data: of `tcp_rmem[1]` what is left for them when a
-    /// segment of 1,448 bytes takes 2,304 of memory, as over Ethernet. The receive window opens up to
-    /// it as segments arrive, and further as the application reads.
+    /// Receive buffer at the start, bytes of data. It is the part of `tcp_rmem[1]` that holds data when a
+    /// segment of 1,448 bytes takes 2,304 of memory, as over Ethernet. The receive window opens up to it as
+    /// segments arrive, and further as the application reads.
     pub receive_buffer: u32,
-    /// Most bytes of it that are told with the first ACK of data; SYNs have no more than 64 KiB. Since
-    /// Linux 6.10 it is no less than four fifths of the buffer: what would be left where a segment takes
-    /// twice its bytes, since none has been seen. The rest is told as segments arrive, each of which
-    /// is ACKed at once.
+    /// The largest window told with the first ACK of data, bytes; SYNs have no more than 64 KiB. Since Linux
+    /// 6.10 it is at least four fifths of the buffer: the kernel has seen no segment yet, and takes them to
+    /// need twice their bytes. The rest of the buffer is told as segments arrive, each of which is ACKed at
+    /// once.
     pub receive_window_initial: u32,
-    /// Most bytes that the receive buffer may grow to.
+    /// The largest size to which the receive buffer may grow, bytes.
     pub receive_window_max: u32,
-    /// Most bytes that the send buffer may grow to (`tcp_wmem[2]`).
+    /// The largest size to which the send buffer may grow, bytes (`tcp_wmem[2]`).
     pub send_buffer_max: u32,
     /// Ticks of the timers a second, at least 1; they go off at a tick, rounded up as in the timer wheel.
     pub hz: u32,
-    /// Segments of one write leave in trains (TSO), which holds back a little of the window.
+    /// Whether segments of one write leave in trains (TSO), for which a little of the window is held back.
     pub segmentation_offload: bool,
-    /// What is done about a link that goes and comes back under a mobile host.
+    /// What is done when a link under a mobile host goes and comes back.
     pub handover: Handover,
     /// With [`Handover::Freeze`]: how long before the link goes the mobile host closes its window.
     pub freeze_ahead: Span,
@@ -98,27 +100,27 @@ pub struct Profile {
 pub enum LossDetection {
     /// RACK finds them by time (RFC 8985).
     Rack,
-    /// The highest SACKed segment tells of them: FACK (Mathis and Mahdavi 1996).
+    /// The highest SACKed segment shows them: FACK (Mathis and Mahdavi 1996).
     Fack,
-    /// SACKed segments above tell of them (RFC 6675), or duplicate ACKs without SACK (RFC 6582).
+    /// SACKed segments above show them (RFC 6675), or duplicate ACKs without SACK (RFC 6582).
     Duplicates,
-    /// SACKed segments or duplicate ACKs tell of them, and so does time with each ACK: Cubic+ (Fukuda 2019).
+    /// SACKed segments or duplicate ACKs show them, and so does the time with each ACK: Cubic+ (Fukuda 2019).
     DuplicatesOrTime,
 }
 
-/// What a mobile host and its peer do about a link that goes and comes back (Tsukamoto, Fukuda, Hori,
-/// Oie 2003).
+/// What a mobile host and its peer do when a link goes and comes back (Tsukamoto, Fukuda, Hori, Oie 2003).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Handover {
     /// Nothing is done: the sender waits for its timer.
     None,
-    /// The mobile host tells its peer that the link is back; what was in flight is lost, as after a
-    /// timeout.
+    /// The mobile host tells its peer that the link is back. The peer takes what was in flight for lost, as
+    /// after a timeout.
     ImmediateExpiration,
-    /// The same, and ssthresh is the bandwidth-delay product as measured in the slow start that follows.
+    /// The same, and ssthresh becomes the bandwidth-delay product that is measured in the slow start that
+    /// follows.
     BandwidthAware,
-    /// The mobile host closes its window before the link goes, and opens it when it is back; timeouts
+    /// The mobile host closes its window before the link goes, and opens it when the link is back; timeouts
     /// wait meanwhile (Freeze-TCP: Goff, Moronski, Phatak, Gupta 2000).
     Freeze,
 }
@@ -127,15 +129,15 @@ pub enum Handover {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Growth {
-    /// It grows after what the ACK tells of losses, where the window was the limit of the latest flight, or in
-    /// slow start half of it was used (RFC 7661).
+    /// It grows after the ACK's news of losses is processed. It grows if the window was the limit of the
+    /// latest flight, or if in slow start half of it was used (RFC 7661).
     Validated,
-    /// It grows before, where what was in flight left next to nothing of the window: not while a write runs
-    /// out (Linux before 3.16).
+    /// It grows before that, if what was in flight left next to nothing of the window: so not while a write
+    /// runs out (Linux before 3.16).
     InFlight,
 }
 
-/// How the window comes down to ssthresh.
+/// How the window is reduced to ssthresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reduction {
@@ -143,17 +145,17 @@ pub enum Reduction {
     Proportional,
     /// It falls by one segment for every two ACKs (Hoe 1995).
     RateHalving,
-    /// It falls at once: what is in flight comes down to ssthresh before anything new is sent, which without SACK is
-    /// the inflated window of RFC 6582, section 3.2.
+    /// It falls at once: nothing new is sent until what is in flight is down to ssthresh. Without SACK that
+    /// is the inflated window of RFC 6582, section 3.2.
     AtOnce,
 }
 
-/// How ACKs that tell of holes are compressed: [`Profile::sack_compression`].
+/// The limits of compressed ACKs: [`Profile::sack_compression`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Compression {
     /// The longest wait.
     pub delay: Span,
-    /// Most segments that one ACK tells of.
+    /// The largest number of segments that one ACK tells of.
     pub segments: u32,
 }
 
@@ -219,7 +221,7 @@ impl Profile {
         }
     }
 
-    /// NewReno without SACK as ns-2 had it in 2003, `ns-2`: what two papers of simulated hosts need
+    /// NewReno without SACK as ns-2 had it in 2003, `ns-2`. Two papers with simulated hosts need it
     /// (docs/simulator.md).
     pub fn ns_2() -> Profile {
         Profile {
@@ -252,7 +254,7 @@ impl Profile {
         }
     }
 
-    /// Every profile there is.
+    /// Every profile.
     pub fn all() -> [Profile; 4] {
         [Profile::linux_6(), Profile::linux_2_6_33(), Profile::ns_3(), Profile::ns_2()]
     }

@@ -1,4 +1,4 @@
-//! What two ends of a connection send each other.
+//! Segments: what the two ends of a connection send each other.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ const SACK_BLOCK: u32 = 8;
 /// Options of a SYN as Linux sends it: MSS, SACK permitted, timestamps, window scale; bytes.
 const SYN_OPTIONS: u32 = 20;
 
-/// A TCP segment with what matters of its IP header.
+/// A TCP segment with the relevant fields of its IP header.
 ///
 /// Sequence numbers do not wrap: the SYN takes number 0, the first byte of data 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -28,13 +28,13 @@ pub struct Segment {
     pub ack: u64,
     /// Receive window in bytes, already scaled.
     pub window: u32,
-    /// Timestamp in milliseconds and the one echoed (RFC 7323), where both ends have timestamps.
+    /// Timestamps in milliseconds (RFC 7323); None unless both ends use them.
     pub timestamp: Option<Timestamp>,
     /// SYN: the connection is opened.
     pub syn: bool,
     /// PSH: a write of the application ends with this segment.
     pub psh: bool,
-    /// The mobile host that sends it has a link again: stands for the SYN of TCP Migrate (Snoeren,
+    /// Whether the mobile host that sends it has a link again. It stands for the SYN of TCP Migrate (Snoeren,
     /// Balakrishnan 2000).
     pub migrate: bool,
     /// ECE: a mark has arrived (RFC 3168).
@@ -83,10 +83,10 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// The most blocks that a segment has: those that fit without timestamps.
+    /// The largest number of blocks in a segment: so many fit without timestamps.
     pub const MOST: usize = 4;
 
-    /// Adds a block; one for which there is no room is left out.
+    /// Adds a block, if there is room for it.
     pub fn push(&mut self, block: Range<u64>) {
         if let Some(place) = self.blocks.get_mut(self.count) {
             *place = block;
@@ -114,7 +114,7 @@ impl Segment {
         self.seq + u64::from(self.len) + u64::from(self.syn)
     }
 
-    /// The SACK blocks, none where there is no option.
+    /// The SACK blocks; empty without the option.
     pub fn sack_blocks(&self) -> &[Range<u64>] {
         self.sack.as_deref().map_or(&[], SackBlocks::as_slice)
     }

@@ -1,4 +1,4 @@
-//! When a timer of the kernel goes off: at a tick, and the later it is, the coarser.
+//! When a timer of the kernel goes off: at a tick, which is the coarser the later it is.
 
 use kirikae_path::{Span, Time};
 
@@ -11,8 +11,8 @@ const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 /// When a timer that is set at `now` for `delay` goes off, with `hz` ticks a second.
 ///
-/// The delay is rounded up to ticks. A timer is put into a bucket of a level that gets coarser with
-/// the distance, and goes off at the end of that bucket: never early, and late by up to an eighth
+/// The delay is rounded up to ticks. A timer is put into a bucket of a level; levels get coarser with the
+/// distance. It goes off at the end of its bucket: never early, and late by up to an eighth
 /// (kernel/time/timer.c of Linux since 4.8).
 pub(crate) fn expiry(now: Time, delay: Span, hz: u32) -> Time {
     let distance = in_ticks(delay, hz);
@@ -24,7 +24,7 @@ pub(crate) fn expiry(now: Time, delay: Span, hz: u32) -> Time {
     Time::ZERO + span_of_ticks(((expires >> shift) + 1) << shift, hz)
 }
 
-/// Ticks gone by at `now`: the kernel's `jiffies`, which here begin with 0.
+/// Ticks that have passed at `now`: the kernel's `jiffies`, which here begin with 0.
 pub(crate) fn ticks(now: Time, hz: u32) -> u64 {
     now.as_nanos() / tick(hz)
 }
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn near_timers_go_off_at_the_next_tick_but_one() {
-        // 4 ms ticks: 10 ms are 3 of them, and the present one has begun.
+        // Ticks are 4 ms: 10 ms are 3 of them, and the present one has begun.
         assert_expiry(0, 10, 16);
         assert_expiry(3_999, 10, 16);
         assert_expiry(4_000, 10, 20);
@@ -64,9 +64,9 @@ mod tests {
 
     #[test]
     fn far_timers_go_off_at_coarser_times() {
-        // 400 ms are 100 ticks: level 1, in steps of 8 ticks or 32 ms; 104 ticks is the next.
+        // 400 ms are 100 ticks: level 1 has steps of 8 ticks or 32 ms, and 104 ticks is the next.
         assert_expiry(0, 400, 416);
-        // 3 s are 750 ticks: level 2, in steps of 64 ticks or 256 ms.
+        // 3 s are 750 ticks: level 2 has steps of 64 ticks or 256 ms.
         assert_expiry(0, 3_000, 3_072);
     }
 }

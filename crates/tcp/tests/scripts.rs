@@ -1,5 +1,5 @@
-//! What RFCs ask of TCP, and what Linux was seen to do, as scripts of segments in and segments expected
-//! out: tests/scripts/.
+//! Tests what RFCs require of TCP, and what Linux was seen to do, by scripts of segments in and segments
+//! expected out: tests/scripts/.
 
 mod script;
 
@@ -54,7 +54,7 @@ fn every_script_says_what_it_shows() {
     }
 }
 
-/// A script that must fail, and the line and part of what must be said.
+/// Plays a script that must fail, and checks the line and a part of the message.
 #[track_caller]
 fn refuse(text: &str, line: usize, said: &str) {
     let (found, problem) = play(text).expect_err("it must fail");

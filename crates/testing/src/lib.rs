@@ -61,7 +61,7 @@ pub fn refusal(text: &str, good: &str, bad: &str, files: &[(&str, &str)]) -> Str
 /// That [`GOOD`] with `bad` in place of `good` is refused with this message.
 ///
 /// # Panics
-/// Where it is read, or the message is another one.
+/// Panics if it is read, or the message is another one.
 #[track_caller]
 pub fn assert_refused(good: &str, bad: &str, message: &str) {
     assert_eq!(refusal(GOOD, good, bad, &[]), message);

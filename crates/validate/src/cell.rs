@@ -1,45 +1,45 @@
-//! One contender of one scenario on both sides: how near the simulator is to the kernel.
+//! Compares one contender of one scenario on both sides: how near the simulator is to the kernel.
 
 use kirikae_results::statistics::{Estimate, mean, quantile, ratio_of_means};
 use serde::Serialize;
 
-/// How far the simulated mean may be from the kernel's.
+/// How far the simulated mean may be from the kernel's, relative to it.
 pub const MEAN_WITHIN: f64 = 0.05;
-/// How far the simulated 95th percentile may be from the kernel's.
+/// How far the simulated 95th percentile may be from the kernel's, relative to it.
 pub const P95_WITHIN: f64 = 0.10;
 /// How far the simulated share of a link may be from the kernel's (0 to 1).
 pub const SHARE_WITHIN: f64 = 0.05;
 
-/// Fewest writes on both sides that say anything.
+/// Fewest writes on both sides that are compared.
 const FEWEST: usize = 2;
 
-/// One contender of one scenario, on both sides: of a scenario that is compared flow by flow one group
-/// of flows.
+/// One contender of one scenario on both sides; if the scenario is compared flow by flow, one group of its
+/// flows.
 #[derive(Clone, Debug, Serialize)]
 pub struct Cell {
     /// The scenario's title.
     pub scenario: String,
     /// The contender's name.
     pub contender: String,
-    /// The group of flows; none where it is compared write by write.
+    /// The group of flows; None if it is compared write by write.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow: Option<String>,
     /// Writes that arrived on both sides.
     pub n: usize,
-    /// Writes that should have arrived on the kernel and did not, or were not measured.
+    /// Writes that should have arrived on the kernel and did not, or that were not measured.
     pub kernel_missing: usize,
     /// The same of the simulator.
     pub simulated_missing: usize,
-    /// Whether the emulated network was the one described; otherwise the cell says nothing.
+    /// Whether the emulated network behaved as described; otherwise the cell is not judged.
     pub held: bool,
     /// Whether it has writes whose latency counts.
     pub has_latencies: bool,
-    /// None where no write arrived on both sides.
+    /// The latencies; None if no write arrived on both sides.
     #[serde(flatten)]
     pub latencies: Option<Latencies>,
-    /// Whether it takes all that it gets of a rate, so that its share of that counts.
+    /// Whether it takes all the rate that it gets, so that its share of the link counts.
     pub has_share: bool,
-    /// None where it is compared write by write, or was not measured.
+    /// The goodput; None if it is compared write by write, or was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goodput: Option<Goodput>,
 }
@@ -53,7 +53,7 @@ pub struct Latencies {
     pub simulated_mean_s: Estimate,
     /// Simulated mean over the kernel's, paired by write.
     pub mean_ratio: Estimate,
-    /// Simulated median over the kernel's: what a busy machine distorts least.
+    /// Simulated median over the kernel's; a busy machine distorts it least.
     pub p50_ratio: f64,
     /// 95th percentile on the kernel, in seconds.
     pub kernel_p95_s: f64,
@@ -61,21 +61,21 @@ pub struct Latencies {
     pub simulated_p95_s: f64,
 }
 
-/// What a group of flows carries together, in the mean of the repetitions.
+/// The goodput of a group of flows together, mean over the repetitions.
 #[derive(Clone, Debug, Serialize)]
 pub struct Goodput {
     /// On the kernel, in Mbit/s.
     pub kernel_mbit: Estimate,
     /// In the simulator, in Mbit/s.
     pub simulated_mbit: Estimate,
-    /// Of the narrowest rate on the way (0 to 1), on the kernel; none without a rate.
+    /// Share of the narrowest rate on the way (0 to 1), on the kernel; None without a rate.
     pub kernel_share: Option<Estimate>,
     /// The same in the simulator.
     pub simulated_share: Option<Estimate>,
 }
 
 impl Latencies {
-    /// Of latencies in the simulator and on the kernel, write by write.
+    /// Compares latencies, given as pairs of the simulator's and the kernel's for each write.
     pub fn new(pairs: &[(f64, f64)]) -> Option<Latencies> {
         let (of_simulator, of_kernel): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
         let (simulated_mean_s, kernel_mean_s) = (mean(&of_simulator)?, mean(&of_kernel)?);
@@ -124,19 +124,19 @@ impl Goodput {
 }
 
 impl Cell {
-    /// Whether mean and 95th percentile of the latencies agree, and there is nothing else to say.
+    /// Whether mean and 95th percentile of the latencies agree, and there is no reservation.
     pub fn latencies_agree(&self) -> bool {
         let within = |it: &Latencies| it.mean_agrees() && it.p95_agrees();
         let all_there = self.kernel_missing == 0 && self.simulated_missing == 0;
         self.held && all_there && self.n >= FEWEST && self.latencies.as_ref().is_some_and(within)
     }
 
-    /// Whether the share of the link agrees, and there is nothing else to say.
+    /// Whether the share of the link agrees, and there is no reservation.
     pub fn share_agrees(&self) -> bool {
         self.held && self.goodput.as_ref().is_some_and(Goodput::shares_agree)
     }
 
-    /// Why it does not agree, in a few words each.
+    /// The reasons why it is not said to agree, in a few words each.
     pub fn reservations(&self) -> Vec<String> {
         let mut reservations = Vec::new();
         let mut unless = |good: bool, what: &str| {

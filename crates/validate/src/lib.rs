@@ -1,4 +1,4 @@
-//! The simulator held against the kernel: the same scenarios through both, side by side.
+//! Holds the simulator against the kernel: it plays the same scenarios in both and compares the results.
 
 mod cell;
 mod recorded;
@@ -16,24 +16,24 @@ pub use recorded::recorded;
 pub use side::{Measured, Side, side};
 pub use table::render;
 
-/// Something on which cells may agree, and which share of those that have it is to.
+/// A criterion on which cells may agree, and the share of them that has to agree.
 #[derive(Clone, Copy)]
 pub struct Criterion {
     has_it: fn(&Cell) -> bool,
     agrees: fn(&Cell) -> bool,
-    /// Wanted share of the cells (0 to 1).
+    /// The wanted share (0 to 1) of the cells to which the criterion applies.
     pub wanted: f64,
 }
 
-/// Latencies: mean and 95th percentile.
+/// The criterion for latencies: mean and 95th percentile.
 pub const LATENCIES: Criterion =
     Criterion { has_it: |cell| cell.has_latencies, agrees: Cell::latencies_agree, wanted: 0.95 };
-/// Goodput of what takes all that it gets: its share.
+/// The criterion for the goodput of bulk: its share of the link.
 pub const SHARES: Criterion =
     Criterion { has_it: |cell| cell.has_share, agrees: Cell::share_agrees, wanted: 0.90 };
 
 impl Criterion {
-    /// How many of the cells agree, and how many have it.
+    /// How many of the cells agree, and to how many the criterion applies.
     pub fn count(&self, cells: &[Cell]) -> (usize, usize) {
         let having = || cells.iter().filter(|cell| (self.has_it)(cell));
         (having().filter(|cell| (self.agrees)(cell)).count(), having().count())
@@ -51,9 +51,9 @@ pub fn enough_agree(cells: &[Cell]) -> bool {
 }
 
 /// The scenario as the emulator plays it: packets leave a little late, by 20 to 40 us and 30 us in the
-/// median. Of the emulator's paths docs/measurements.md has medians from 24 to 46 us. Without such
-/// noise what is renewed by a lower RTT never is, and two things that are due at the same time always
-/// come in the same order.
+/// median. (docs/measurements.md has medians of the emulator's paths from 24 to 46 us.) Without such noise a
+/// minimum RTT would never be renewed, and two things that are due at the same time would always come in the
+/// same order.
 pub fn as_emulated(scenario: &Scenario) -> Scenario {
     let spread = Span::from_nanos(20_000);
     let late = ElementSpec::Jitter { delay: spread, jitter: spread, order: Order::Kept };
@@ -65,8 +65,8 @@ pub fn as_emulated(scenario: &Scenario) -> Scenario {
     scenario
 }
 
-/// Every contender of every scenario that was asked for, in that order, and of each every group of flows
-/// where it is compared flow by flow.
+/// The cells of every contender of every scenario, in that order; one for each group of flows if the scenario
+/// is compared flow by flow.
 pub fn cells(scenarios: &[Scenario], mut kernel: Side, mut simulated: Side) -> Vec<Cell> {
     let mut cells = Vec::new();
     for scenario in scenarios {
@@ -132,7 +132,7 @@ fn by_group(
         let activities = || group.activities.iter().map(|activity| &activity.workload);
         let [of_kernel, of_simulator] = summaries.each_ref().map(|side| side.get(place));
         let pairs = pairs(group, &kernel.plays, &simulated.plays);
-        // How many writes there should be is known where all are written by the clock.
+        // The number of writes is known if all are written at given times.
         let timed = activities().all(Workload::is_timed);
         let counted: u32 = activities().map(Workload::count).sum();
         let expected = if timed { group.count * counted * scenario.repetitions } else { 0 };
@@ -167,8 +167,8 @@ fn by_group(
     scenario.flows.iter().enumerate().map(cell).collect()
 }
 
-/// The latencies of a group's writes that arrived in the simulator and on the kernel: the first of each
-/// flow with the first, and so on.
+/// The latencies of a group's writes that arrived in the simulator and on the kernel. The first write of each
+/// flow is paired with the first, and so on.
 fn pairs(group: &FlowGroup, kernel: &[Play], simulated: &[Play]) -> Vec<(f64, f64)> {
     let mut pairs = Vec::new();
     for kernel in kernel {
@@ -230,7 +230,7 @@ mod tests {
         Side::from([(key("a path"), Measured { bursts, ..Measured::held() })])
     }
 
-    /// The only cell of the scenario, of which so many bursts are asked for.
+    /// The only cell of a scenario with so many bursts.
     fn only(count: usize, kernel: Side, simulated: Side) -> Cell {
         let scenarios = scenarios(SCENARIO.replace("40", &count.to_string()));
         let mut cells = cells(&scenarios, kernel, simulated);
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_told() {
-        // Number 3 on the kernel alone, number 9 in the simulator alone.
+        // Burst 3 arrived on the kernel alone, burst 9 in the simulator alone.
         let kernel = || side(&[0.1, 0.2, 0.3]);
         let mut simulated = side(&[0.1, 0.2]);
         simulated.values_mut().next().unwrap().bursts.insert((1, 9), 7.0);
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(only(1, side(&[0.1]), side(&[0.1])).reservations(), ["too few"]);
     }
 
-    /// A bulk flow that got so much of 10 Mbit/s in 10 s, and two flows whose writes took so long.
+    /// A bulk flow with this share of 10 Mbit/s in 10 s, and two flows whose writes had these latencies.
     fn play(share: f64, latencies_s: [f64; 2]) -> Side {
         let flow = |name: &str, index, bytes, latencies_s: Vec<f64>| PlayedFlow {
             flow: name.into(),

@@ -1,4 +1,4 @@
-//! What an earlier `kirikae-lab bench` recorded, as a side.
+//! Reads what an earlier `kirikae-lab bench` recorded, to be the kernel's side.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -15,12 +15,12 @@ use serde_json::{Map, Value};
 
 use super::side::{Measured, Side};
 
-/// The latencies that an earlier `kirikae-lab bench` recorded in a directory, of these scenarios and
-/// others.
+/// Reads the latencies of these scenarios that an earlier `kirikae-lab bench` recorded in a directory; it may
+/// also have others.
 ///
 /// # Errors
-/// A directory without such records, with those of the simulator, or with those of a scenario that has
-/// the title of one of these and is another.
+/// Fails if the directory has no such records, or the simulator's, or those of a different scenario with the
+/// title of one of these.
 pub fn recorded(directory: &Path, scenarios: &[Scenario]) -> Result<Side, Error> {
     let mut side = recorded_run(directory, scenarios)?;
     lines(&directory.join("bursts.jsonl"), |line: Recorded<Burst>| {
@@ -29,7 +29,7 @@ pub fn recorded(directory: &Path, scenarios: &[Scenario]) -> Result<Side, Error>
             measured.bursts.insert((line.seed, line.what.index), delivery.latency_s);
         }
     })?;
-    // Runs of a bench that had bursts alone have no flows.
+    // A bench whose scenarios had only bursts wrote no flows.
     let path = directory.join("flows.jsonl");
     if path.exists() {
         lines(&path, |line: Recorded<PlayedFlow>| {
@@ -42,7 +42,7 @@ pub fn recorded(directory: &Path, scenarios: &[Scenario]) -> Result<Side, Error>
     Ok(side)
 }
 
-/// Tells of each line of a file of JSON lines.
+/// Calls `each` for every line of a file of JSON lines.
 fn lines<T: DeserializeOwned>(path: &Path, mut each: impl FnMut(T)) -> Result<(), Error> {
     let reading = || format!("reading {}", path.display());
     let lines = BufReader::new(File::open(path).of_directory(reading)?).lines();
@@ -55,7 +55,7 @@ fn lines<T: DeserializeOwned>(path: &Path, mut each: impl FnMut(T)) -> Result<()
     Ok(())
 }
 
-/// Whose, and what.
+/// A record with its scenario, contender and seed.
 #[derive(Deserialize)]
 struct Recorded<T> {
     scenario: String,
@@ -65,10 +65,10 @@ struct Recorded<T> {
     what: T,
 }
 
-/// `run.json`, as far as it matters here.
+/// The parts of `run.json` that are needed here.
 #[derive(Deserialize)]
 struct RecordedRun {
-    /// Missing where only the bench wrote records.
+    /// The clock; it is missing in records from when only the bench wrote any.
     #[serde(default)]
     clock: Clock,
     comparisons: Vec<RecordedComparison>,
@@ -78,7 +78,7 @@ struct RecordedRun {
 struct RecordedComparison {
     scenario: RecordedScenario,
     paths: Vec<RecordedPath>,
-    /// Missing where the bench had bursts alone.
+    /// The plays; they are missing if the bench had only bursts.
     #[serde(default)]
     plays: Vec<RecordedPlay>,
 }
@@ -86,15 +86,15 @@ struct RecordedComparison {
 #[derive(Deserialize)]
 struct RecordedScenario {
     title: String,
-    /// Whatever else is known of it.
+    /// All other keys.
     #[serde(flatten)]
     parts: Map<String, Value>,
 }
 
 impl RecordedScenario {
-    /// What of it is not as in `asked`, as far as it makes another measurement and was recorded.
+    /// The first difference from `asked` that would give other measurements and was recorded.
     fn difference(&self, asked: &Scenario) -> Option<String> {
-        // Written and read again as the recorded one was, numbers are the same if they were.
+        // The scenario is written and read as the recorded one was, so that equal numbers stay equal.
         let text = serde_json::to_string(asked).expect("a scenario can be written");
         let asked: Map<String, Value> = serde_json::from_str(&text).expect("and read again");
         let parts = ["seed", "links", "flows", "stack", "duration", "measured"].into_iter();
@@ -104,7 +104,7 @@ impl RecordedScenario {
     }
 }
 
-/// The first place at which `recorded` is not as `asked`; what only the latter has does not count.
+/// The first place at which `recorded` differs from `asked`. Keys that only `asked` has do not count.
 fn difference(place: String, recorded: &Value, asked: &Value) -> Option<String> {
     match (recorded, asked) {
         (Value::Object(recorded), Value::Object(asked)) => {
@@ -138,7 +138,7 @@ struct RecordedPlay {
     links: Vec<PlayedLink>,
 }
 
-/// What a recorded run had, and whether its networks held; no bursts and no flows yet.
+/// The contenders of a recorded run, and whether its networks held; it has no bursts and no flows yet.
 fn recorded_run(directory: &Path, scenarios: &[Scenario]) -> Result<Side, Error> {
     let path = directory.join("run.json");
     let file = File::open(&path).of_directory(|| format!("reading {}", path.display()))?;

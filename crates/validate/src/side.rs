@@ -1,4 +1,4 @@
-//! What was measured on one side, by scenario and contender.
+//! The measurements of one side, by scenario and contender.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +9,15 @@ use kirikae_scenario::Contender;
 /// One side's measurements, by scenario title and contender.
 pub type Side = BTreeMap<(String, Contender), Measured>;
 
-/// What was measured of one contender of one scenario.
+/// The measurements of one contender of one scenario.
 #[derive(Debug, Default)]
 pub struct Measured {
-    /// Whether all networks were the ones described, see [`kirikae_vocabulary::Report::held`].
+    /// Whether all networks behaved as described; see [`kirikae_vocabulary::Report::held`].
     pub held: bool,
-    /// Of a scenario that is compared write by write: seconds, of the bursts that counted and arrived, by
-    /// seed and number.
+    /// Latencies in a scenario that is compared write by write, seconds: those of the bursts that counted and
+    /// arrived, by seed and number.
     pub bursts: BTreeMap<(u64, u32), f64>,
-    /// Of any other, in the order of the seeds.
+    /// The plays of any other scenario, in the order of the seeds.
     pub plays: Vec<Play>,
 }
 
@@ -43,7 +43,7 @@ pub fn side(outcome: Outcome) -> Side {
 }
 
 impl Measured {
-    /// Nothing yet, and nothing against it.
+    /// No measurements, and networks that behaved as described.
     pub fn held() -> Measured {
         Measured { held: true, ..Measured::default() }
     }

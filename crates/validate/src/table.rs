@@ -1,4 +1,4 @@
-//! Cells as people read them: a table for each scenario.
+//! Writes cells for people: a table for each scenario.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! Records as the kernel's side of a validation, and those that are refused.
+//! Tests records as the kernel's side of a validation, and those that are refused.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn scenario() -> String {
     GOOD.replace("count = 60", "count = 5").replace("\"kirikae\"", "\"kk_hybla\"")
 }
 
-/// Records of these scenarios as the bench writes them, but for the figures, which are simulated.
+/// Writes records of these scenarios as the bench does; the figures are simulated.
 fn record(directory: &Path, scenarios: &[Scenario], clock: Option<&str>) {
     let output = Some(directory.join(format!("records-{clock:?}")));
     let controls = Controls::default();
@@ -49,7 +49,7 @@ fn what_is_not_of_the_kernel_is_refused() {
     refused("run.json: no run's record (");
     record(directory, &scenarios, Some("virtual"));
     refused("run.json: clock: found virtual; allowed: real");
-    // Without a clock: the bench's, from when the simulator wrote none.
+    // Records without a clock are the bench's, from when the simulator wrote none.
     for clock in [Some("real"), None] {
         record(directory, &scenarios, clock);
         let side = validate::recorded(directory, &scenarios).unwrap();
@@ -77,7 +77,7 @@ fn records_of_another_scenario_are_refused() {
         let message = format!("\"A path\" was recorded of another scenario: {difference}");
         assert!(error.to_string().ends_with(&message), "{error}");
     }
-    // What is asked of another does not matter.
+    // Another scenario that is asked for does not matter.
     let asked = kirikae_testing::load(&scenario().replace("A path", "Another path"), &[]).unwrap();
     assert_eq!(validate::recorded(directory, &asked).unwrap().len(), 2);
 }

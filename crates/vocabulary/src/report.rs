@@ -18,7 +18,7 @@ pub struct Report {
     pub drops: Vec<DroppedPacket>,
     /// Whether the emulator kept up in both directions: no device queue overflowed, and at most 1 %
     /// of the packets were written later than [`DirectionReport::late_limit_us`] after their time.
-    /// Where it did not, the path was not the one described.
+    /// If it did not, the path did not behave as described.
     pub held: bool,
 }
 
@@ -67,7 +67,7 @@ pub struct TimingError {
 pub struct DroppedPacket {
     /// When the element dropped it, in nanoseconds of CLOCK_MONOTONIC.
     pub monotonic_ns: u64,
-    /// Which way it went.
+    /// The direction in which it went.
     pub direction: Direction,
     /// Its number in that direction, from 0.
     pub number: u64,

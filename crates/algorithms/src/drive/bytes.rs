@@ -37,13 +37,13 @@ pub fn decode_quiet(bytes: &[u8]) -> (Beginning, Vec<Operation>) {
     (beginning, operations)
 }
 
-/// Plays what the bytes mean with that check.
+/// Plays the operations that the bytes stand for, and checks quiet ACKs.
 ///
 /// # Errors
-/// As [`play`].
+/// Fails as [`play`] does.
 ///
 /// # Panics
-/// Where a quiet ACK leaves something else than one for which everything is looked at.
+/// Panics if a quiet ACK leaves something else than one for which everything is looked at.
 pub fn play_quiet(bytes: &[u8]) -> Result<(), Broken> {
     let (beginning, operations) = decode_quiet(bytes);
     play_decoded(&beginning, &operations)
@@ -52,7 +52,7 @@ pub fn play_quiet(bytes: &[u8]) -> Result<(), Broken> {
 /// Plays operations.
 ///
 /// # Errors
-/// As [`play`].
+/// Fails as [`play`] does.
 pub fn play_decoded(beginning: &Beginning, operations: &[Operation]) -> Result<(), Broken> {
     let switch = Operation::Switch { to: beginning.algorithm };
     let mut connection =

@@ -164,7 +164,7 @@ impl Connection {
     /// A connection that has just been established.
     ///
     /// # Errors
-    /// Where the algorithm's init breaks what must hold.
+    /// Fails if the algorithm's init breaks what must hold.
     pub fn begin(beginning: &Beginning) -> Result<Connection, String> {
         let mut socket = Socket::new(beginning.algorithm, beginning.mss);
         socket.connection = Some(Box::default());
@@ -209,7 +209,7 @@ impl Connection {
     /// Plays one operation, and checks what must hold.
     ///
     /// # Errors
-    /// Where something that must hold did not.
+    /// Fails if something that must hold did not.
     pub fn play(&mut self, operation: &Operation) -> Checked {
         match *operation {
             Operation::Ack { segments, sacked, rtt_us, after_us, limited } => {

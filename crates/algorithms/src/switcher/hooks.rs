@@ -52,14 +52,14 @@ struct Target<'a> {
 }
 
 impl<'a> Host<'a> {
-    /// None where the connection is not remembered.
+    /// The host of a connection; None if the connection is not remembered.
     pub fn of(switcher: &'a Switcher, socket: &'a mut Socket) -> Option<Host<'a>> {
         socket.connection.as_ref()?;
         Some(Host::new(switcher, socket, None))
     }
 
-    /// With room for a connection that is not remembered yet.
-    pub fn meeting(switcher: &'a Switcher, socket: &'a mut Socket) -> Host<'a> {
+    /// The host of a connection, with room to remember it if it is not remembered yet.
+    pub fn with_room(switcher: &'a Switcher, socket: &'a mut Socket) -> Host<'a> {
         let room = socket.connection.is_none().then(Box::default);
         Host::new(switcher, socket, room)
     }

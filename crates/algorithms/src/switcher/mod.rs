@@ -23,15 +23,15 @@ pub use parts::{
 };
 pub use replay::{CALL_RECORD_BYTES, CALL_RECORD_VERSION, Replay, ReplayError, Tables};
 
-/// Switches a connection as the switcher in the kernel does. What it remembers of the connection is
-/// the socket's. A clone, for another connection, shares policy and tables.
+/// Switches a connection as the switcher in the kernel does. What is remembered of the connection is kept
+/// in the socket. A clone, for another connection, shares policy and tables.
 #[derive(Clone)]
 pub struct Switcher {
     shared: Arc<Shared>,
-    /// By an operator who has put another in force since, in place of the shared one.
+    /// The policy that an operator has activated in place of the shared one; None: the shared one is active.
     policy: Option<Arc<policy>>,
     match_key: match_key,
-    /// Whether segments that are about to be sent are to be told.
+    /// Whether the switcher is to be called before each segment.
     wants_segments: bool,
 }
 
@@ -74,9 +74,9 @@ pub struct Switch {
 pub struct Losses {
     /// Segments with data that were sent.
     pub segments: u64,
-    /// Those lost in runs of at most 2.
+    /// Segments lost in runs of at most 2.
     pub isolated: i64,
-    /// Runs of at least 3.
+    /// Number of runs of at least 3 lost segments.
     pub bursts: i64,
 }
 
@@ -105,10 +105,10 @@ impl Switcher {
     /// their parameters.
     ///
     /// # Errors
-    /// Where a name in a table is none of a candidate.
+    /// Fails if a name in a table is none of a candidate.
     ///
     /// # Panics
-    /// Where a scope in use names a table that is not there.
+    /// Panics if a scope in use names a table that is not there.
     pub fn new(
         policy: Box<policy>,
         tables: Vec<Arc<latency_table>>,
@@ -129,7 +129,7 @@ impl Switcher {
     /// R-TCP as published: chosen by the thesis' tables, the rest as above.
     ///
     /// # Errors
-    /// As [`new`](Switcher::new).
+    /// Fails as [`new`](Switcher::new) does.
     pub fn thesis(
         policy: Box<policy>,
         table: Box<thesis_table>,
@@ -159,14 +159,14 @@ impl Switcher {
         }
     }
 
-    /// The connection has these ends and cgroups, which rules may ask for.
+    /// Sets the connection's ends and cgroups, which rules may ask for.
     pub fn set_match_key(&mut self, match_key: match_key) {
         self.match_key = match_key;
     }
 
-    /// Another policy is in force from now on, by the same tables; the connection follows when it
-    /// hears of it next.
-    pub fn put_in_force(&mut self, policy: Arc<policy>) {
+    /// Makes another policy the active one, with the same tables. The connection follows with its next
+    /// callback.
+    pub fn activate(&mut self, policy: Arc<policy>) {
         self.policy = Some(policy);
     }
 
@@ -230,7 +230,7 @@ impl Switcher {
         let from = socket.algorithm();
         let mut host = match op {
             c::BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB | c::BPF_SOCK_OPS_RTT_CB | c::CALL_FOUND => {
-                Host::meeting(self, socket)
+                Host::with_room(self, socket)
             }
             _ => Host::of(self, socket)?,
         };

@@ -1,10 +1,10 @@
-//! The parts of the switcher, each for itself.
+//! Gives access to single parts of the switcher.
 
 use kirikae_interface::{NO_SCOPE, latency_table, match_key, policy, thesis_table};
 
 use crate::{Socket, c};
 
-/// Which scope of a policy a connection is in (`bpf/switcher/core/policy_match.h`). None: no rule matches it.
+/// The scope of a connection under a policy (`bpf/switcher/core/policy_match.h`). None: no rule matches it.
 pub fn scope_of(policy: &policy, key: &match_key) -> Option<u32> {
     // SAFETY: plain data that the C code only reads during the call.
     let scope = unsafe { c::kk_scope_of(policy, key) };
@@ -50,9 +50,9 @@ pub struct BurstSpans(c::comparison);
 /// How far from the usual a span was.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
-    /// By how far the connection's spans usually are from it, from 0 on.
+    /// The stratum, from 0: how far the connection's spans usually are from the usual latency.
     pub stratum: usize,
-    /// In the mean over its bursts, octaves of latency.
+    /// The mean over its bursts, octaves of latency.
     pub octaves: f64,
 }
 
@@ -203,10 +203,10 @@ impl Belief {
         }
     }
 
-    /// One that gives conditions these weights; there are none of the others.
+    /// A belief with these weights of the conditions; others are impossible.
     ///
     /// # Panics
-    /// With more conditions than a table has room for.
+    /// Panics if there are more weights than a table has conditions.
     pub fn from_weights(weights: &[f64]) -> Belief {
         const IMPOSSIBLE: i32 = -(1 << 12);
         let mut belief = c::belief { weight_log: [IMPOSSIBLE; c::TABLE_CONDITIONS as usize] };

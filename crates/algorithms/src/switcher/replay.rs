@@ -48,9 +48,9 @@ pub enum ReplayError {
     Length(usize),
     /// It is of another version of the switcher.
     Version(u32),
-    /// It is of a policy that was not told of.
+    /// It was made under a policy that is not in the recording.
     Policy(u32),
-    /// Something else came of it.
+    /// Its outcome is another.
     Differs {
         /// The number of the connection.
         connection: u64,
@@ -58,7 +58,7 @@ pub enum ReplayError {
         serial: u32,
         /// What it was for.
         kind: &'static str,
-        /// What is another: lines with `-` are the kernel's, those with `+` the native build's.
+        /// The difference: lines with `-` are the kernel's, those with `+` the native build's.
         difference: String,
     },
 }
@@ -89,15 +89,15 @@ impl fmt::Display for ReplayError {
 impl std::error::Error for ReplayError {}
 
 impl Replay {
-    /// A policy was put in force.
-    pub fn put_in_force(&mut self, policy: Box<policy>, tables: Tables) {
+    /// Notes that a policy was activated.
+    pub fn activate(&mut self, policy: Box<policy>, tables: Tables) {
         self.policies.insert(policy.generation, (policy, tables));
     }
 
-    /// A call comes; calls for a connection come in their order.
+    /// Plays a call. Calls for a connection must come in their order.
     ///
     /// # Errors
-    /// What is another than in the kernel, or why it cannot be compared. What follows is compared
+    /// Fails with what differs from the kernel, or why it cannot be compared. What follows is compared
     /// with the kernel's outcome of this one as its beginning.
     pub fn call(&mut self, bytes: &[u8]) -> Result<(), ReplayError> {
         let record = read(bytes)?;

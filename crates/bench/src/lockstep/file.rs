@@ -1,5 +1,5 @@
-//! A recording as a file: a line that says what it is, the version, then what was recorded, one after
-//! the other, each with its kind and length. Numbers are the machine's own.
+//! Writes a recording to a file, and reads it: first a line that says what it is, then the version, then the
+//! entries one after the other, each with its kind and length. Numbers have the machine's own byte order.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,12 +17,12 @@ use zerocopy::{FromBytes, FromZeros, IntoBytes};
 const MAGIC: &[u8] = b"Calls of kirikae's switcher\n";
 const WHAT: &str = "a recording by `kirikae-lab lockstep --keep`";
 
-/// What an entry is.
+/// The kinds of entries.
 const POLICY: u8 = b'p';
 const TABLE: u8 = b't';
 const CALL: u8 = b'c';
 
-/// Longer than any entry.
+/// A length that no entry reaches, bytes.
 const LONGEST: u32 = 1 << 24;
 
 /// Writes a recording.
@@ -43,7 +43,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// The tables of a policy come before it.
+    /// Writes an entry. The tables of a policy are written before it.
     pub fn write(&mut self, recorded: &Recorded) -> Result<(), Error> {
         match recorded {
             Recorded::Policy { policy, tables } => {
@@ -76,7 +76,7 @@ impl Writer {
 /// Reads a recording.
 ///
 /// # Errors
-/// A file that is none, or of another version.
+/// Fails if the file is no recording, or of another version.
 pub fn read(path: &Path) -> Result<impl Iterator<Item = Result<Recorded, Error>>, Error> {
     let file = File::open(path).of_directory(|| format!("reading {}", path.display()))?;
     let mut reader =
@@ -98,7 +98,7 @@ pub fn read(path: &Path) -> Result<impl Iterator<Item = Result<Recorded, Error>>
 struct Reader {
     path: PathBuf,
     file: BufReader<File>,
-    /// Those of the next policy.
+    /// The tables of the next policy.
     tables: BTreeMap<u32, Arc<KernelTable>>,
 }
 
@@ -148,7 +148,7 @@ impl Reader {
         Ok((number, table.into()))
     }
 
-    /// False at the end of the file.
+    /// Fills `bytes` from the file; returns false at its end.
     fn fill(&mut self, bytes: &mut [u8]) -> Result<bool, Error> {
         match self.file.read_exact(bytes) {
             Ok(()) => Ok(true),

@@ -1,4 +1,4 @@
-//! Lockstep: what the switcher decided in the kernel, call by call, against what the native build
+//! Lockstep compares, call by call, what the switcher decided in the kernel with what the native build
 //! decides when it is given the same (docs/lockstep.md).
 
 mod file;
@@ -18,45 +18,44 @@ use crate::error::Error;
 use file::Writer;
 pub use file::read;
 
-/// Differences that are told one by one; of further ones the number.
+/// How many differences are told one by one; of further ones only the number is told.
 const TOLD: usize = 5;
 
-/// What calls are recorded for, while a bench runs.
+/// Where calls are recorded to while a bench runs.
 #[derive(Clone, Debug)]
 pub struct Recording {
-    /// Where they go.
+    /// The channel that they are sent to.
     pub to: mpsc::Sender<Recorded>,
-    /// How often the policy is put in force anew, every other time as one that only observes; none:
-    /// never.
+    /// How often the policy is activated anew, every other time as one that only observes; None: never.
     pub reload_every: Option<Duration>,
 }
 
-/// What came of a replay.
+/// The result of a replay.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Lockstep {
     /// Calls whose outcome was compared.
     pub compared: u64,
-    /// Those of them that came out otherwise.
+    /// Compared calls with another outcome.
     pub differing: u64,
-    /// Switches among them, made or observed.
+    /// Switches among the compared calls, made or observed.
     pub switches: u64,
-    /// Calls that were not compared, because one before them on their connection is missing.
+    /// Calls that were not compared, because an earlier one on their connection is missing.
     pub taken_over: u64,
-    /// Those compared, by what they were for.
+    /// Compared calls by what they were for.
     pub by_kind: BTreeMap<&'static str, u64>,
-    /// Policies that were in force.
+    /// Number of policies that were active.
     pub policies: u64,
     /// The first differences.
     pub differences: Vec<String>,
-    /// Whether it was ended early.
+    /// Whether the run was ended early.
     pub interrupted: bool,
 }
 
-/// Runs the scenarios on the real kernel, records every call of the switcher and plays it again; into
-/// `keep`, if given, the recording is written, too.
+/// Runs the scenarios on the real kernel, records every call of the switcher and plays it again. The
+/// recording is also written to `keep`, if that is given.
 ///
 /// # Errors
-/// As of a bench, and a file that cannot be written.
+/// Fails as a bench does, or if the file cannot be written.
 pub fn run(
     scenarios: &[Scenario],
     options: &crate::Options,
@@ -80,7 +79,7 @@ pub fn run(
             Ok::<_, Error>(player.finish())
         });
         let outcome = crate::run(scenarios, &options);
-        // The replay ends when nobody can send any more.
+        // The replay ends when there is no sender left.
         drop(options);
         let played = replaying.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         Ok(Lockstep { interrupted: outcome?.interrupted, ..played? })
@@ -90,7 +89,7 @@ pub fn run(
 /// Plays a recording again.
 ///
 /// # Errors
-/// A file that is none, or of another version.
+/// Fails if the file is no recording, or of another version.
 pub fn replay(file: &Path) -> Result<Lockstep, Error> {
     let mut player = Player::default();
     for recorded in read(file)? {
@@ -110,7 +109,7 @@ impl Player {
         match recorded {
             Recorded::Policy { policy, tables } => {
                 self.found.policies += 1;
-                self.replay.put_in_force(policy, tables);
+                self.replay.activate(policy, tables);
             }
             Recorded::Call(bytes) => match self.replay.call(&bytes) {
                 Err(differs @ ReplayError::Differs { .. }) => {
@@ -134,7 +133,7 @@ impl Player {
     }
 }
 
-/// As text.
+/// The result as text.
 pub fn render(found: &Lockstep) -> String {
     let kinds: Vec<String> =
         found.by_kind.iter().map(|(kind, calls)| format!("{calls} {kind}")).collect();

@@ -1,4 +1,4 @@
-//! What a player is told, and what it tells: JSON on its standard input and output.
+//! The messages to and from a player: JSON on its standard input and output.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::ops::Range;
@@ -9,7 +9,7 @@ use kirikae_results::play::FlowCourse;
 use kirikae_sim::Activity;
 use serde::{Deserialize, Serialize};
 
-/// Port of every server, each being on a host of its group's own.
+/// Port of every server. Each group's server has a host of its own.
 const SERVER_PORT: u16 = 5201;
 
 /// Everything that a player has to know before it begins.
@@ -17,11 +17,11 @@ const SERVER_PORT: u16 = 5201;
 pub(crate) struct Assignment {
     /// Seed of what the applications draw.
     pub seed: u64,
-    /// When it ends at the latest.
+    /// When the player ends at the latest.
     pub duration: Span,
-    /// In which part of the time what arrives is counted; none: it is not counted apart.
+    /// The time in which arrivals are counted; None: they are not counted apart.
     pub measured: Option<Range<Time>>,
-    /// The cgroup of the clients that are switched; none where none is.
+    /// The cgroup of the clients that are switched; None if there are none.
     pub cgroup: Option<PathBuf>,
     /// The groups of flows, in the scenario's order.
     pub groups: Vec<GroupAssignment>,
@@ -30,18 +30,19 @@ pub(crate) struct Assignment {
 /// Flows between the same two hosts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct GroupAssignment {
-    /// Where the clients are.
+    /// The host of the clients.
     pub client: HostAssignment,
-    /// Where the servers are.
+    /// The host of the servers.
     pub server: HostAssignment,
     /// The congestion control that the clients' connections begin with, by its name in the kernel.
     pub congestion_control: String,
-    /// Whether the clients are in the cgroup; then their route names the congestion control, and they do
-    /// not ask for it.
+    /// Whether the clients join the cgroup. Then their route names the congestion control, and they do not
+    /// set it.
     pub is_switched: bool,
-    /// The first client's port; the others' follow, and then those of the next group.
+    /// The first client's port. The other clients have the following ports, and after them those of the next
+    /// group.
     pub first_port: u16,
-    /// Each flow.
+    /// The flows.
     pub flows: Vec<FlowAssignment>,
 }
 
@@ -63,22 +64,22 @@ pub(crate) struct FlowAssignment {
     pub activities: Vec<Activity>,
 }
 
-/// What a player has seen.
+/// The results that a player reports.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PlayerReport {
-    /// When nothing was left to do, or it was told to end.
+    /// When nothing was left to do, or when it was told to end.
     pub end: Time,
-    /// Every flow, group by group; of their switches a player knows nothing.
+    /// Every flow, group by group, without its switches, of which a player knows nothing.
     pub flows: Vec<FlowCourse>,
 }
 
 impl GroupAssignment {
-    /// Where its clients connect to.
+    /// The address and port that its clients connect to.
     pub fn server_end(&self) -> SocketAddrV4 {
         SocketAddrV4::new(self.server.address, SERVER_PORT)
     }
 
-    /// Where the client of this place in the group connects from.
+    /// The address and port of the client with this index in the group.
     pub fn client_end(&self, place: usize) -> SocketAddrV4 {
         SocketAddrV4::new(self.client.address, self.first_port + place as u16)
     }

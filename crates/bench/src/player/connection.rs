@@ -15,31 +15,31 @@ use crate::player::pattern::Pattern;
 
 /// A connection with both its ends.
 pub(super) struct Connection {
-    /// Where the client is.
+    /// The address and port of the client.
     pub client_end: SocketAddrV4,
     server_end: SocketAddrV4,
-    /// When the client opens it; none once it has.
+    /// When the client opens it; None once it is open.
     opens: Option<Time>,
     conversation: Conversation,
     client: Endpoint,
-    /// None until it is accepted.
+    /// The server's end; None until it is accepted.
     server: Option<Endpoint>,
     /// The client's writes.
     writes: Vec<Write>,
-    /// How many of them the kernel has taken whole.
+    /// Number of these writes that the kernel has taken as a whole.
     returned: usize,
 }
 
 /// A write of the client.
 struct Write {
-    /// Bytes of the stream before its end.
+    /// The number of the stream's bytes until its end.
     end: u64,
     /// The congestion control in use just before it, and when the kernel had taken it.
     algorithms: [Cow<'static, str>; 2],
 }
 
 impl Connection {
-    /// One that `client` opens at `opens`, from and to these addresses.
+    /// A connection that `client` opens at `opens`, from and to these addresses.
     pub fn new(
         client: Socket,
         opens: Time,
@@ -58,12 +58,12 @@ impl Connection {
         }
     }
 
-    /// When it has something to do by itself.
+    /// When it has something to do without an event from the kernel.
     pub fn due(&self) -> Option<Time> {
         self.opens.or_else(|| self.conversation.next())
     }
 
-    /// Opens it if that is due; returns whether it was.
+    /// Opens it if it is time; returns whether it was.
     pub fn open(&mut self, now: Time) -> Result<bool, Failure> {
         if self.opens.take_if(|opens| *opens <= now).is_none() {
             return Ok(false);
@@ -74,10 +74,10 @@ impl Connection {
         }
     }
 
-    /// The client writes what is due.
+    /// Has the client write what is due.
     pub fn act(&mut self, now: Time, pattern: &Pattern) -> Result<(), Failure> {
         loop {
-            // Before the write, which may be what a switch follows.
+            // The algorithm is looked up before the write, because a switch may follow the write.
             let due = self.conversation.next().is_some_and(|next| next <= now);
             let before = if due { self.algorithm()? } else { return Ok(()) };
             let Some(bytes) = self.conversation.act(now) else { return Ok(()) };
@@ -88,12 +88,12 @@ impl Connection {
         }
     }
 
-    /// The other end of it.
+    /// Takes in the server's end.
     pub fn accepted(&mut self, server: Socket) {
         self.server = Some(Endpoint::new(server));
     }
 
-    /// The socket of an end that is there.
+    /// The socket of an end, which must exist.
     pub fn socket(&self, end: End) -> &Socket {
         match end {
             End::Client => &self.client.socket,
@@ -101,8 +101,8 @@ impl Connection {
         }
     }
 
-    /// An end may have something to read or room for more. `now` is asked when something was read, and
-    /// `note` told how many bytes of what the other end wrote have arrived then.
+    /// Reads from an end and writes to it, as far as the kernel lets it. `now` is called when something was
+    /// read, and `note` is then called with the number of bytes of the other end's that have arrived.
     pub fn serve(
         &mut self,
         end: End,
@@ -110,7 +110,7 @@ impl Connection {
         now: impl Fn() -> Time,
         mut note: impl FnMut(Time, u64),
     ) -> Result<(), Failure> {
-        // What did not fill the buffer was all; the kernel tells when there is more.
+        // If the buffer was not filled, everything has been read; the kernel tells when there is more.
         let mut length = buffer.len();
         while length == buffer.len() {
             length = self.end(end).read(pattern, buffer)?;
@@ -155,7 +155,7 @@ impl Connection {
         self.conversation.is_done()
     }
 
-    /// What came of it; `place` is its own among all.
+    /// The course of the flow; `place` is its index among all flows.
     pub fn course(self, place: usize, measured: Option<[u64; 2]>) -> Result<FlowCourse, Failure> {
         let Connection { conversation, client, server, .. } = self;
         let arrived = |end| conversation.arrived_bytes(end);

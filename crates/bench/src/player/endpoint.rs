@@ -1,5 +1,5 @@
-//! One end of a connection: what the application wrote and the kernel has not taken yet, and what was
-//! read.
+//! One end of a connection: the bytes that the application wrote and the kernel has not taken yet, and those
+//! that were read.
 
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -8,11 +8,11 @@ use socket2::Socket;
 
 use crate::player::pattern::Pattern;
 
-/// More than any receive queue here, so that one read empties it and shares one time stamp only with
-/// bytes that were there at that moment.
+/// Size of the buffer, bytes: more than any receive queue here holds. So one read empties the queue, and all
+/// bytes with the same time stamp were there at that moment.
 pub(super) const BUFFER: usize = 1 << 20;
 
-/// An end whose socket never waits.
+/// An end whose socket never blocks.
 pub(super) struct Endpoint {
     pub socket: Socket,
     /// Bytes that the application wrote.
@@ -28,10 +28,10 @@ impl Endpoint {
         Endpoint { socket, written: 0, taken: 0, read: 0 }
     }
 
-    /// Gives the kernel as much of what was written as it takes; it says when it takes more.
+    /// Gives the kernel as much of what was written as it takes. The kernel tells when it takes more.
     pub fn flush(&mut self, pattern: &Pattern) -> io::Result<()> {
         while self.taken < self.written {
-            // All at once: the kernel would send what lies between two calls as a segment of its own.
+            // All pieces go in one call: the kernel would send those of two calls as separate segments.
             let pieces = pattern.pieces(self.taken..self.written);
             match self.socket.write_vectored(&pieces) {
                 Ok(taken) => self.taken += taken as u64,
@@ -43,7 +43,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Reads what there is, and checks each byte; returns how much it was.
+    /// Reads all that has arrived, and checks each byte; returns the number of bytes.
     pub fn read(&mut self, pattern: &Pattern, buffer: &mut [u8]) -> Result<usize, Failure> {
         let length = loop {
             match self.socket.read(buffer) {
@@ -62,16 +62,16 @@ impl Endpoint {
     }
 }
 
-/// What may happen to a connection.
+/// Failures of a connection.
 pub(super) enum Failure {
-    /// The kernel gave it up.
+    /// The kernel has given the connection up.
     Broken(io::Error),
-    /// A byte arrived that was not the one written.
+    /// A byte arrived that differs from the one written.
     Corrupted { offset: u64 },
 }
 
 impl Failure {
-    /// Of the connection of this client.
+    /// The error for the connection of this client.
     pub fn of(self, client: impl std::fmt::Display) -> Error {
         match self {
             Failure::Broken(cause) => {

@@ -1,9 +1,9 @@
-//! The player of a network: a process of its own, in whose sockets its connections begin and end, so that
-//! clients have their own cgroup and hosts their network namespaces, and all shows in `ss -tip`.
+//! The player of a network: a process of its own that has both ends of its connections. So clients have their
+//! own cgroup and hosts their network namespaces, and `ss -tip` shows everything.
 //!
-//! It is `kirikae-lab player`. On its standard input it is told in a line what to play (`Assignment`) and
-//! says `ready`; then, in another line, when to begin, and tells at the end what came of it. When its
-//! input ends it does: early, if nothing else has ended yet.
+//! It is `kirikae-lab player`. A line on its standard input tells it what to play (`Assignment`), and it
+//! answers `ready`. Another line tells it when to begin, and at the end it reports the results. When its
+//! input ends, it ends too: early, if it has not finished.
 
 mod assignment;
 pub(crate) mod clock;
@@ -32,17 +32,17 @@ use stage::Stage;
 /// Name of the hidden subcommand that runs a player.
 pub const SUBCOMMAND: &str = "player";
 
-/// What a player says when it waits for the time to begin at.
+/// The answer of a player that waits for the time to begin.
 pub(crate) const READY: &str = "ready";
 
-/// Files that are open beside the sockets.
+/// Number of files that are open besides the sockets.
 const OTHER_FILES: u64 = 64;
 
-/// Plays what it is told on standard input.
+/// Plays what its standard input says.
 ///
 /// # Errors
-/// An assignment that is not one; a namespace, cgroup or algorithm that is not there; a connection that
-/// breaks, or carries another byte than was written; a parent that no longer reads.
+/// Fails if the assignment is invalid; if a namespace, cgroup or algorithm does not exist; if a connection
+/// breaks, or carries another byte than was written; and if the parent no longer reads.
 pub fn run() -> Result<(), Error> {
     set_pdeathsig(Signal::SIGKILL).during(|| "asking to die with the parent".into())?;
     let mut lines = io::stdin().lock().lines();
@@ -54,18 +54,18 @@ pub fn run() -> Result<(), Error> {
     let flows: usize = assignment.groups.iter().map(|group| group.flows.len()).sum();
     let files = 2 * flows as u64 + OTHER_FILES;
     setrlimit(Resource::RLIMIT_NOFILE, files, files).during(|| format!("opening {files} files"))?;
-    // Where it is not allowed, the writes come a little late on a busy machine.
+    // If it is not allowed, writes come a little late on a busy machine.
     let _ = go_before_ordinary_threads(Rank::Program);
     let sockets = Sockets::make(&assignment)?;
     tell(READY)?;
     let start = line()?;
     if start.is_empty() {
-        // The parent has thought better of it.
+        // The parent has ended the run before its beginning.
         return Ok(());
     }
     let report = Stage::new(&assignment, sockets, parse(&start)?)?.play()?;
     tell(&report)?;
-    // What is sent when the sockets are closed is no part of it.
+    // What is sent while the sockets are closed is no part of the results.
     while !line()?.is_empty() {}
     Ok(())
 }
@@ -74,7 +74,7 @@ fn parse<T: serde::de::DeserializeOwned>(line: &str) -> Result<T, Error> {
     serde_json::from_str(line).map_err(|error| Error::Failed(format!("a player was told: {error}")))
 }
 
-/// A line of JSON.
+/// Writes a line of JSON.
 fn tell(what: &(impl Serialize + ?Sized)) -> Result<(), Error> {
     let line = serde_json::to_string(what).expect("plain numbers and strings") + "\n";
     let mut stdout = io::stdout().lock();

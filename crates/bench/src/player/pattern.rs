@@ -1,18 +1,18 @@
-//! The bytes of the stream: a function of their place, so that the receiver can check each.
+//! The bytes of the stream are a function of their offset, so that the receiver can check each.
 
 use std::io::IoSlice;
 use std::ops::Range;
 
-/// Length after which the pattern repeats; prime, so that it never lines up with segments,
-/// pages or bursts, and a displaced piece of the stream shows.
+/// Length after which the pattern repeats. It is prime, so that it never lines up with segments, pages or
+/// bursts, and a displaced piece of the stream shows.
 const PERIOD: usize = 65_521;
 
-/// Pieces written at once: more than any send buffer takes.
+/// Number of pieces that are written at once: more than any send buffer takes.
 const MOST_PIECES: usize = 64;
 
-/// The pattern from any place on, without a computation per byte of the stream.
+/// The pattern from any offset on, without a computation per byte of the stream.
 pub struct Pattern {
-    /// Two periods, so that a window of up to one period from any phase is contiguous.
+    /// Two periods, so that up to one period is contiguous from any phase.
     bytes: Vec<u8>,
 }
 
@@ -30,14 +30,14 @@ impl Pattern {
         &self.bytes[phase..phase + length.min(PERIOD as u64) as usize]
     }
 
-    /// The stream's bytes in a range, as pieces to be written at once: from its beginning on, as many as
-    /// one system call takes.
+    /// The stream's bytes in a range, as pieces to be written at once: from its beginning on, as many as one
+    /// system call takes.
     pub fn pieces(&self, range: Range<u64>) -> Vec<IoSlice<'_>> {
         let starts = range.clone().step_by(PERIOD).take(MOST_PIECES);
         starts.map(|start| IoSlice::new(self.at(start, range.end - start))).collect()
     }
 
-    /// Place of the first byte that does not belong at `offset` on, if there is one.
+    /// Offset of the first byte that is wrong, if there is one; `data` begins at `offset`.
     pub fn first_wrong(&self, offset: u64, data: &[u8]) -> Option<u64> {
         let mut at = offset;
         for piece in data.chunks(PERIOD) {

@@ -1,5 +1,5 @@
-//! The sockets of both ends, each made in its host's network namespace, and in its cgroup: a socket
-//! belongs to those that it was made in.
+//! Makes the sockets of both ends, each in its host's network namespace and in its cgroup: a socket stays in
+//! those in which it was made.
 
 use std::io;
 use std::net::SocketAddrV4;
@@ -13,16 +13,16 @@ use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use super::assignment::{Assignment, GroupAssignment};
 
-/// What there is before anything is opened.
+/// The sockets before anything is opened.
 pub(super) struct Sockets {
-    /// One for each group.
+    /// A listener for each group.
     pub listeners: Vec<Socket>,
-    /// One for each flow, by group.
+    /// The clients' sockets, one for each flow, by group.
     pub clients: Vec<Vec<Socket>>,
 }
 
 impl Sockets {
-    /// Makes all of them, none of which waits for anything.
+    /// Makes all sockets; none of them blocks.
     pub fn make(assignment: &Assignment) -> Result<Sockets, Error> {
         let groups = &assignment.groups;
         let listeners = groups.iter().map(listener).collect::<Result<Vec<Socket>, Error>>()?;
@@ -41,7 +41,7 @@ impl Sockets {
     }
 }
 
-/// Servers answer with the baseline, as they do in the simulator.
+/// Makes a listener. Servers answer with the baseline, as they do in the simulator.
 fn listener(group: &GroupAssignment) -> Result<Socket, Error> {
     enter(&group.server.namespace)?;
     let address = group.server_end();
@@ -73,23 +73,23 @@ fn clients_of(group: &GroupAssignment) -> Result<Vec<Socket>, Error> {
     clients.collect()
 }
 
-/// One that sends at once what it is given, and never waits. It ends at once when it is closed, also by a
-/// kill: otherwise it would stay for minutes, with its namespace and its algorithm, waiting for answers
-/// over a network that is gone.
+/// Makes a socket that sends at once what it is given, and never blocks. It also ends at once when it is
+/// closed, even by a kill: otherwise it would stay for minutes, with its namespace and its algorithm, waiting
+/// for answers over a network that is gone.
 fn socket() -> io::Result<Socket> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
     prepare(&socket)?;
     Ok(socket)
 }
 
-/// Makes of an accepted one what [`socket`] is.
+/// Sets the same options on an accepted socket.
 pub(super) fn prepare(socket: &Socket) -> io::Result<()> {
     socket.set_nonblocking(true)?;
     socket.set_tcp_nodelay(true)?;
     socket.set_linger(Some(Duration::ZERO))
 }
 
-/// TCP_CONGESTION.
+/// The socket's TCP_CONGESTION.
 pub(super) fn congestion_control(socket: &Socket) -> io::Result<String> {
     let name = SockRef::from(socket).tcp_congestion()?;
     Ok(String::from_utf8_lossy(&name).trim_end_matches('\0').into())

@@ -1,4 +1,4 @@
-//! All connections of a network, played in one thread: it waits for the kernel and for the clock.
+//! Plays all connections of a network in one thread, which waits for the kernel and for the clock.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -22,35 +22,35 @@ use super::sockets::{Sockets, prepare};
 use crate::player::clock::{now_ns, sleep_until};
 use crate::player::pattern::Pattern;
 
-/// What an event is of.
+/// The source of an event.
 #[derive(Clone, Copy)]
 enum Source {
-    /// An end of the connection at this place.
+    /// An end of the connection with this index.
     Connection(usize, End),
-    /// The listener of the group at this place.
+    /// The listener of the group with this index.
     Listener(usize),
-    /// The clock.
+    /// The timer.
     Timer,
-    /// Whoever started the player has something to say, which can only be that it is to end.
+    /// The parent process has something to say, which can only be that the player is to end.
     Parent,
 }
 
-/// The connections and what they wait for.
+/// The connections and the events that they wait for.
 pub(super) struct Stage<'a> {
     assignment: &'a Assignment,
     /// CLOCK_MONOTONIC when its time begins, in nanoseconds.
     start_ns: u64,
     epoll: Epoll,
     timer: TimerFd,
-    /// When it goes off.
+    /// When the timer goes off.
     timer_at: Option<Time>,
     listeners: Vec<Socket>,
     connections: Vec<Connection>,
     /// The group of each connection.
     groups: Vec<usize>,
-    /// When each connection has something to do by itself, and its place.
+    /// When each connection has something to do without an event, and its index.
     due: BTreeSet<(Time, usize)>,
-    /// Connections with something left to do.
+    /// Number of connections with something left to do.
     unfinished: usize,
     interval: Option<Interval>,
     pattern: Pattern,
@@ -102,7 +102,7 @@ impl<'a> Stage<'a> {
         Ok(stage)
     }
 
-    /// Plays until nothing is left to do, time is up or the parent says so.
+    /// Plays until nothing is left to do, time is up or the parent ends it.
     pub fn play(mut self) -> Result<PlayerReport, Error> {
         let end = Time::ZERO + self.assignment.duration;
         let mut events = [EpollEvent::empty(); 64];
@@ -138,7 +138,7 @@ impl<'a> Stage<'a> {
         Ok(PlayerReport { end, flows: flows.collect::<Result<_, Error>>()? })
     }
 
-    /// Does what is due by the clock.
+    /// Does what is due at this time.
     fn act(&mut self, now: Time) -> Result<(), Error> {
         while let Some((due, place)) = self.due.first().copied().filter(|(due, _)| *due <= now) {
             self.due.remove(&(due, place));
@@ -156,13 +156,14 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// A client has sent its SYN: now the kernel has chosen the congestion control, by socket or route.
+    /// Checks the congestion control of a client that has sent its SYN: the kernel has chosen it by now, by
+    /// socket or route.
     fn opened(&mut self, place: usize) -> Result<(), Error> {
         let connection = &self.connections[place];
         let client = connection.client_end;
         let used = connection.algorithm().map_err(|failure| failure.of(client))?;
         let wanted = &self.assignment.groups[self.groups[place]].congestion_control;
-        // Better no measurement than one under another's name.
+        // No measurement is better than one under another algorithm's name.
         if used != *wanted {
             return Err(Error::Failed(format!(
                 "{client}: asked for {wanted} as congestion control, got {used}"
@@ -197,7 +198,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// An end of a connection can be read from or written to.
+    /// Reads from an end of a connection and writes to it.
     fn serve(&mut self, place: usize, end: End) -> Result<(), Error> {
         let Stage { connections, interval, pattern, buffer, start_ns, .. } = self;
         let connection = &mut connections[place];
@@ -236,11 +237,11 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// Told once when there is something to read, and once when there is room again.
+/// One event when there is something to read, and one when there is room again.
 const BOTH_WAYS: EpollFlags =
     EpollFlags::EPOLLIN.union(EpollFlags::EPOLLOUT).union(EpollFlags::EPOLLET);
 
-/// Time since the beginning.
+/// The time since the beginning.
 fn now(start_ns: u64) -> Time {
     Time::from_nanos(now_ns().saturating_sub(start_ns))
 }
@@ -250,7 +251,7 @@ fn waiting() -> String {
 }
 
 impl Source {
-    /// As what epoll carries along.
+    /// The source as the number that epoll carries.
     fn data(self) -> u64 {
         match self {
             Source::Timer => 0,

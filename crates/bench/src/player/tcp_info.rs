@@ -1,4 +1,4 @@
-//! What the kernel tells of a connection: the system call that no safe crate offers.
+//! Asks the kernel about a connection by a system call that no safe crate offers.
 
 #![allow(unsafe_code)]
 
@@ -10,7 +10,7 @@ use kirikae_sim::Traffic;
 use nix::errno::Errno;
 use nix::libc::{self, socklen_t, tcp_info};
 
-/// What this end has sent; `arrived` of it could be read at the other end.
+/// The traffic that this end has sent; `arrived` bytes of it could be read at the other end.
 pub(super) fn traffic(socket: &impl AsRawFd, arrived: u64) -> io::Result<Traffic> {
     let info = tcp_info(socket)?;
     let srtt = Span::from_nanos(u64::from(info.tcpi_rtt) * 1000);

@@ -15,8 +15,8 @@ fn free_port() -> u16 {
     listener.local_addr().expect("it is bound").port()
 }
 
-/// How many a second, as `ab` says once it has made all of them. It and nginx keep a processor each, where there
-/// are two.
+/// Makes connections with `ab`, and returns how many it made a second. `ab` and nginx are bound to a
+/// processor each, if there are two.
 pub fn make_connections(port: u16, requests: &str) -> f64 {
     let url = format!("http://127.0.0.1:{port}/object");
     let output = on_processor(1, "ab")
@@ -30,8 +30,8 @@ pub fn make_connections(port: u16, requests: &str) -> f64 {
     number.parse().expect("a number")
 }
 
-/// Wherever the scheduler puts it otherwise, it stays for a while, and that makes more of a difference than what is
-/// measured.
+/// Binds a program to a processor. Otherwise the scheduler leaves it where it started for a while, and where
+/// that is makes more of a difference than what is measured.
 fn on_processor(number: usize, program: &str) -> Command {
     let there_are = thread::available_parallelism().map_or(1, usize::from);
     let mut command = Command::new("taskset");
@@ -39,7 +39,7 @@ fn on_processor(number: usize, program: &str) -> Command {
     command
 }
 
-/// A server of one small object; ends with this value.
+/// A server of one small object; it is stopped when this value is dropped.
 pub struct Nginx {
     pub port: u16,
     process: Child,
@@ -47,7 +47,7 @@ pub struct Nginx {
 }
 
 impl Nginx {
-    /// In the cgroup of this process.
+    /// Starts it in the cgroup of this process.
     pub fn start() -> Nginx {
         let temporary_directory = tempfile::tempdir().expect("a temporary directory");
         let directory = temporary_directory.path();

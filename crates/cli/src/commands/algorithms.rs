@@ -52,11 +52,11 @@ struct Listed {
     good_at: &'static str,
     source: &'static str,
     state: &'static str,
-    /// Registered in the running kernel.
+    /// Whether it is registered in the running kernel.
     loaded: bool,
-    /// For programs, until it is taken away (`--register`).
+    /// Whether it is registered for programs, until it is taken away (`--register`).
     registered_for_programs: bool,
-    /// How the running kernel has the algorithm itself.
+    /// Whether the running kernel brings the algorithm itself, and how; None if it does not.
     kernel: Option<KernelHas>,
     parameters: Vec<Listing>,
 }
@@ -68,7 +68,7 @@ enum KernelHas {
     Module,
 }
 
-/// A parameter as listed.
+/// A parameter in the list.
 #[derive(Serialize)]
 struct Listing {
     name: &'static str,
@@ -85,7 +85,7 @@ impl From<Parameter> for Listing {
     }
 }
 
-/// Lists, registers, or takes away.
+/// Lists, registers, or takes away algorithms.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if !arguments.register.is_empty() {
         return register(arguments);

@@ -17,7 +17,7 @@ pub struct Arguments {
     file: PathBuf,
 }
 
-/// Checks.
+/// Checks the file.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let cgroup_root = kirikae_agent::cgroup_root()?;
     let read = PolicyFile::read(&arguments.file, Host { cgroup_root: &cgroup_root })?;

@@ -41,7 +41,7 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Examines.
+/// Examines the host and prints what it found.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let seen = arguments.destination.as_ref().map(Destination::look).transpose()?;
     let (address, connections) =

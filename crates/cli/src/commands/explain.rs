@@ -46,7 +46,7 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Explains.
+/// Prints what the table says of the path.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let asked = Asked {
         rtt_s: arguments.rtt.as_secs_f64(),

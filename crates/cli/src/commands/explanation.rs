@@ -1,11 +1,11 @@
-//! What a latency table says of a path.
+//! Explains what a latency table says of a path.
 
 use kirikae_algorithms::{Belief, Measured, Predicted};
 use kirikae_table::Condition;
 use kirikae_terminal::{CellAlignment, Table, table_of_figures};
 use serde::Serialize;
 
-/// A path, and what is written.
+/// A path, and what is written on it.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Asked {
     /// Round-trip time without waiting, seconds.
@@ -27,26 +27,26 @@ pub struct Asked {
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Load {
-    /// So much at once, with idle time in between.
+    /// Bursts of that size, with idle time in between.
     Burst {
-        /// Bytes.
+        /// Size of a burst, bytes.
         burst_bytes: u32,
     },
-    /// On and on, with none.
+    /// A stream of that rate, without idle time.
     Stream {
-        /// Mbit/s.
+        /// Rate of the stream, Mbit/s.
         stream_mbit: f64,
     },
 }
 
-/// What would be chosen, and what of.
+/// The candidates and which of them would be chosen.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
-    /// What was asked.
+    /// The path and the load that were asked for.
     pub asked: Asked,
     /// The candidates, the one expected to be fastest first.
     pub candidates: Vec<Candidate>,
-    /// The fastest candidate at each loss rate of the table, the rest as asked.
+    /// The fastest candidate at each loss rate of the table; everything else is as asked.
     pub by_loss: Vec<Best>,
 }
 
@@ -57,11 +57,11 @@ pub struct Candidate {
     pub name: String,
     /// Expected latency of a burst, or of a write of the stream, seconds.
     pub latency_s: f64,
-    /// In proportion to the best candidate's.
+    /// Its latency over that of the best candidate.
     pub over_best: f64,
 }
 
-/// The fastest at a loss rate.
+/// The fastest candidate at a loss rate.
 #[derive(Clone, Debug, Serialize)]
 pub struct Best {
     /// Probability of an isolated loss.
@@ -72,15 +72,15 @@ pub struct Best {
     pub latency_s: f64,
 }
 
-/// Why a table does not answer.
+/// The reason why a table does not answer.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Unanswerable(String);
 
-/// Asks a table.
+/// Looks up in a table what was asked.
 ///
 /// # Errors
-/// A stream, where the table has none or the path carries less.
+/// Fails for a stream, if the table has no streams or the path carries less than the stream writes.
 pub fn explain(
     table: &kirikae_table::LatencyTable,
     asked: Asked,
@@ -128,7 +128,7 @@ pub fn explain(
     })
 }
 
-/// The fastest first.
+/// The candidates, the fastest first.
 fn candidates(names: &[String], predicted: &[Predicted]) -> Vec<Candidate> {
     let best = predicted.iter().map(|predicted| predicted.latency_s).fold(f64::MAX, f64::min);
     let candidate = |(name, predicted): (&String, &Predicted)| Candidate {
@@ -141,10 +141,10 @@ fn candidates(names: &[String], predicted: &[Predicted]) -> Vec<Candidate> {
     candidates
 }
 
-/// The conditions that are nearest to what was asked: of its queue and burst loss, or those next to
-/// them, the two loss rates around it.
+/// Weights of the table's conditions. Only those with the burst loss nearest to what was asked count, and of
+/// these those with the nearest queue. Of them the two with loss rates around that asked for share the weight.
 fn weights(conditions: &[Condition], asked: &Asked) -> Vec<f64> {
-    // None counts as the least there is: what matters is how often a burst meets one.
+    // A probability of 0 counts as 1e-6: what matters is how often a burst meets a loss.
     let log = |probability: f64| probability.max(1e-6).ln();
     let nearest = |of: &dyn Fn(&Condition) -> f64, wanted: f64| {
         let distance = |condition: &&Condition| (of(condition) - wanted).abs();
@@ -173,7 +173,7 @@ fn weights(conditions: &[Condition], asked: &Asked) -> Vec<f64> {
     conditions.iter().map(weight).collect()
 }
 
-/// As text: a table with bars, and the choice by loss rate.
+/// The explanation as text: a table with bars, and the choice by loss rate.
 pub fn render(explanation: &Explanation) -> String {
     const BAR: f64 = 30.0;
     let Asked { rtt_s, rate_mbit, load, loss, burst_loss, queue } = explanation.asked;

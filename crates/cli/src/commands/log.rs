@@ -7,7 +7,7 @@ use std::time::Duration;
 use kirikae_daemon::client;
 use kirikae_daemon::status::Switches;
 
-/// How often the agent is asked for more.
+/// How long it waits before it asks the agent for more.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Print the latest switches, with their reasons
@@ -24,7 +24,7 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Prints.
+/// Prints the log.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut latest = 0;
     loop {

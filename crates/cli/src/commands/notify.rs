@@ -5,10 +5,10 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-/// Says that the service is ready; does nothing where nobody asked to be told.
+/// Says that the service is ready. Does nothing if nobody asked to be told.
 ///
 /// # Errors
-/// Where whoever asked cannot be reached.
+/// Fails if the socket of whoever asked cannot be written to.
 pub fn ready() -> io::Result<()> {
     tell("READY=1")
 }
@@ -16,7 +16,7 @@ pub fn ready() -> io::Result<()> {
 /// Says in how many scopes switching hurts, so that they are only observed: `systemctl status` shows it.
 ///
 /// # Errors
-/// As of [`ready`].
+/// Fails as [`ready`] does.
 pub fn status(suspended: usize) -> io::Result<()> {
     tell(&match suspended {
         0 => "STATUS=".to_owned(),
@@ -42,7 +42,8 @@ mod tests {
 
     #[test]
     fn whoever_asked_is_told() {
-        // Not set_var, which other threads could be reading beside: the test asks in a child.
+        // set_var cannot be used, since other threads could read the environment meanwhile: the test runs
+        // itself in a child.
         if std::env::var_os("NOTIFY_SOCKET").is_some() {
             return ready().unwrap();
         }

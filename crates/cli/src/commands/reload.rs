@@ -11,7 +11,7 @@ use kirikae_daemon::client;
 #[derive(clap::Args)]
 pub struct Arguments {}
 
-/// Reloads.
+/// Asks the agent to reload.
 pub fn run(_: &Arguments) -> anyhow::Result<ExitCode> {
     client::post("/reload")?;
     eprintln!("kirikae: the policy was read again and is in force");

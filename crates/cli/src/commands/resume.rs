@@ -15,7 +15,7 @@ pub struct Arguments {
     scope: Option<String>,
 }
 
-/// Resumes.
+/// Asks the agent to resume.
 pub fn run(Arguments { scope }: &Arguments) -> anyhow::Result<ExitCode> {
     let query = form_urlencoded::Serializer::new(String::new())
         .extend_pairs(scope.iter().map(|scope| ("scope", scope)))

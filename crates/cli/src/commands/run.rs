@@ -19,12 +19,12 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::notify;
 
-/// Where the policy is, if nothing else is said.
+/// The policy file that is used if no other is named.
 pub const POLICY_FILE: &str = "/etc/kirikae/kirikae.toml";
-/// How long somebody who asks the agent waits at most.
+/// How long a request to the agent waits at most.
 const POLL: Duration = Duration::from_millis(50);
 
-/// How often cgroups of the policy are looked for that have been made anew.
+/// How often the agent looks for cgroups of the policy that were created or replaced.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Switch the connections of this host, and say why, until Ctrl-C
@@ -34,9 +34,9 @@ const LOOK: Duration = Duration::from_secs(1);
 /// options below, all connections of a cgroup. Those that are open already are taken in, too (from
 /// Linux 6.12 on). Programs that choose their congestion control themselves are left alone.
 ///
-/// Ctrl-C and SIGTERM put every connection back on what it had and leave nothing behind; SIGHUP reads
+/// Ctrl-C and SIGTERM restore every connection and leave nothing behind; SIGHUP reads
 /// the policy file again, or where there is none, ends, too. If the agent is killed, the kernel goes on
-/// alone; `kirikae undo` or the next `kirikae run` puts everything back.
+/// alone; `kirikae undo` or the next `kirikae run` restores everything.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The policy file [default: /etc/kirikae/kirikae.toml, where it is there and none of the options
@@ -99,10 +99,10 @@ fn setting(text: &str) -> Result<Setting, String> {
     Setting::parse(text, Algorithm::all())
 }
 
-/// What is to be run.
+/// The policy, the settings and the file that an agent is to be run with.
 struct Wanted {
     config: Config,
-    /// The policy file that it is from.
+    /// The file that the policy is from.
     file: Option<PathBuf>,
     seen_by: SeenBy,
 }
@@ -152,7 +152,7 @@ impl Arguments {
         Ok(Wanted { config, file, seen_by })
     }
 
-    /// None where options take its place, or there is none.
+    /// The policy file; None if options take its place, or if there is none.
     fn policy_file(&self) -> Option<&Path> {
         let has_options = self.cgroup.is_some()
             || self.period.is_some()
@@ -163,7 +163,7 @@ impl Arguments {
         self.config.as_deref().or_else(|| (!has_options && usual.exists()).then_some(usual))
     }
 
-    /// Reads the policy file again, and puts it in force as a whole.
+    /// Reads the policy file again and makes its policy the active one, all or nothing.
     fn reload(&self, service: &mut Service, before: &SeenBy) -> anyhow::Result<()> {
         let Wanted { config, file, seen_by } = self.wanted()?;
         anyhow::ensure!(
@@ -180,14 +180,15 @@ impl Arguments {
     }
 }
 
-/// Runs until a signal.
+/// Runs the agent until a signal ends it.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let wanted = arguments.wanted()?;
     kirikae_agent::requirements()?;
     tell_missing_cgroups(&wanted.config.policy);
     let stop = Arc::new(AtomicBool::new(false));
     let again = Arc::new(AtomicBool::new(false));
-    // SIGHUP: a lost ssh session must not leave the kernel switching with nobody told.
+    // Without a policy file SIGHUP ends the agent: after a lost ssh session the kernel must not go on
+    // switching unnoticed.
     let hung_up = if wanted.file.is_some() { &again } else { &stop };
     signal_hook::flag::register(SIGHUP, Arc::clone(hung_up))?;
     for signal in [SIGINT, SIGTERM] {
@@ -211,7 +212,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             done.map_err(|error| format!("{error:#}"))
         };
         if again.swap(false, Ordering::Relaxed) {
-            // Whoever sent the signal gets no answer but what was printed.
+            // Whoever sent the signal gets no other answer than what was printed.
             let _ = reload(&mut service);
         }
         if looked_at.elapsed() >= LOOK {
@@ -239,7 +240,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A service that is restarted is in a new cgroup of the same name.
+/// Takes in cgroups that were replaced: a service that is restarted is in a new cgroup of the same name.
 fn look(service: &mut Service) {
     match service.renew() {
         Ok(true) => eprintln!("kirikae: cgroups of the policy were made anew and are in force"),
@@ -248,7 +249,7 @@ fn look(service: &mut Service) {
     }
 }
 
-/// Another sock_ops program may have no regard for ours.
+/// Asks again for callbacks that another sock_ops program has taken without regard for ours.
 fn listen(service: &mut Service) {
     match service.ask_again() {
         Ok(told) => told.iter().for_each(|told| eprintln!("kirikae: {told}")),
@@ -256,7 +257,7 @@ fn listen(service: &mut Service) {
     }
 }
 
-/// Goes back to observing where switching hurts, and says so: here, and to systemd.
+/// Returns to observing where switching hurts, and says so here and to systemd.
 fn guard(service: &mut Service) {
     let before = service.suspended();
     match service.guard() {
@@ -271,7 +272,7 @@ fn guard(service: &mut Service) {
     }
 }
 
-/// Warns, once a policy is about to be used.
+/// Warns of cgroups that do not exist, when a policy is about to be used.
 pub fn tell_missing_cgroups(policy: &Policy) {
     for cgroup in policy.missing_cgroups() {
         eprintln!(
@@ -290,7 +291,7 @@ fn serve(service: &Service, seen_by: &SeenBy) -> Result<(), kirikae_daemon::Serv
     Ok(())
 }
 
-/// What is about to be done, in words.
+/// Says in words what is about to be done.
 fn begun(wanted: &Wanted) -> String {
     let scopes = &wanted.config.policy.scopes;
     let doing = match scopes.iter().all(|scope| scope.observed) {
@@ -303,7 +304,7 @@ fn begun(wanted: &Wanted) -> String {
     }
 }
 
-/// A line for a switch.
+/// Prints a line for a switch.
 pub fn print(switch: &Switch, json: bool) -> io::Result<()> {
     let mut out = io::stdout().lock();
     if json {

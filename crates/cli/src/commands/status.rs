@@ -19,7 +19,7 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Tells.
+/// Prints the status.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let status: Status = client::get("/status")?;
     if arguments.json {
@@ -75,13 +75,13 @@ fn print(status: &Status) {
     }
 }
 
-/// A scope in a line.
+/// Prints a scope in a line.
 pub fn print_scope(name: &str, matches: &str, settings: &[String]) {
     let settings: String = settings.iter().map(|setting| format!("; {setting}")).collect();
     println!("  {name}: {matches}{settings}");
 }
 
-/// `12: kk_cubic 10, kk_bbr 2`
+/// A sum and its parts: `12: kk_cubic 10, kk_bbr 2`
 fn counts<T>(sum: T, counts: &std::collections::BTreeMap<String, T>) -> String
 where
     T: std::fmt::Display,

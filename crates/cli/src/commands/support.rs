@@ -21,7 +21,7 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Looks, and tells.
+/// Looks at everything and prints what was found.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let support = kirikae_agent::support()?;
     print(&support, || render(&support), arguments.json)?;

@@ -4,14 +4,14 @@ use std::process::ExitCode;
 
 use kirikae_agent::Restored;
 
-/// Put back everything that a killed agent left
+/// Restore everything after an agent that was killed
 ///
-/// Stops the switching, puts every connection back on the algorithm it had, and removes programs,
+/// Stops the switching, restores every connection to the algorithm it had, and removes programs,
 /// links, maps, pins and files. Does nothing, and says so, where there is nothing to undo.
 #[derive(clap::Args)]
 pub struct Arguments {}
 
-/// Undoes.
+/// Undoes what an agent left.
 pub fn run(_: &Arguments) -> anyhow::Result<ExitCode> {
     match kirikae_agent::undo()? {
         Some(restored) => report(restored),
@@ -20,14 +20,14 @@ pub fn run(_: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says what became of the connections.
+/// Says how many connections were restored.
 pub fn report(restored: Restored) {
     let Restored { connections, remaining, closed } = restored;
     let everything = if remaining + closed == 0 { ", everything removed" } else { "" };
-    eprintln!("kirikae: {connections} connections put back{everything}");
+    eprintln!("kirikae: {connections} connections restored{everything}");
     if remaining > 0 {
         eprintln!(
-            "kirikae: {remaining} connections could not be put back, because no process or name \
+            "kirikae: {remaining} connections could not be restored, because no process or name \
              leads to their network namespace or the kernel no longer has the algorithm they had; \
              they keep the one they have until they end"
         );

@@ -28,7 +28,7 @@ pub fn privileged() -> bool {
     has(Need::Bpf, kirikae_agent::requirements())
 }
 
-/// Whether it has what paths are emulated with, too.
+/// Whether the host also has what is needed to emulate paths.
 #[allow(dead_code)]
 pub fn privileged_with_paths() -> bool {
     privileged() && can_run(&[Need::Tun])
@@ -37,7 +37,7 @@ pub fn privileged_with_paths() -> bool {
 /// This process in a cgroup of its own, so that no other connection of the host is switched.
 #[allow(dead_code)]
 pub struct OwnCgroup {
-    /// Where it is mounted.
+    /// The directory of the cgroup.
     pub path: PathBuf,
     before: PathBuf,
 }
@@ -55,7 +55,7 @@ impl OwnCgroup {
         OwnCgroup { path, before: root.join(before) }
     }
 
-    /// Moves this process into one below it, until that is dropped.
+    /// Moves this process into a cgroup below it, until that is dropped.
     pub fn enter_below(&self, name: &str) -> OwnCgroup {
         let path = self.path.join(name);
         fs::create_dir(&path).unwrap();
@@ -63,7 +63,7 @@ impl OwnCgroup {
         OwnCgroup { path, before: self.path.clone() }
     }
 
-    /// Moves this process back into it.
+    /// Moves this process into it again.
     pub fn enter_again(&self) {
         join(&self.path);
     }
@@ -117,9 +117,9 @@ pub fn host() -> BTreeSet<String> {
     programs.chain(links).chain(maps).chain(mounts).chain(sysctls).chain(state).collect()
 }
 
-/// What is there that was not there before, ten seconds from now at the latest. (What others leave may
-/// go, and network namespaces of others come; the kernel frees BPF objects a moment after their last
-/// user has gone.)
+/// What exists now and did not before. It waits for ten seconds at most for that to become empty: the kernel
+/// frees BPF objects a moment after their last user has gone, and things and network namespaces of others
+/// come and go.
 #[allow(dead_code)]
 pub fn left_since(before: &BTreeSet<String>) -> Vec<String> {
     let deadline = Instant::now() + Duration::from_secs(10);
@@ -136,13 +136,13 @@ pub fn left_since(before: &BTreeSet<String>) -> Vec<String> {
 #[allow(dead_code)]
 pub struct RunningAgent {
     process: Child,
-    /// Where it writes what it tells besides switches.
+    /// The file to which it writes everything except switches.
     told: PathBuf,
 }
 
 #[allow(dead_code)]
 impl RunningAgent {
-    /// Starts it and waits until it answers. `scope` are more lines of its scope.
+    /// Starts it and waits until it answers. `scope` is appended to its scope's section.
     pub fn start(cgroup: &OwnCgroup, scope: &str) -> RunningAgent {
         let root = kirikae_agent::cgroup_root().unwrap();
         let inside = cgroup.path.strip_prefix(root).unwrap().display().to_string();
@@ -153,12 +153,12 @@ impl RunningAgent {
         agent
     }
 
-    /// Likewise, with its program on this cgroup and not on the root, and for every round trip.
+    /// Starts it with its program on this cgroup instead of the root, and a choice every round trip.
     pub fn start_inside(cgroup: &OwnCgroup) -> RunningAgent {
         RunningAgent::start_at(cgroup, &["--least-rtt", "0s"])
     }
 
-    /// With its program on this cgroup, and these options.
+    /// Starts it with its program on this cgroup, and these options.
     pub fn start_at(cgroup: &OwnCgroup, options: &[&str]) -> RunningAgent {
         RunningAgent::run(&[&["--cgroup", cgroup.path.to_str().unwrap()], options].concat())
     }
@@ -176,12 +176,12 @@ impl RunningAgent {
         RunningAgent { process, told }
     }
 
-    /// What it has told besides switches.
+    /// The output of the agent, except switches.
     pub fn told(&self) -> String {
         fs::read_to_string(&self.told).unwrap()
     }
 
-    /// What it tells of itself.
+    /// The agent's status.
     pub fn status(&self) -> Status {
         client::get("/status").unwrap()
     }
@@ -191,7 +191,7 @@ impl RunningAgent {
         Path::new("/proc").join(self.process.id().to_string()).join(name)
     }
 
-    /// Sends it a signal.
+    /// Sends a signal to the agent.
     pub fn signal(&self, signal: Signal) {
         kill(Pid::from_raw(self.process.id() as i32), signal).unwrap();
     }
@@ -205,15 +205,15 @@ impl RunningAgent {
 
 impl Drop for RunningAgent {
     fn drop(&mut self) {
-        // One that has been stopped has ended.
+        // If it was stopped, it has ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
         let _ = fs::remove_file(&self.told);
     }
 }
 
-/// Connections to this address begin with stock cubic, whatever the host has by default: of a child
-/// namespace the default cannot be an algorithm that is restricted there, but a route may name one.
+/// Makes connections to this address begin with stock cubic, whatever the host's default is. The default of a
+/// child namespace cannot be an algorithm that is restricted there, but a route may name one.
 #[allow(dead_code)]
 pub fn cubic_to(namespace: &str, address: std::net::Ipv4Addr) {
     let mut route = Command::new("ip");
@@ -225,7 +225,7 @@ pub fn cubic_to(namespace: &str, address: std::net::Ipv4Addr) {
     assert!(command.args(["dev", device, "congctl", "cubic"]).status().unwrap().success());
 }
 
-/// Of a line of a file in /proc such as `VmRSS:  1234 kB`.
+/// The number in a line of a file in /proc such as `VmRSS:  1234 kB`.
 #[allow(dead_code)]
 pub fn kib(file: impl AsRef<Path>, key: &str) -> u64 {
     let text = fs::read_to_string(file).unwrap();

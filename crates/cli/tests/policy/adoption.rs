@@ -31,7 +31,7 @@ pub fn takes_in_open_connections(cgroup: &OwnCgroup) {
     here.burst();
     there.burst();
 
-    // Our own namespace alone.
+    // Only our own namespace is looked at.
     let mut agent = start(cgroup, &[all()], Some(namespace::ours()));
     if !can_adopt(&agent, &here) {
         agent.stop().unwrap();
@@ -45,7 +45,8 @@ pub fn takes_in_open_connections(cgroup: &OwnCgroup) {
     assert_eq!(seen(&agent, &there.near), None);
     assert!(has_kernel_timer(&there.near));
 
-    // Another one that is named, too; and every one, of which this cgroup's connections.
+    // Next, another namespace that is named as well; then every namespace, of which only this cgroup's
+    // connections count.
     let policy = Policy::one(all());
     agent.reload(&policy, &[], Some(Namespaces::Named(vec![other.path()]))).unwrap();
     assert_eq!(seen(&agent, &there.near).unwrap().treatment, Treatment::Switched);
@@ -55,9 +56,9 @@ pub fn takes_in_open_connections(cgroup: &OwnCgroup) {
     assert_eq!(chosen.algorithm(), CHOSEN);
     let namespaces = [&here, &there, &later].map(|it| seen(&agent, &it.near).unwrap().namespace);
     assert!(namespaces[0] != namespaces[1] && namespaces[1] == namespaces[2], "{namespaces:?}");
-    put_back(agent, &[&here, &there, &later]);
+    restore(agent, &[&here, &there, &later]);
 
-    // Every one, and of these the connections of this cgroup.
+    // Every namespace is looked at, and in these only the connections of this cgroup.
     drop(later);
     let matching = Matching { cgroups: vec![cgroup.path.clone()], ..Matching::default() };
     let scope = Scope { matching, ..all() };
@@ -66,12 +67,12 @@ pub fn takes_in_open_connections(cgroup: &OwnCgroup) {
     let ends = [&here.near, &here.far, &there.near, &there.far, &chosen.far];
     assert!(ends.iter().all(|end| seen(&agent, end).is_some()));
     assert_eq!(agent.connections().unwrap().len(), ends.len(), "no other connection of this host");
-    put_back(agent, &[&here, &there]);
+    restore(agent, &[&here, &there]);
     assert_eq!(chosen.algorithm(), CHOSEN);
 }
 
-/// What one agent put back, the next takes in; what programs chose, none but one that overrules them.
-pub fn takes_in_what_was_put_back(cgroup: &OwnCgroup) {
+/// The next agent takes in what one agent restored. What programs chose, only an agent that overrules them takes in.
+pub fn takes_in_what_was_restored(cgroup: &OwnCgroup) {
     let choose = |pair: &Pair, algorithm: &str| {
         SockRef::from(&pair.near).set_tcp_congestion(algorithm.as_bytes()).unwrap();
     };
@@ -95,14 +96,14 @@ pub fn takes_in_what_was_put_back(cgroup: &OwnCgroup) {
         }
     };
     ours.talk_until("it is switched", Pair::is_switched);
-    put_back(agent, &[&ours]);
+    restore(agent, &[&ours]);
 
     let agent = respecting();
     ours.talk_until("it is switched again", Pair::is_switched);
     theirs(&agent, [&before, &between, &same]);
-    put_back(agent, &[&ours]);
+    restore(agent, &[&ours]);
 
-    // Nothing is changed of it this time.
+    // This agent changes nothing about it.
     let agent = start(cgroup, &[Scope { observed: true, ..all() }], Some(namespace::ours()));
     (0..20).for_each(|_| ours.burst());
     assert_eq!(seen(&agent, &ours.near).unwrap().treatment, Treatment::Observed);
@@ -113,16 +114,16 @@ pub fn takes_in_what_was_put_back(cgroup: &OwnCgroup) {
     for pair in [&mut ours, &mut before, &mut between, &mut same] {
         pair.talk_until("it is switched", Pair::is_switched);
     }
-    put_back(agent, &[&ours, &same]);
+    restore(agent, &[&ours, &same]);
 
     let agent = respecting();
     ours.talk_until("it is switched once more", Pair::is_switched);
     theirs(&agent, [&before, &between, &same]);
     assert_eq!([&before, &between].map(Pair::algorithm), [CHOSEN; 2]);
-    put_back(agent, &[&ours]);
+    restore(agent, &[&ours]);
 }
 
-fn put_back(agent: Agent, pairs: &[&Pair]) {
+fn restore(agent: Agent, pairs: &[&Pair]) {
     let restored = agent.stop().unwrap();
     assert_eq!((restored.remaining, restored.closed), (0, 0));
     assert!(restored.connections >= pairs.len(), "{restored:?}");

@@ -10,8 +10,8 @@ use crate::pair::{Pair, has_kernel_timer, has_our_timer, seen};
 use crate::{ORIGINAL, all, start};
 
 const CONNECTIONS: usize = 200;
-/// Of as many, each drawn with 1/2: 50 more or less than 100 are beyond 7 standard deviations, so
-/// once in 10^12 runs.
+/// For 200 draws with probability 1/2, 50 more or fewer than 100 are beyond 7 standard deviations: that
+/// happens once in 10^12 runs.
 const MOST_AWAY: usize = 50;
 
 fn bursts_counted(agent: &Agent, switched: bool) -> u64 {
@@ -44,7 +44,7 @@ pub fn leaves_a_share_as_it_is(cgroup: &OwnCgroup) {
     assert_eq!(agent.stop().unwrap().remaining, 0);
 }
 
-/// For each span of bursts a lot is drawn, and what the bursts of either kind take is counted.
+/// A lot is drawn for each span of bursts, and the bursts of either kind are counted.
 fn spans_are_compared(agent: &mut Agent) {
     let mut pair = Pair::open("127.0.0.1");
     let mut is_seen = [false; 2];

@@ -1,9 +1,9 @@
 //! The operator's policy on the real kernel: which connections are in which scope, what is changed of
 //! them, how open ones are taken in, and how all follow when the policy becomes another.
 //!
-//! Needs root; says so and passes over the test where it is missing. One test function, because the
-//! algorithms' names and this process's cgroup are shared by the whole process. Everything is in
-//! network namespaces of its own, so that no connection of the host is ever taken in.
+//! It needs root, and is skipped without. It is one test function, because the whole process shares the
+//! algorithms' names and this process's cgroup. Everything is in network namespaces of its own, so that no
+//! connection of the host is ever taken in.
 
 mod adoption;
 #[path = "../common/mod.rs"]
@@ -24,9 +24,9 @@ use kirikae_policy::{Policy, Scope};
 
 use common::{OwnCgroup, privileged};
 
-/// What connections have before anything is done with them; every network namespace may have it.
+/// The algorithm that connections begin with; every network namespace may use it.
 const ORIGINAL: &str = "reno";
-/// What programs choose themselves.
+/// The algorithm that programs choose themselves.
 const CHOSEN: &str = "cubic";
 
 #[test]
@@ -43,14 +43,14 @@ fn the_policy_holds() {
             observing::changes_nothing(&cgroup);
             holdback::leaves_a_share_as_it_is(&cgroup);
             adoption::takes_in_open_connections(&cgroup);
-            adoption::takes_in_what_was_put_back(&cgroup);
+            adoption::takes_in_what_was_restored(&cgroup);
             reload::connections_follow(&cgroup);
             reload::in_recovery_no_other_scope_counts(&cgroup);
         });
     });
 }
 
-/// All connections, as is usual.
+/// A scope of all connections, with the usual settings.
 fn all() -> Scope {
     let table = Arc::from(kirikae_table::shipped().kernel_table());
     Scope { least_rtt: Duration::ZERO, ..Scope::new(table) }

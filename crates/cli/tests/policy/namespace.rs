@@ -12,16 +12,16 @@ use nix::sched::{CloneFlags, setns, unshare};
 
 use crate::ORIGINAL;
 
-/// An address that connections over IPv6 can be told apart by.
+/// An address to tell connections over IPv6 apart.
 pub const IPV6: &str = "fd00:6b6b::1";
 
-/// For this thread and those that it starts.
+/// Enters a new namespace with this thread and those that it starts.
 pub fn enter_a_new_one() {
     unshare(CloneFlags::CLONE_NEWNET).unwrap();
     furnish();
 }
 
-/// The one that this thread is in.
+/// The namespace that this thread is in.
 pub fn ours() -> Namespaces {
     Namespaces::Named(vec!["/proc/thread-self/ns/net".into()])
 }
@@ -33,7 +33,7 @@ fn furnish() {
     wait_for_route();
 }
 
-/// Waits until the address of IPv6 is routed, which the kernel does a moment after it is added.
+/// Waits until the IPv6 address is routed; the kernel does that a moment after the address is added.
 fn wait_for_route() {
     let deadline = Instant::now() + Duration::from_secs(10);
     let is_routed = || UdpSocket::bind("[::]:0").unwrap().connect((IPV6, 9)).is_ok();
@@ -47,7 +47,7 @@ fn ip(arguments: &[&str]) {
     assert!(Command::new("ip").args(arguments).status().unwrap().success(), "ip {arguments:?}");
 }
 
-/// One with a name, until it is dropped.
+/// A namespace with a name, until it is dropped.
 pub struct Named {
     name: String,
 }
@@ -65,7 +65,7 @@ impl Named {
         Path::new("/run/netns").join(&self.name)
     }
 
-    /// Does something in it.
+    /// Runs a function in it.
     pub fn within<T: Send>(&self, f: impl FnOnce() -> T + Send) -> T {
         let inside = || {
             setns(File::open(self.path()).unwrap(), CloneFlags::CLONE_NEWNET).unwrap();

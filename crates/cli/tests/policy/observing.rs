@@ -1,4 +1,4 @@
-//! Observing.
+//! Tests scopes that are only observed.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub fn changes_nothing(cgroup: &OwnCgroup) {
         assert_eq!(pair.algorithm(), ORIGINAL);
         !choices.is_empty()
     });
-    // The choice goes on from what was chosen, so there may be more of them.
+    // Each choice starts from what was chosen before, so there may be several.
     (0..50).for_each(|_| pair.burst());
     agent
         .poll(Duration::ZERO, &mut |it| choices.extend((it.local == local).then_some(it)))
@@ -38,6 +38,6 @@ pub fn changes_nothing(cgroup: &OwnCgroup) {
     assert!(connection.predicted_s.unwrap() <= connection.predicted_original_s.unwrap());
     assert_eq!(pair.algorithm(), ORIGINAL);
     assert!(has_kernel_timer(&pair.near));
-    assert_eq!(agent.stop().unwrap().connections, 0, "there was nothing to put back");
+    assert_eq!(agent.stop().unwrap().connections, 0, "there was nothing to restore");
     assert_eq!(pair.algorithm(), ORIGINAL);
 }

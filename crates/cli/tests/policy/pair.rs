@@ -11,13 +11,13 @@ use socket2::{Domain, Socket, Type};
 
 use crate::common;
 
-/// For whatever is waited for.
+/// How long the test waits for anything.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 mod option {
     use nix::libc;
 
-    // In microseconds; readable since Linux 6.15.
+    // It is in microseconds, and readable since Linux 6.15.
     const TCP_RTO_MIN_US: libc::c_int = 45;
     #[derive(Clone, Copy, Debug)]
     pub struct RtoMin;
@@ -36,14 +36,14 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// To an address of this host; one of IPv4 in IPv6 has an IPv4 listener.
+    /// Connects to an address of this host. For an IPv4 address in IPv6 the listener is IPv4.
     pub fn open(host: &str) -> Pair {
         let host: IpAddr = host.parse().unwrap();
         let listener = TcpListener::bind((host.to_canonical(), 0)).unwrap();
         Pair::open_to(&listener, host, None)
     }
 
-    /// Its program chooses the algorithm.
+    /// Connects with an algorithm that the program chooses.
     pub fn open_with(algorithm: &str) -> Pair {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         Pair::open_to(&listener, "127.0.0.1".parse().unwrap(), Some(algorithm))
@@ -59,7 +59,7 @@ impl Pair {
         Pair { near: near.into(), far: listener.accept().unwrap().0 }
     }
 
-    /// 10 KB there and back.
+    /// Sends 10 KB there and back.
     pub fn burst(&mut self) {
         let chunk = [7u8; 10_000];
         let mut received = [0; 10_000];
@@ -70,7 +70,7 @@ impl Pair {
         assert_eq!(received, chunk);
     }
 
-    /// Talks until something is so.
+    /// Talks until the condition holds.
     pub fn talk_until(&mut self, what: &str, mut is_so: impl FnMut(&Pair) -> bool) {
         talk_until(slice::from_mut(self), what, |pairs| is_so(&pairs[0]));
     }
@@ -89,23 +89,23 @@ pub fn is_ours(stream: &TcpStream) -> bool {
     common::algorithm(stream).starts_with("kk_")
 }
 
-/// What the retransmission timer allows for the variation of the RTT. None: the kernel does not tell.
+/// The lower bound of the variance term in the retransmission timeout. None if the kernel does not tell.
 fn rto_min(stream: &TcpStream) -> Option<Duration> {
     let us = getsockopt(stream, option::RtoMin).ok()?;
     Some(Duration::from_micros(us.into()))
 }
 
-/// Whether it is the kernel's, as far as can be known.
+/// Whether the timer is the kernel's, as far as can be known.
 pub fn has_kernel_timer(stream: &TcpStream) -> bool {
     rto_min(stream).is_none_or(|min| min == Duration::from_millis(200))
 }
 
-/// Whether it is ours, as far as can be known.
+/// Whether the timer is ours, as far as can be known.
 pub fn has_our_timer(stream: &TcpStream) -> bool {
     rto_min(stream).is_none_or(|min| min < Duration::from_millis(100))
 }
 
-/// Talks on all of them in turn until something is so.
+/// Talks on all of them in turn until the condition holds.
 pub fn talk_until(pairs: &mut [Pair], what: &str, mut is_so: impl FnMut(&[Pair]) -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !is_so(pairs) {

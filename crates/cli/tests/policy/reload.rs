@@ -1,4 +1,4 @@
-//! Another policy while connections are open.
+//! Tests that another policy applies to connections that are open.
 
 use std::io::Write;
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::{CHOSEN, ORIGINAL, all, start};
 /// Classic BPF, `ret #0`: the socket gets nothing.
 const DROP: SockFilter = SockFilter::new(6, 0, 0, 0);
 
-/// One that no connection here matches.
+/// A scope that no connection here matches.
 fn nothing() -> Scope {
     let nowhere = vec!["192.0.2.0/24".parse().unwrap()];
     let matching = Matching { remotes: nowhere, ..Matching::default() };
@@ -53,7 +53,7 @@ pub fn connections_follow(cgroup: &OwnCgroup) {
         assert!(is_as_it_was(pair));
     }
 
-    // Observed, then switched.
+    // They are observed, and then switched.
     put(&mut agent, all(), None);
     for pair in [&mut pair, &mut idle] {
         pair.talk_until("it is switched", Pair::is_switched);
@@ -61,7 +61,7 @@ pub fn connections_follow(cgroup: &OwnCgroup) {
         assert!(has_our_timer(&pair.near));
     }
 
-    // A policy that cannot be put in force changes nothing.
+    // A policy that cannot be activated changes nothing.
     let ports = (1..=257).map(|port| port..=port).collect();
     let too_much = Matching { local_ports: ports, ..Matching::default() };
     let scopes = vec![nothing(), Scope { matching: too_much, ..all() }];
@@ -80,9 +80,9 @@ pub fn connections_follow(cgroup: &OwnCgroup) {
     let mut new = Pair::open("127.0.0.1");
     new.talk_until("it is switched", Pair::is_switched);
 
-    // Out of every scope: with the next ACK, or where connections are adopted, at once.
+    // The connections leave every scope: with the next ACK, or at once if they are adopted.
     put(&mut agent, nothing(), None);
-    pair.talk_until("it is given back", is_as_it_was);
+    pair.talk_until("it is restored", is_as_it_was);
     assert_eq!(treatment(&agent, &pair), Treatment::OutOfScope);
     assert!(idle.is_switched(), "nobody has asked for it yet");
     let connection = seen(&agent, &idle.near).unwrap();
@@ -95,7 +95,7 @@ pub fn connections_follow(cgroup: &OwnCgroup) {
         assert_eq!((connection.treatment, connection.scope), (Treatment::OutOfScope, None));
     }
 
-    // And in again, with programs overruled.
+    // They come into a scope again, which overrules programs.
     assert_eq!(seen(&agent, &chosen.near), None);
     put(&mut agent, Scope { respect_application: false, ..all() }, adopt());
     assert_eq!(seen(&agent, &chosen.near).unwrap().original, CHOSEN);
@@ -117,7 +117,7 @@ pub fn connections_follow(cgroup: &OwnCgroup) {
     }
     assert!(pair.is_switched() && idle.is_switched());
 
-    // Held back from now on: given back, and measured.
+    // From now on it is held back: it is restored, and measured.
     put(&mut agent, Scope { holdback: 1.0, ..all() }, adopt());
     assert!(is_as_it_was(&pair) && is_as_it_was(&idle));
     assert_eq!(treatment(&agent, &idle), Treatment::HeldBack);
@@ -131,14 +131,14 @@ pub fn connections_follow(cgroup: &OwnCgroup) {
     assert!([&chosen, &newly_chosen].into_iter().all(|pair| pair.algorithm() == CHOSEN));
 }
 
-/// What follows a word of `ss`.
+/// The number that follows a word of `ss`.
 fn number(pair: &Pair, before: &str) -> Option<f64> {
     let text = common::ss(&pair.near);
     text.split_whitespace().find_map(|word| word.strip_prefix(before))?.parse().ok()
 }
 
-/// In recovery a connection cannot follow yet; nothing of a scope that now has its scope's number is
-/// applied to it. The back-off that was bounded still comes to the end of the bound.
+/// A connection in recovery cannot follow a new policy yet, and the settings of the new scope with its
+/// scope's number are not applied to it. A back-off that was bounded is bounded until its end.
 pub fn in_recovery_no_other_scope_counts(cgroup: &OwnCgroup) {
     let mut agent = start(cgroup, &[all()], None);
     let mut pair = Pair::open("127.0.0.1");

@@ -1,4 +1,4 @@
-//! Scopes by local port, remote prefix and cgroup.
+//! Tests scopes by local port, remote prefix and cgroup.
 
 use std::net::{TcpListener, TcpStream};
 
@@ -39,8 +39,8 @@ pub fn each_connection_is_in_the_first_that_it_matches(cgroup: &OwnCgroup) {
         scope("cgroup", by_cgroup(Matching::default())),
     ];
     let agent = start(cgroup, &scopes, None);
-    // Each with the scopes of its ends. The far ends have other remote addresses than the near ones,
-    // but for those of IPv6.
+    // Each connection with the scopes of its ends. The remote addresses of far ends differ from those of near
+    // ones, except over IPv6.
     let inside = [
         ("127.0.0.1", Some("cgroup"), Some("cgroup")),
         ("127.7.1.2", Some("cgroup and IPv4"), Some("cgroup")),
@@ -85,7 +85,7 @@ pub fn each_connection_is_in_the_first_that_it_matches(cgroup: &OwnCgroup) {
     assert_eq!(agent.stop().unwrap().remaining, 0);
 }
 
-/// A cgroup that is not there yet, and one that is made anew, as with a service that is restarted.
+/// A cgroup that does not exist yet, and one that is replaced, as with a service that is restarted.
 pub fn cgroups_come_and_go(cgroup: &OwnCgroup) {
     let path = cgroup.path.join("service");
     let by_cgroup = Matching { cgroups: vec![path], ..Matching::default() };
@@ -107,7 +107,7 @@ pub fn cgroups_come_and_go(cgroup: &OwnCgroup) {
             assert_eq!(scope_of(&agent, &pair.near).as_deref(), Some("service"));
             pair.talk_until("it is switched", Pair::is_switched);
         }
-        // The others keep what they have.
+        // The other connections keep what they have.
         let after = seen(&agent, &other.near).unwrap();
         assert_eq!(after.scope.as_deref(), Some("others"));
         assert_eq!((after.switches, after.predicted_s), (before.switches, before.predicted_s));

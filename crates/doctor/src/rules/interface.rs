@@ -1,10 +1,10 @@
-//! Packets: how large, who cuts them, and where they wait on this host.
+//! Rules about packets: how large they are, who cuts them, and where they wait on this host.
 
 use super::{Case, TIMESTAMPS, USUAL_MTU, set};
 use crate::units::{percent, rate, size, time};
 use crate::{Finding, Limit, Verdict};
 
-/// What a frame of Ethernet has around its packet: header, checksum, preamble, gap, bytes.
+/// Bytes of an Ethernet frame around its packet: header, checksum, preamble, and gap.
 const FRAME: f64 = 38.0;
 /// From this rate on a core is busy with single segments, bit/s. A rule of thumb.
 const MANY_SEGMENTS: f64 = 1e9;

@@ -1,13 +1,13 @@
-//! What connections to the destination show of themselves.
+//! Rules about what connections to the destination show.
 
 use super::Case;
 use crate::connection::Busy;
 use crate::units::{percent, rate, size, time};
 use crate::{Connection, Finding, Limit, Verdict};
 
-/// How many connections are shown: the busiest of many tell enough.
+/// How many connections are shown, the busiest first.
 const SHOWN: usize = 5;
-/// A share of the time that is worth telling.
+/// Share of the time from which on a wait is reported.
 const OFTEN: f64 = 0.1;
 /// Largest window field (RFC 9293, section 3.1).
 const WINDOW_FIELD: f64 = 65_535.0;
@@ -26,7 +26,7 @@ fn name(it: &Connection) -> String {
     format!("port {} to {}", it.local.port(), it.peer)
 }
 
-/// Waiting in queues on the way.
+/// The time that packets wait in queues on the way.
 fn round_trip(it: &Connection) -> Finding {
     let waiting = (it.rtt_s - it.min_rtt_s).max(0.0);
     let measured = format!(
@@ -57,7 +57,7 @@ fn round_trip(it: &Connection) -> Finding {
         .change("tc qdisc replace dev INTERFACE root cake bandwidth RATE  # where the bottleneck is ours")
 }
 
-/// What was agreed on with the other end.
+/// The TCP options that both ends have agreed on.
 fn options(case: &Case, it: &Connection) -> Finding {
     const NAME: &str = "peer-window";
     let on = |on| if on { "" } else { "no " };

@@ -1,26 +1,27 @@
-//! What losses do to throughput and latency: the congestion control, and how losses are repaired.
+//! Rules about losses: what they do to throughput and latency, by the congestion control and by how they are
+//! repaired.
 
 use super::{Case, set};
 use crate::units::{percent, rate, time};
 use crate::{Finding, Limit, Verdict};
 
-/// Least retransmission timeout beside the round trip, where nothing else is said, s.
+/// Usual lower bound of the part of the retransmission timeout that is added to the round trip, s.
 const RTO_MIN: f64 = 0.2;
-/// Without timestamps a segment of the last round of sequence numbers may be taken for a new one where
-/// they come round within the life of a segment, s (RFC 9293, section 3.4.1).
+/// The maximum segment lifetime, s (RFC 9293, section 3.4.1). If sequence numbers wrap within it, an old
+/// segment may be taken for a new one without timestamps.
 const SEGMENT_LIFETIME: f64 = 120.0;
 
 pub(super) fn findings(case: &Case) -> Vec<Finding> {
     vec![congestion_control(case), sack(case), timestamps(case), tail(case), ecn(case)]
 }
 
-/// Mean window, in segments, that independent losses leave, and by what formula.
+/// The mean window, in segments, that independent losses leave, and the formula.
 fn window(name: &str, loss: f64, rtt: f64) -> Option<(f64, &'static str)> {
-    // RFC 5681's growth of one segment a round trip, halved at each loss.
+    // This is RFC 5681: one segment more in each round trip, halved at each loss.
     let reno = (1.5 / loss).sqrt();
     match name.trim_start_matches("kk_") {
         "reno" => Some((reno, "MSS / RTT * sqrt(1.5 / p) (Mathis et al., 1997; RFC 3649, 2)")),
-        // With C = 0.4 and a decrease to 0.7; where Reno's is larger it grows as Reno.
+        // C is 0.4, and the decrease to 0.7. If Reno's window is larger, cubic grows as Reno does.
         "cubic" => {
             let cubic = 1.054 * (rtt / loss).powf(0.75);
             Some((
@@ -86,10 +87,10 @@ fn congestion_control(case: &Case) -> Finding {
     finding.change(format!("{load}{}", set(SYSCTL, "bbr")))
 }
 
-/// The loss rate up to which it fills the path.
+/// The loss rate up to which the algorithm fills the path.
 fn fills(case: &Case, name: &str) -> f64 {
     let wanted = case.path.bandwidth_delay() / case.segment();
-    // The window falls with the loss rate: halve the range until it is narrow.
+    // The window falls with the loss rate, so the range is halved until it is narrow.
     let (mut low, mut high) = (1e-15f64, 1.0f64);
     for _ in 0..100 {
         let middle = (low * high).sqrt();
@@ -149,7 +150,7 @@ fn timestamps(case: &Case) -> Finding {
         .change(set(SYSCTL, 1))
 }
 
-/// What a lost last packet costs.
+/// The time that the loss of the last packet costs.
 fn tail(case: &Case) -> Finding {
     const NAME: &str = "tail-loss";
     let sysctls = &case.host.sysctls;

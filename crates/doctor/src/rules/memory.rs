@@ -1,20 +1,20 @@
-//! Memory: of all connections together, and what waits unsent in one.
+//! Rules about memory: that of all connections together, and unsent data of one.
 
 use super::{Case, round_up, set};
 use crate::units::{size, time};
 use crate::{Finding, Limit, Verdict};
 
-/// The kernel's default: unsent data is not limited.
+/// The kernel's default, which does not limit unsent data.
 const UNLIMITED: i64 = u32::MAX as i64;
-/// More unsent data than this is not needed to keep a path full, bytes (RFC 9293 does not say; the
-/// value that latency-sensitive servers use).
+/// Bytes of unsent data that are enough to keep a path full. No RFC has a number; this is the one that
+/// latency-sensitive servers use.
 const ENOUGH_UNSENT: u64 = 131_072;
 
 pub(super) fn findings(case: &Case) -> Vec<Finding> {
     vec![unsent(case), all_connections(case)]
 }
 
-/// What one who writes without end puts before an answer on the same connection.
+/// Unsent data delays an answer that is written after it on the same connection.
 fn unsent(case: &Case) -> Finding {
     const NAME: &str = "unsent-data";
     const SYSCTL: &str = "net.ipv4.tcp_notsent_lowat";
@@ -24,7 +24,7 @@ fn unsent(case: &Case) -> Finding {
         (Err(why), _) | (_, Err(why)) => return Finding::unknown(NAME, why),
     };
     let unlimited = limit >= UNLIMITED;
-    // As much as the buffer holds besides what is under way.
+    // This is what the buffer holds besides what is under way.
     let room = (buffer - case.path.bandwidth_delay()).max(0.0);
     let most = if unlimited { room } else { room.min(limit as f64) };
     let wait = most * 8.0 / case.path.rate.value;

@@ -1,4 +1,4 @@
-//! What follows from what was read: a function of it, and of the path.
+//! The rules: findings as a function of the host, the path and the connections.
 
 mod interface;
 mod live;
@@ -13,17 +13,17 @@ use crate::{Connection, Finding, Host, Interface, Path, Report, Route};
 const IPV4_HEADERS: f64 = 20.0 + 20.0;
 const IPV6_HEADERS: f64 = 40.0 + 20.0;
 const TIMESTAMPS: f64 = 12.0;
-/// Ethernet's.
+/// Largest IP packet on Ethernet, bytes.
 const USUAL_MTU: u32 = 1500;
 
-/// What the rules look at.
+/// The host, the path and the connections that the rules look at.
 struct Case<'a> {
     host: &'a Host,
     path: &'a Path,
     connections: &'a [Connection],
 }
 
-/// What of the host limits TCP on the path.
+/// Finds out what of the host limits TCP on the path.
 pub fn examine(host: Host, path: Path, connections: Vec<Connection>) -> Report {
     let case = Case { host: &host, path: &path, connections: &connections };
     let mut findings: Vec<Finding> = [
@@ -37,7 +37,7 @@ pub fn examine(host: Host, path: Path, connections: Vec<Connection>) -> Report {
     .iter()
     .flat_map(|rule| rule(&case))
     .collect();
-    // Stable: within a verdict they stay in this order.
+    // The sort is stable, so that findings with the same verdict stay in this order.
     findings.sort_by_key(|finding| finding.verdict);
     Report { path, host, connections, findings }
 }
@@ -51,7 +51,7 @@ impl Case<'_> {
         self.route().map(|route| &route.interface)
     }
 
-    /// Largest IP packet, bytes, as far as it is known.
+    /// The largest IP packet on the path, bytes, as far as it is known.
     fn mtu(&self) -> Option<u32> {
         let found = self.connections.iter().map(|it| it.path_mtu).min();
         found.or_else(|| self.route()?.mtu).or_else(|| self.interface()?.mtu)
@@ -71,7 +71,7 @@ impl Case<'_> {
         found.unwrap_or_else(|| f64::from(self.mtu().unwrap_or(USUAL_MTU)) - self.headers())
     }
 
-    /// What a window of so many bytes carries, bit/s.
+    /// The rate that a window of so many bytes carries, bit/s.
     fn by_window(&self, bytes: f64) -> f64 {
         bytes * 8.0 / self.path.rtt.value
     }
@@ -82,21 +82,21 @@ impl Case<'_> {
         by_route.map_or_else(|| self.host.sysctls.text("net.ipv4.tcp_congestion_control"), Ok)
     }
 
-    /// Whether it sets its window by a model of the path, not by losses.
+    /// Whether the congestion control sets its window by a model of the path, not by losses.
     fn models_the_path(&self) -> bool {
         self.congestion_control()
             .is_ok_and(|name| name.trim_start_matches("kk_").starts_with("bbr"))
     }
 }
 
-/// `sysctl -w NAME=VALUE`.
+/// The command `sysctl -w NAME=VALUE`.
 fn set(name: &str, value: impl std::fmt::Display) -> String {
     let value = value.to_string();
     let quote = if value.contains(' ') { "\"" } else { "" };
     format!("sysctl -w {name}={quote}{value}{quote}")
 }
 
-/// A round number of bytes that is at least so many: 2^n, from 1 MiB.
+/// The next power of 2 that is at least so many bytes, and at least 1 MiB.
 fn round_up(bytes: f64) -> u64 {
     (bytes.ceil() as u64).max(1 << 20).next_power_of_two()
 }

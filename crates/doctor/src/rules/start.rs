@@ -1,10 +1,11 @@
-//! How soon a connection may send: the initial window, and what is left of a window after idle time.
+//! Rules about how soon a connection may send: the initial window, and what is left of a window after idle
+//! time.
 
 use super::{Case, set};
 use crate::units::{size, time};
 use crate::{Finding, Limit, Verdict};
 
-/// Segments (RFC 6928), which the kernel takes where the route says nothing.
+/// The initial window in segments (RFC 6928), if the route sets none.
 const INITIAL_WINDOW: u32 = 10;
 const SLOW_START: &str = "log2(N / IW + 1) round trips (RFC 5681, 3.1)";
 
@@ -12,7 +13,7 @@ pub(super) fn findings(case: &Case) -> Vec<Finding> {
     vec![initial_window(case), idle_restart(case), metrics(case), fast_open(case)]
 }
 
-/// Round trips in which slow start sends so many segments: the window doubles in each.
+/// Number of round trips in which slow start sends so many segments: the window doubles in each.
 fn rounds(segments: f64, window: f64) -> f64 {
     (segments / window + 1.0).log2().ceil().max(1.0)
 }
@@ -21,7 +22,8 @@ fn window(case: &Case) -> u32 {
     case.route().and_then(|route| route.initcwnd).unwrap_or(INITIAL_WINDOW)
 }
 
-/// Round trips of a burst from the initial window on, and of one that only the path limits.
+/// Number of round trips of a burst that starts from the initial window, and of one that only the path
+/// limits.
 fn burst(case: &Case) -> [f64; 2] {
     let segments = (f64::from(case.path.burst) / case.segment()).ceil();
     let fits = (case.path.bandwidth_delay() / case.segment()).max(1.0);
@@ -37,7 +39,7 @@ fn initial_window(case: &Case) -> Finding {
     };
     let [from_start, open] = burst(case);
     let pipe = (case.path.bandwidth_delay() / case.segment()).max(1.0);
-    // The window is the path's content one round trip before 2N - 1 segments are out.
+    // The window is as large as the path's content one round trip before 2N - 1 segments are out.
     let full = (pipe / f64::from(window(case))).log2().ceil().max(0.0);
     let later = (from_start - open).max(0.0) * case.path.rtt.value;
     let effect = format!(
@@ -99,7 +101,7 @@ fn idle_restart(case: &Case) -> Finding {
     }
 }
 
-/// What is remembered of earlier connections to a host.
+/// What the host remembers of earlier connections to a destination.
 fn metrics(case: &Case) -> Finding {
     const NAME: &str = "metrics";
     const ALL: &str = "net.ipv4.tcp_no_metrics_save";
@@ -109,7 +111,7 @@ fn metrics(case: &Case) -> Finding {
         Ok(value) => value != 0,
         Err(why) => return Finding::unknown(NAME, why),
     };
-    // Older kernels have no switch for it, and remember.
+    // Older kernels have no switch for it, and always remember.
     let ssthresh = sysctls.number(SSTHRESH).is_ok_and(|value| value != 0);
     let measured = format!("{ALL} = {}", u8::from(all));
     if all || ssthresh {

@@ -1,5 +1,5 @@
-//! What may be under way at once: throughput is at most window / RTT (RFC 7323, section 1.1; Chen and
-//! Sasaki, 2011, formula 2).
+//! Rules about the data that may be under way: throughput is at most window / RTT (RFC 7323, section 1.1;
+//! Chen and Sasaki, 2011, formula 2).
 
 use super::{Case, USUAL_MTU, round_up, set};
 use crate::units::{rate, size, time};
@@ -8,17 +8,17 @@ use crate::{Finding, Kernel, Limit, Verdict};
 const BY_WINDOW: &str = "window / RTT (RFC 7323, 1.1)";
 /// The largest window without scaling (RFC 9293, section 3.1).
 const UNSCALED: f64 = 65_535.0;
-/// The share of a send buffer that is in use. A writer who waits is woken when a third is free
-/// (sk_stream_write_space), so it is between 5/6 in the mean, where the path spaces the ACKs, and all, where they
-/// come at once.
+/// The share of a send buffer that is in use. A writer that waits is woken when a third is free
+/// (sk_stream_write_space). So the share is 5/6 in the mean if the path spaces the ACKs, and 1 if they come
+/// all at once; this is between them.
 const IN_USE: f64 = 11.0 / 12.0;
-/// The share of its memory that is data, as measured (docs/doctor.md).
+/// The share of a send buffer's memory that is data, as measured (docs/doctor.md).
 const DATA: f64 = 0.95;
-/// From this release on the kernel measures which share of the memory of a receive buffer is data; before,
-/// tcp_adv_win_scale told.
+/// The first release in which the kernel measures which share of a receive buffer's memory is data; older
+/// ones take it from tcp_adv_win_scale.
 const MEASURED_SHARE: Kernel = Kernel { major: 6, minor: 6 };
-/// What the memory of a received packet has besides it: head room and what describes its parts (in the same
-/// power of two), and struct sk_buff, bytes.
+/// Memory of a received packet besides its data, bytes: head room and the description of its parts (in the
+/// same power of two), and struct sk_buff.
 const AROUND: u32 = 64 + 320;
 const DESCRIPTION: f64 = 256.0;
 
@@ -26,7 +26,7 @@ pub(super) fn findings(case: &Case) -> Vec<Finding> {
     vec![send_buffer(case), receive_buffer(case), scaling(case), fixed_sizes(case)]
 }
 
-/// Whether a window of at most, or about, so many bytes fills the path, and what is said of it.
+/// Judges whether a window of at most, or about, so many bytes fills the path.
 fn judge(
     case: &Case,
     name: &'static str,
@@ -39,7 +39,7 @@ fn judge(
     Finding::new(name, verdict, measured, effect).limit(Limit::Throughput(most)).by(BY_WINDOW)
 }
 
-/// Whether so many bit/s are enough, and in words.
+/// Judges whether so many bit/s are enough, and says it in words.
 fn verdict(case: &Case, carried: f64) -> (Verdict, String) {
     let wanted = case.path.rate.value;
     match carried < wanted {
@@ -50,10 +50,10 @@ fn verdict(case: &Case, carried: f64) -> (Verdict, String) {
 
 const WMEM: &str = "net.ipv4.tcp_wmem";
 
-/// What to write for a send buffer that fills the path; none where it is not known now.
+/// The setting for a send buffer that fills the path; None if the present one is not known.
 pub(super) fn larger_send_buffer(case: &Case) -> Option<String> {
     let [least, first, most] = case.host.sysctls.three(WMEM).ok()?;
-    // What is sent again stays in it for another round trip.
+    // Retransmitted data stays in the buffer for another round trip.
     let enough = round_up(2.0 * case.path.bandwidth_delay());
     Some(set(WMEM, format!("{least} {first} {}", enough.max(most))))
 }
@@ -81,12 +81,12 @@ fn send_buffer(case: &Case) -> Finding {
         .change(larger_send_buffer(case).unwrap_or_default())
 }
 
-/// Which share of a receive buffer's memory is offered as window, and how that is known.
+/// The share of a receive buffer's memory that is offered as window, and how that is known.
 fn share(case: &Case) -> (f64, String) {
     let scale = case.host.sysctls.number("net.ipv4.tcp_adv_win_scale").unwrap_or(1);
     match case.host.kernel {
         Some(kernel) if kernel < MEASURED_SHARE => {
-            // tcp_win_from_space.
+            // The kernel computes this in tcp_win_from_space.
             let part = 0.5f64.powi(scale.unsigned_abs().min(31) as i32);
             (if scale > 0 { 1.0 - part } else { part }, "by tcp_adv_win_scale".to_owned())
         }
@@ -149,7 +149,7 @@ fn scaling(case: &Case) -> Finding {
     }
 }
 
-/// What programs get that set their buffers themselves: the kernel doubles it for its own use.
+/// The buffers of programs that set their size themselves: the kernel doubles the size for its own use.
 fn fixed_sizes(case: &Case) -> Finding {
     const NAME: &str = "fixed-buffers";
     const SEND: &str = "net.core.wmem_max";

@@ -16,8 +16,8 @@ pub fn delay(millis: u64) -> ElementSpec {
     ElementSpec::Delay { delay: Span::from_millis(millis) }
 }
 
-/// Waits for a datagram, and says who sent it; so often, since Linux does not resume a call with a time-out
-/// after the process was stopped and continued.
+/// Waits for a datagram, and returns its sender. It tries again and again, since Linux does not resume a call
+/// with a time-out after the process was stopped and continued.
 pub fn receive(socket: &UdpSocket, into: &mut [u8]) -> SocketAddr {
     loop {
         match socket.recv_from(into) {
@@ -27,9 +27,9 @@ pub fn receive(socket: &UdpSocket, into: &mut [u8]) -> SocketAddr {
     }
 }
 
-/// Measures round trips that never take less than `least`, until six have taken little more; returns how many
-/// that took. How many are later tells how busy the machine is, and whether this process was stopped, but
-/// with a wrong delay, or over another route, none would be in time.
+/// Measures round trips until six have taken little more than `least`, and returns how many were needed; none
+/// may take less. The number tells how busy the machine is, and whether this process was stopped. With a
+/// wrong delay, or over another route, none would be in time.
 pub fn round_trips(least: Duration, mut round_trip: impl FnMut(u8) -> Duration) -> u64 {
     const LITTLE: Duration = Duration::from_millis(15);
     let (mut quick, mut sent) = (0, 0);

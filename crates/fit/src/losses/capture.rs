@@ -7,7 +7,7 @@ use pcap_parser::{Block, Linktype, PcapBlockOwned, PcapError, create_reader};
 use super::flows::Flows;
 use super::headers::Packet;
 
-/// What is held of a file at a time, at first and at most, bytes: a block has to fit.
+/// How much of a file is held at a time, at first and at most, bytes: a block has to fit.
 const AT_FIRST: usize = 1 << 16;
 const AT_MOST: usize = 1 << 26;
 
@@ -19,11 +19,11 @@ struct Interface {
     units: u64,
 }
 
-/// Reads the flows of a capture. One that ends in the middle of a packet, as of a killed tcpdump, is
-/// taken until there.
+/// Reads the flows of a capture. If it ends in the middle of a packet, as when tcpdump was killed, it is read
+/// up to there.
 ///
 /// # Errors
-/// What is no capture, in a sentence.
+/// Fails if it is no capture; the error is a sentence.
 pub(super) fn read(bytes: impl Read + Send) -> Result<Flows, String> {
     const ALLOWED: &str = "allowed: a capture as tcpdump or Wireshark writes it, pcap or pcapng";
     let mut reader = create_reader(AT_FIRST, bytes).map_err(|error| match error {

@@ -1,11 +1,12 @@
-//! How likely a Gilbert-Elliott channel makes what happened. A packet is lost or passes in the state it finds,
-//! then the channel moves, as in kirikae_path's element; the state is hidden, so its distribution is carried
-//! along (Rabiner, Proc. IEEE 77(2), 1989, section III.A) and, over a run, raised to a power at once.
+//! The likelihood of losses in a Gilbert-Elliott channel. A packet is lost or passes in the state that it
+//! finds, then the channel moves, as in kirikae_path's element. The state is hidden, so its distribution is
+//! carried along (Rabiner, Proc. IEEE 77(2), 1989, section III.A); over a run of equal fates the step is
+//! raised to a power.
 
 use super::fates::{Fates, Run};
 
-/// As kirikae_path's GilbertElliottSpec has it: p of turning bad, r of turning good, k and h of passing in
-/// the good and the bad state.
+/// The parameters as in kirikae_path's GilbertElliottSpec: p is the probability of turning bad, r that of
+/// turning good, and k and h those of passing in the good and the bad state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Channel {
     pub p: f64,
@@ -14,30 +15,31 @@ pub(super) struct Channel {
     pub h: f64,
 }
 
-/// Good and bad.
+/// A value for the good state, and one for the bad state.
 type State = [f64; 2];
-/// Between two states.
+/// Weights of the steps between the two states.
 type Matrix = [[f64; 2]; 2];
 
 impl Channel {
-    /// One that is always good, and loses packets independently.
+    /// A channel that is always good, and loses packets independently.
     pub fn independent(loss: f64) -> Channel {
         Channel { p: 0.0, r: 1.0, k: 1.0 - loss, h: 1.0 }
     }
 
-    /// In the long run.
+    /// The loss rate in the long run.
     pub fn loss_rate(&self) -> f64 {
         let [good, bad] = self.stationary();
         good * (1.0 - self.k) + bad * (1.0 - self.h)
     }
 
-    /// Of the state that a packet finds.
+    /// The distribution of the state that a packet finds in the long run.
     fn stationary(&self) -> State {
         let Channel { p, r, .. } = *self;
         [r / (p + r), p / (p + r)]
     }
 
-    /// What happens in a state, and where the channel moves.
+    /// The step for an event with these probabilities in each state: the event happens, and the channel
+    /// moves.
     fn step(&self, happens: State) -> Matrix {
         let Channel { p, r, .. } = *self;
         let [good, bad] = happens;
@@ -52,7 +54,7 @@ impl Channel {
         self.step([1.0 - self.k, 1.0 - self.h])
     }
 
-    /// Of all the fates, begun at any time.
+    /// The logarithm of the likelihood of all the fates; the state at the beginning is that of the long run.
     pub fn log_likelihood(&self, fates: &Fates) -> f64 {
         let (passing, losing) = (Power::new(self.passing()), Power::new(self.losing()));
         let (mut state, mut product, mut log) = (self.stationary(), 1.0, 0.0);
@@ -63,7 +65,7 @@ impl Channel {
                 state = next.map(|it| it / sum);
                 product *= sum;
             }
-            // Logarithms take longest.
+            // Logarithms take longest, so they are taken seldom.
             if product < 1e-200 {
                 log += f64::ln(product);
                 product = 1.0;
@@ -81,7 +83,7 @@ impl Channel {
         at_least(self.stationary(), self.passing(), self.losing(), most)
     }
 
-    /// The same of what passes between two of them, at these lengths.
+    /// The probability that at least this many packets pass between two losses.
     pub fn gap_at_least(&self, length: u64) -> f64 {
         let begin = times(self.stationary(), self.losing());
         let power = Power::new(self.passing());
@@ -118,7 +120,7 @@ impl Power {
         let half = (a + d) / 2.0;
         let root = ((a - d) * (a - d) / 4.0 + b * c).sqrt();
         let larger = half + root;
-        // Of their product, without cancellation.
+        // This takes it from the product of both, without cancellation.
         let smaller = if larger > 0.0 { (a * d - b * c) / larger } else { 0.0 };
         Power { matrix, larger, smaller }
     }
@@ -158,7 +160,7 @@ mod tests {
         text.chars().map(|it| it == 'L').collect()
     }
 
-    /// Over all ways through the states.
+    /// The sum over all ways through the states.
     fn by_hand(channel: &Channel, text: &str) -> f64 {
         let ways = 0..1u32 << text.len();
         let probability = |way: u32| {

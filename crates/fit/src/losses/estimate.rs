@@ -7,17 +7,17 @@ use super::channel::Channel;
 use super::fates::Fates;
 use super::maximum::{Maximum, maximum};
 
-/// Fewer runs of losses than this say too little.
+/// With fewer runs of losses than this nothing is fitted.
 const FEWEST_RUNS: usize = 10;
-/// Of the normal distribution, for 95 %.
+/// The quantile of the normal distribution for 95 %.
 const QUANTILE: f64 = 1.959_964;
-/// What is taken for evidence of bursts: so improbable were these losses if they were independent.
+/// The probability, if losses were independent, below which there is evidence of bursts.
 const EVIDENT: f64 = 1e-3;
-/// Where the two models that have a hidden state are begun: passing in the bad state, and losses in
-/// the good one as a share of all.
+/// The beginnings of the search for the two models with a hidden state: the probability of passing in the bad
+/// state, and the share of losses that are in the good state.
 const BEGINNINGS: [(f64, f64); 4] = [(0.1, 0.05), (0.5, 0.05), (0.8, 0.05), (0.5, 0.5)];
 
-/// Which parameters are free; the others have no losses in the good state, and nothing else in the bad.
+/// A model. Parameters that are not free mean no losses in the good state, and nothing else in the bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
@@ -36,16 +36,16 @@ pub enum Model {
 pub struct Interval {
     /// The estimate.
     pub value: f64,
-    /// From here.
+    /// The lower end.
     pub low: f64,
-    /// To there.
+    /// The upper end.
     pub high: f64,
 }
 
-/// A model, fitted.
+/// A model with its fitted parameters.
 #[derive(Clone, Debug, Serialize)]
 pub struct Fitted {
-    /// Which.
+    /// The model.
     pub model: Model,
     /// Its free parameters by name.
     pub parameters: Vec<(&'static str, Interval)>,
@@ -60,7 +60,7 @@ pub struct Fitted {
 /// Whether losses come in bursts.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Bursts {
-    /// Of the packets behind a lost one, how many were lost.
+    /// The number of packets behind a lost one that were lost.
     pub lost_behind_lost: u64,
     /// How many packets were behind a lost one.
     pub behind_lost: u64,
@@ -72,18 +72,18 @@ pub struct Bursts {
     pub evident: bool,
 }
 
-/// What was made of the fates.
+/// The results for the fates.
 #[derive(Clone, Debug, Serialize)]
 pub struct Fit {
-    /// How many packets.
+    /// Number of packets.
     pub packets: u64,
-    /// How many were lost.
+    /// Number of packets that were lost.
     pub lost: u64,
-    /// In how many runs.
+    /// Number of runs of lost packets.
     pub runs: usize,
-    /// The one with the lowest BIC.
+    /// The model with the lowest BIC.
     pub chosen: Fitted,
-    /// The others that could be fitted, the simplest first.
+    /// The other models that could be fitted, the simplest first.
     pub others: Vec<Fitted>,
     /// Whether losses come in bursts.
     pub bursts: Bursts,
@@ -91,10 +91,10 @@ pub struct Fit {
     pub loss_rate: Interval,
 }
 
-/// Fits.
+/// Fits the models.
 ///
 /// # Errors
-/// Too little loss, with the counts.
+/// Fails if there is too little loss, and says the counts.
 pub fn fit(fates: &Fates) -> Result<Fit, String> {
     let (packets, lost, runs) = (fates.packets(), fates.lost(), fates.losses().count());
     if runs < FEWEST_RUNS {
@@ -165,18 +165,18 @@ impl Counts {
         counts
     }
 
-    /// Of a loss behind what passed.
+    /// The share of losses among packets behind one that passed.
     fn p(&self) -> f64 {
         share(self.passed_lost, self.passed_passed)
     }
 
-    /// Of passing behind a loss.
+    /// The share of passing packets among those behind a loss.
     fn r(&self) -> f64 {
         share(self.lost_passed, self.lost_lost)
     }
 }
 
-/// Inside of 0 to 1 in any case, to begin from.
+/// A share between 0 and 1, and equal to neither, as a beginning.
 fn share(those: u64, others: u64) -> f64 {
     (those as f64 + 0.5) / (those as f64 + others as f64 + 1.0)
 }
@@ -191,7 +191,7 @@ fn probability(logit: f64) -> f64 {
 }
 
 impl Model {
-    /// In words.
+    /// The model's name in words.
     pub fn name(self) -> &'static str {
         match self {
             Model::Independent => "independent",
@@ -228,12 +228,13 @@ impl Model {
     }
 }
 
-/// The best of what is found from these beginnings; none where the maximum is at a bound, so that a simpler
-/// model does as well.
+/// The best maximum that is found from these beginnings. None if it is at a bound, so that a simpler model
+/// does as well.
 fn fitted(model: Model, fates: &Fates, starts: &[Vec<f64>]) -> Option<(Fitted, Maximum)> {
     let likelihood = |logits: &[f64]| model.channel(logits).log_likelihood(fates);
     let found = starts.iter().filter_map(|start| maximum(&likelihood, start));
-    // What passes in the bad state is less than in the good one; the other way round it is the same again.
+    // Fewer packets pass in the bad state than in the good one; exchanging the states gives the same channel
+    // again.
     let found = found.filter(|at| {
         let Channel { k, h, .. } = model.channel(&at.at);
         model == Model::Independent || h < k
@@ -252,7 +253,7 @@ fn fitted(model: Model, fates: &Fates, starts: &[Vec<f64>]) -> Option<(Fitted, M
     Some((Fitted { model, parameters, log_likelihood: best.value, bic, channel }, best))
 }
 
-/// By the delta method, on logits.
+/// The loss rate with an interval by the delta method, on logits.
 fn loss_rate(model: Model, best: &Maximum) -> Interval {
     let rate = |at: &[f64]| logit(model.channel(at).loss_rate());
     const STEP: f64 = 1e-4;

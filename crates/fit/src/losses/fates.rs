@@ -1,4 +1,4 @@
-//! Which packets passed and which were lost, in the order in which they were sent.
+//! The fates of packets, passed or lost, in the order in which they were sent.
 
 /// Run lengths: so many that passed, then so many that were lost, and so on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -6,8 +6,8 @@ pub struct Fates {
     runs: Vec<Run>,
 }
 
-/// Packets that passed, and the lost ones behind them; of the last either may be none, of the first
-/// those that passed.
+/// Packets that passed, and the lost ones behind them. In the last run either number may be 0, in the first
+/// that of packets that passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Run {
     pub passed: u64,
@@ -22,7 +22,7 @@ impl Fates {
 
     fn add(&mut self, run: Run) {
         match self.runs.last_mut() {
-            // What passes behind a loss begins another.
+            // A packet that passes behind a loss begins another run.
             Some(last) if run.passed == 0 || last.lost == 0 => {
                 last.passed += run.passed;
                 last.lost += run.lost;

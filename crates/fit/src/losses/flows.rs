@@ -1,4 +1,4 @@
-//! The flows of a capture, and which of them is looked at.
+//! The flows of a capture, and the choice of one of them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,7 +19,7 @@ pub(super) struct Flows {
     udp: BTreeMap<[SocketAddr; 2], Vec<Datagram>>,
     /// Packets in the capture.
     pub(super) packets: u64,
-    /// Of them, neither TCP nor UDP, or not to be understood.
+    /// Number of packets that are neither TCP nor UDP, or not understood.
     others: u64,
     /// Whether it ends in the middle of a packet.
     pub(super) cut: bool,
@@ -30,7 +30,7 @@ pub(super) struct Flows {
 /// A segment as it was captured.
 #[derive(Clone, Copy)]
 pub(super) struct Arrival {
-    /// When, ns.
+    /// When it was captured, ns.
     pub at_ns: u64,
     /// Whether it is from the first of the two ends.
     pub from_first: bool,
@@ -42,9 +42,9 @@ pub(super) struct Arrival {
 pub struct Flow {
     /// TCP or UDP.
     pub protocol: &'static str,
-    /// Who sends.
+    /// The sending end.
     pub from: SocketAddr,
-    /// To whom.
+    /// The receiving end.
     pub to: SocketAddr,
 }
 
@@ -77,7 +77,7 @@ impl Flows {
         }
     }
 
-    /// What is to be said of the capture as a whole.
+    /// Remarks on the capture as a whole.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.cut {
@@ -92,7 +92,7 @@ impl Flows {
         notes
     }
 
-    /// The flow with the most packets that carry data, and what it tells.
+    /// The flow with the most packets that carry data, and what it shows.
     pub(super) fn main(&self, asked: &Asked) -> Result<(Flow, Evidence), String> {
         let wanted = |ends: &[SocketAddr; 2]| {
             asked.port.is_none_or(|port| ends.iter().any(|end| end.port() == port))

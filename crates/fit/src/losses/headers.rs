@@ -1,4 +1,5 @@
-//! What of a packet counts here: addresses, ports, and TCP's sequence numbers or a datagram's first bytes.
+//! Reads the headers that count here: addresses, ports, and TCP's sequence numbers or a datagram's first
+//! bytes.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -31,7 +32,7 @@ pub(super) enum Content {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Segment {
     pub seq: u32,
-    /// None without the ACK flag.
+    /// The acknowledgement number; None without the ACK flag.
     pub ack: Option<u32>,
     /// Data, bytes, by the IP header: a capture may hold less.
     pub len: u32,
@@ -56,7 +57,7 @@ pub(super) struct Datagram {
 }
 
 impl Packet {
-    /// None of what is no TCP or UDP over IP, or whose headers were not captured.
+    /// Parses a packet. None if it is not TCP or UDP over IP, or if its headers were not captured.
     pub fn parse(link: Linktype, data: &[u8]) -> Option<Packet> {
         let sliced = match link {
             Linktype::ETHERNET => LaxSlicedPacket::from_ethernet(data).ok()?,
@@ -125,7 +126,7 @@ fn network(net: &LaxNetSlice) -> Option<([IpAddr; 2], bool, u32)> {
 }
 
 impl Segment {
-    /// Whose IP payload has so many bytes.
+    /// Reads a segment whose IP payload has so many bytes.
     fn of(tcp: &TcpSlice, length: u32) -> Segment {
         let header = tcp.header_slice().len() as u32;
         let mut segment = Segment {

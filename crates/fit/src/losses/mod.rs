@@ -27,18 +27,18 @@ pub use numbered::Numbering;
 pub use report::{element, render};
 pub use tcp::Side;
 
-/// What is asked of a capture.
+/// The options for reading a capture.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked {
     /// Only flows with this port at either end.
     pub port: Option<u16>,
-    /// At which end of a TCP connection it was made; none: what the segments tell.
+    /// The end of a TCP connection at which it was made; None: the segments decide.
     pub side: Option<Side>,
-    /// Where datagrams have their number; none: where one is found.
+    /// The place of the number in datagrams; None: it is looked for.
     pub numbering: Option<Numbering>,
 }
 
-/// Why there is nothing to fit: which file, and the counts.
+/// The reason why there is nothing to fit: the file, and the counts.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {why}", file.display())]
 pub struct Unusable {
@@ -46,37 +46,37 @@ pub struct Unusable {
     why: String,
 }
 
-/// A capture, what it shows, and what was made of it.
+/// A capture, what it shows, and the fit.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The capture.
     pub file: PathBuf,
     /// The flow that was looked at.
     pub flow: Flow,
-    /// How losses were told, and what was left out.
+    /// How losses were recognised, and what was left out.
     pub evidence: Vec<String>,
     /// What happened to its packets.
     #[serde(skip)]
     pub fates: Fates,
-    /// What fits.
+    /// The fitted models.
     pub fit: Fit,
 }
 
 impl Report {
-    /// Reads a capture and fits.
+    /// Reads a capture and fits the models.
     ///
     /// # Errors
-    /// A file that is no capture, has no flow that can be used, or too little loss.
+    /// Fails if the file is no capture, has no flow that can be used, or has too little loss.
     pub fn of(file: &Path, asked: &Asked) -> Result<Report, Unusable> {
         let unusable = |why: String| Unusable { file: file.to_owned(), why };
         let bytes = File::open(file).map_err(|error| unusable(error.to_string()))?;
         Report::read(file, bytes, asked)
     }
 
-    /// The same of what stands in a file of this name.
+    /// The same with the content of a file of this name.
     ///
     /// # Errors
-    /// As of a file.
+    /// Fails as [`of`](Report::of) does.
     pub fn read(file: &Path, bytes: impl Read + Send, asked: &Asked) -> Result<Report, Unusable> {
         let report = || {
             let flows = read(bytes)?;
@@ -94,7 +94,7 @@ impl Report {
     }
 }
 
-/// What a flow tells of its packets.
+/// What a flow shows of its packets.
 struct Evidence {
     fates: Fates,
     /// How it was found out, and what was left out, with counts.

@@ -1,37 +1,37 @@
-//! Losses of numbered datagrams: numbers that are missing where others arrived.
+//! Finds losses of numbered datagrams: numbers that are missing while others arrived.
 
 use std::str::FromStr;
 
 use super::headers::{Datagram, HEAD};
 use super::{Evidence, Fates};
 
-/// Of a flow's datagrams, how many have to go on counting for a number to be one.
+/// The share of a flow's datagrams that have to count on for a field to be taken for a number.
 const PLAUSIBLE: f64 = 0.95;
 /// Most that a number moves on from one datagram to the next, forwards and backwards.
 const STEP: i64 = 10_000;
 /// Most numbers of a flow: its fates are held in memory.
 const MOST: u64 = 1 << 32;
 
-/// Where datagrams have their number, which is big-endian.
+/// The place of the number in a datagram; it is big-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numbering {
     /// Bytes before it.
     offset: usize,
     /// Its bits: 16, 32 or 64.
     bits: u32,
-    /// Whose it is.
+    /// The program or protocol that has it there.
     name: &'static str,
 }
 
-/// In the order in which they are tried.
+/// The known places, in the order in which they are tried.
 const KNOWN: [Numbering; 5] = [
     // RFC 3550, section 5.1.
     Numbering { offset: 2, bits: 16, name: "rtp" },
     // iperf 2, and the simplest there is.
     Numbering { offset: 0, bits: 32, name: "iperf2" },
-    // Behind a time of two words.
+    // It follows a time of two words.
     Numbering { offset: 8, bits: 32, name: "iperf3" },
-    // With --udp-counters-64bit.
+    // This is iperf3 with --udp-counters-64bit.
     Numbering { offset: 8, bits: 64, name: "iperf3-64" },
     Numbering { offset: 0, bits: 64, name: "0:64" },
 ];
@@ -72,7 +72,7 @@ impl Numbering {
         Some(bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
 
-    /// From one number to another, either way round.
+    /// The step from one number to another, forwards or backwards.
     fn step(self, from: u64, to: u64) -> i64 {
         let unused = 64 - self.bits;
         (to.wrapping_sub(from) << unused).cast_signed() >> unused
@@ -89,7 +89,7 @@ impl Numbering {
     }
 }
 
-/// What the numbers of a flow's datagrams, in the order of arrival, tell.
+/// What the numbers of a flow's datagrams, in the order of arrival, show.
 pub(super) fn evidence(
     datagrams: &[Datagram],
     given: Option<Numbering>,

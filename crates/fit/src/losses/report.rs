@@ -15,7 +15,7 @@ const LISTED: u64 = 8;
 /// The element to paste into a scenario's `[[path.forward]]`, which its reader has read.
 ///
 /// # Panics
-/// If the reader refuses it: a bug.
+/// Panics if the reader refuses it: a bug.
 pub fn element(fit: &Fit) -> String {
     let Fitted { model, channel, .. } = &fit.chosen;
     let element = match model {

@@ -1,9 +1,10 @@
-//! Losses of a TCP connection, at its receiver or at its sender.
+//! Finds losses of a TCP connection, at its receiver or at its sender.
 //!
-//! At the receiver a loss is a hole in the sequence that is filled later, by a segment sent later; where the
-//! hole was seen, its segments are put. Retransmissions that are lost are not seen there. At the sender all
-//! transmissions are seen: one is lost if its data are sent again, unless the receiver says that it had them
-//! (DSACK, RFC 2883) or acknowledges with the timestamp of the earlier one (Eifel, RFC 3522).
+//! At the receiver a loss is a hole in the sequence that is filled later, by a segment that was sent later.
+//! It is counted at the place where the hole was seen. Retransmissions that are lost are not seen there. At
+//! the sender all transmissions are seen: one is lost if its data is sent again, unless the receiver says
+//! that it had the data (DSACK, RFC 2883) or acknowledges with the timestamp of the earlier one (Eifel, RFC
+//! 3522).
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use serde::Serialize;
 use super::Evidence;
 use super::flows::Arrival;
 
-/// At which end a capture was made.
+/// The end at which a capture was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
@@ -27,22 +28,22 @@ pub enum Side {
 enum Fate {
     Passed,
     Lost,
-    /// It is not known: left out.
+    /// It is not known, and left out.
     Unknown,
 }
 
-/// Of a round trip, what a retransmission takes at least; what comes sooner was overtaken.
+/// The least share of a round trip that a retransmission takes; what comes sooner was overtaken.
 const OVERTAKEN: f64 = 0.8;
-/// A hole of more than the largest window there is (RFC 7323, 2.3), or of more segments than this, is of the
+/// A hole of more than the largest window (RFC 7323, 2.3), or of more segments than this, is a gap of the
 /// capture.
 const MOST_BYTES: u64 = 1 << 30;
 const MOST_SEGMENTS: u64 = 1 << 17;
 /// Least data of a segment that Linux sends (tcp_min_snd_mss), bytes.
 const LEAST_MSS: u32 = 48;
-/// Before the first sequence number, so that what is below it has a number, too.
+/// A number before the first sequence number, so that what is below that has a number, too.
 const BEGIN: u64 = 1 << 32;
 
-/// What the segments from one end tell; `side` as given, or by what was captured.
+/// What the segments from one end show. `side` is given, or found by what was captured.
 pub(super) fn evidence(
     arrivals: &[Arrival],
     from_first: bool,
@@ -81,7 +82,7 @@ struct Connection<'a> {
     mss_from: &'static str,
     /// The first sequence number of data.
     first: u32,
-    /// By the handshake, ns.
+    /// The round-trip time of the handshake, ns.
     rtt_ns: Option<u64>,
 }
 
@@ -108,7 +109,7 @@ impl<'a> Connection<'a> {
                 )
             }
         };
-        // How long the receiver's SYN, or its answer to one, waits for an answer.
+        // The time from the receiver's SYN, or from its answer to one, to the answer.
         let asked = syn(false).map(|it| it.at_ns);
         let answered = asked.and_then(|at| {
             arrivals.iter().filter(is_sender).map(|it| it.at_ns).find(|answer| *answer > at)
@@ -150,7 +151,7 @@ impl Unwrapped {
     }
 }
 
-/// A hole as long as a segment.
+/// A hole of the length of a segment.
 struct Hole {
     end: u64,
     /// Its place among the fates.
@@ -168,9 +169,9 @@ struct Received {
     seen_before: usize,
     /// Segments that filled a hole.
     filled: usize,
-    /// Of these, that were overtaken only.
+    /// Segments among these that were only overtaken.
     overtaken: usize,
-    /// Where the capture has nothing for longer than any window.
+    /// Places at which the capture lacks more than any window.
     jumps: usize,
     /// Up to where the receiver has acknowledged.
     acknowledged: u64,
@@ -223,7 +224,7 @@ impl Received {
         received
     }
 
-    /// Data from below what has been seen.
+    /// Takes in data from below what has been seen.
     fn old(
         &mut self,
         connection: &Connection,
@@ -245,7 +246,7 @@ impl Received {
         for from in filled {
             let Some(hole) = self.holes.remove(&from) else { continue };
             let late = match (stamp, hole.stamp, connection.rtt_ns) {
-                // Sent no later than what showed the hole.
+                // It was sent no later than what showed the hole.
                 (Some(sent), Some(shown), _) => sent.wrapping_sub(shown).cast_signed() <= 0,
                 (_, _, Some(rtt)) => {
                     (at_ns.saturating_sub(hole.at_ns) as f64) < OVERTAKEN * rtt as f64
@@ -263,7 +264,7 @@ impl Received {
     }
 
     fn finish(mut self, connection: &Connection) -> (Vec<Fate>, Vec<String>) {
-        // What the receiver had and the capture has not.
+        // This is what the receiver had and the capture has not.
         let missed: Vec<usize> =
             self.holes.range(..self.acknowledged).map(|(_, hole)| hole.place).collect();
         missed.iter().for_each(|place| self.fates[*place] = Fate::Unknown);
@@ -300,7 +301,7 @@ struct Piece {
 struct Repeated {
     end: u64,
     transmissions: Vec<usize>,
-    /// Which transmission it was, if its acknowledgement tells.
+    /// The transmission that arrived, if its acknowledgement shows it.
     arrived: Option<usize>,
     /// How often the receiver says that it had it already.
     duplicates: usize,
@@ -352,7 +353,7 @@ impl Sent {
         let place = self.fates.len();
         self.stamps.push(stamp);
         if to <= self.acknowledged {
-            // Everybody knew that it had arrived.
+            // The acknowledgement shows that it had arrived.
             self.fates.push(Fate::Passed);
             return;
         }

@@ -110,7 +110,7 @@ const WITHOUT_MODULE: [&str; 4] = ["bbr3", "compound", "cubic_fair", "fast"];
 pub struct Comparison {
     pub algorithm: String,
     pub route: Route,
-    /// None where the kernel has no such module.
+    /// None if the kernel has no such module.
     pub measured: Option<Measured>,
 }
 
@@ -206,7 +206,7 @@ impl Meant {
     }
 }
 
-/// Of cwnd, relative to the module's, in the rounds that are wanted.
+/// Differences of cwnd, relative to the module's, in the rounds that are wanted.
 fn differences(pair: &Pair, is_wanted: impl Fn(usize, u32, u32) -> bool) -> Vec<f64> {
     let mut differences = Vec::new();
     for (phase, (module, ours)) in pair.module.0.iter().zip(&pair.ours.0).enumerate() {

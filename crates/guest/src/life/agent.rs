@@ -49,7 +49,7 @@ impl Agent {
         succeed(&["reload"]).map(drop)
     }
 
-    /// Ctrl-C: it puts everything back.
+    /// Ctrl-C: it restores everything.
     pub fn stop(mut self) -> anyhow::Result<()> {
         kill(Pid::from_raw(self.0.id() as i32), Signal::SIGINT)?;
         let status = self.0.wait()?;

@@ -20,13 +20,13 @@ pub enum Capability {
     Switch,
     /// The retransmission timer is shortened.
     Timer,
-    /// The kernel goes on when the agent is killed; `kirikae undo` puts back and leaves nothing.
+    /// The kernel goes on when the agent is killed; `kirikae undo` restores everything and leaves nothing.
     Undo,
     /// `observe` makes choices and changes nothing.
     Observe,
     /// Another policy is put in force, and open connections follow.
     Reload,
-    /// An agent that is told to end puts back and leaves nothing.
+    /// An agent that is told to end restores everything and leaves nothing.
     Stop,
 }
 

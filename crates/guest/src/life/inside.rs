@@ -151,11 +151,11 @@ fn after_idle(connection: &mut Connection) -> anyhow::Result<(u128, u32, u32)> {
     Ok((took[2], windows.0, windows.1))
 }
 
-/// Without an agent.
+/// Measurements without an agent.
 struct Stock {
     algorithm: String,
     rto_ms: u32,
-    /// None: there is no path.
+    /// Time of a burst after idle time; None if there is no path.
     idle_ms: Option<u128>,
 }
 
@@ -263,9 +263,9 @@ fn reload(agent: &Agent, connection: &mut Connection) -> anyhow::Result<Outcome>
 fn stop(agent: Agent, connection: &mut Connection) -> anyhow::Result<Outcome> {
     agent.stop()?;
     nothing_is_left()?;
-    let put_back = connection.talk()?;
-    ensure!(!put_back.starts_with("kk_"), "{put_back} afterwards");
-    works(format!("{put_back} afterwards, and nothing is left"))
+    let algorithm = connection.talk()?;
+    ensure!(!algorithm.starts_with("kk_"), "{algorithm} afterwards");
+    works(format!("{algorithm} afterwards, and nothing is left"))
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ const TIMEOUT: Duration = Duration::from_secs(900);
 #[derive(serde::Serialize)]
 struct Found {
     series: String,
-    /// None: no kernel of the series could be had.
+    /// The kernel's release; None if no kernel of the series is offered.
     release: Option<String>,
     lines: Vec<Line>,
     /// Why there are no more lines.

@@ -19,18 +19,18 @@ pub use waypoint::Movement;
 /// How often the modulation is chosen.
 const PERIOD: Span = Span::from_millis(20);
 
-/// Nearer than this the mobile does not come to the antenna.
+/// The mobile is never nearer to the antenna than this.
 const NEAREST_KM: f64 = 0.02;
 
 /// A radio link with adaptive modulation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RadioSpec {
-    /// Its rate with the fastest modulation, 64QAM 3/4; the others' are in proportion to the bits
-    /// that a symbol carries. At least 1.
+    /// Its rate in bit/s with the fastest modulation, 64QAM 3/4; at least 1. The others' rates are in
+    /// proportion to the bits that a symbol carries.
     pub fastest_bits_per_second: u64,
-    /// Signal-to-noise ratio without path loss in dB: power and antenna gains less noise.
+    /// Signal-to-noise ratio without path loss in dB: power and antenna gains minus noise.
     pub budget_db: f64,
-    /// What the signal loses on its way.
+    /// The loss of the signal on its way.
     pub path_loss: PathLoss,
     /// How the mobile moves.
     pub movement: Movement,
@@ -51,8 +51,8 @@ impl RadioSpec {
     }
 }
 
-/// The state of a radio link as a function of time. Two with the same seed are in the same state at
-/// the same time, whatever each is asked.
+/// The state of a radio link as a function of time. Two with the same seed are in the same state at the same
+/// time, whatever was asked before.
 #[derive(Clone, Debug)]
 pub(crate) struct Radio {
     spec: RadioSpec,
@@ -131,7 +131,7 @@ mod tests {
             assert!(snr < 7.5 || radio.bit_error_rate <= 1e-4 * (1.0 + 1e-9));
             seen.insert(rate);
         }
-        // 2 km away 9.46 dB are left: everything from BPSK 1/2 on is met.
+        // At 2 km 9.46 dB are left: all schemes from BPSK 1/2 on occur.
         assert!(seen.len() >= 6, "{seen:?}");
     }
 

@@ -3,7 +3,7 @@
 /// A modulation and coding scheme.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scheme {
-    /// From this ratio on it is used: there its bit error rate is [`WORST_BIT_ERROR_RATE`].
+    /// The least ratio at which it is used; its bit error rate there is [`WORST_BIT_ERROR_RATE`].
     pub from_db: f64,
     /// Bits of data in a symbol, times two.
     pub half_bits: u64,
@@ -29,16 +29,16 @@ pub(crate) fn scheme(snr_db: f64) -> Scheme {
 }
 
 impl Scheme {
-    /// The link's rate, if the fastest scheme has this one.
+    /// The link's rate with this scheme; `fastest` is the rate with the fastest one.
     pub fn rate(self, fastest: u64) -> u64 {
         let scaled = u128::from(fastest) * u128::from(self.half_bits);
         let most = SCHEMES[SCHEMES.len() - 1].half_bits;
         ((scaled / u128::from(most)) as u64).max(1)
     }
 
-    /// The bit error rate at this ratio. The thesis shows curves and prints none, so this is ours:
-    /// 10^-4 at the range's beginning and, as of coherent modulation in white noise, falling with
-    /// exp(-g) for a ratio g that is linear, not in dB; half of all bits where there is no signal.
+    /// The bit error rate at this ratio. The thesis shows curves and prints no formula, so this one is ours:
+    /// 10^-4 at the range's beginning, falling with exp(-g) for a ratio g that is linear, not in dB, as for
+    /// coherent modulation in white noise. Without a signal half of all bits are wrong.
     pub fn bit_error_rate(self, snr_db: f64) -> f64 {
         let at_beginning = (0.5 / WORST_BIT_ERROR_RATE).ln();
         let relative = 10f64.powf((snr_db - self.from_db) / 10.0);
@@ -84,7 +84,7 @@ mod tests {
         }
         let bpsk = SCHEMES[0];
         assert!((bpsk.bit_error_rate(7.5) - 1e-4).abs() < 1e-12);
-        // 3.0103 dB more are twice the signal: 0.5 (2 10^-4)^2.
+        // 3.0103 dB more are twice the signal, so the rate is 0.5 (2 10^-4)^2.
         assert!((bpsk.bit_error_rate(10.5103) - 2e-8).abs() < 1e-12);
         assert!((bpsk.bit_error_rate(-100.0) - 0.5).abs() < 1e-6);
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::check::{Unfit, check};
 
-/// What the loss depends on besides the distance.
+/// The parameters of the loss besides the distance.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PathLoss {
     /// The frequency in MHz; 1500 to 2000.

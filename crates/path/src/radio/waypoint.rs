@@ -1,4 +1,4 @@
-//! Random waypoint: how a mobile moves (Johnson, Maltz, Dynamic source routing in ad hoc wireless
+//! Random waypoint: a model of how a mobile moves (Johnson, Maltz, Dynamic source routing in ad hoc wireless
 //! networks, 1996).
 
 use serde::Serialize;
@@ -9,9 +9,9 @@ use crate::{RandomStream, Span, Time};
 /// Where and how fast a mobile moves.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Movement {
-    /// It stays within so many km of the base station; above 0, at most 20.
+    /// The largest distance from the base station in km; above 0, at most 20.
     pub radius_km: f64,
-    /// Its least speed in km/h; above 0, or it would all but stand still in the end (Yoon, Liu,
+    /// Its least speed in km/h; above 0, since otherwise it would all but stand still in the end (Yoon, Liu,
     /// Noble, Random waypoint considered harmful, 2003).
     pub slowest_kmh: f64,
     /// Its greatest speed in km/h; not below the least, at most 1000.
@@ -28,8 +28,8 @@ impl Movement {
     }
 }
 
-/// Goes in straight lines, each at a speed of its own, from point to point, all of them uniform over
-/// the disk around the base station.
+/// The mobile goes in straight lines, each at a speed of its own, from point to point. The points are uniform
+/// over the disk around the base station.
 #[derive(Clone, Debug)]
 pub(crate) struct Waypoints {
     movement: Movement,
@@ -48,7 +48,7 @@ impl Waypoints {
         Waypoints { movement, from: start, to: start, began, arrives, random }
     }
 
-    /// How far it is from the base station, in km. Times asked for never go back.
+    /// The distance from the base station in km. Times must not go back.
     pub fn distance_km(&mut self, now: Time) -> f64 {
         while self.arrives <= now {
             self.next_leg();
@@ -66,13 +66,13 @@ impl Waypoints {
         let speed = slowest_kmh + self.random.uniform() * (fastest_kmh - slowest_kmh);
         let distance = (self.to[0] - self.from[0]).hypot(self.to[1] - self.from[1]);
         self.began = self.arrives;
-        // At least 1 ns, so that time goes on.
+        // It is at least 1 ns, so that time goes on.
         let nanos = (distance / speed * 3600.0 * 1e9) as u64;
         self.arrives += Span::from_nanos(nanos.max(1));
     }
 }
 
-/// Uniform over a disk.
+/// Draws a point uniform over a disk.
 fn point(radius: f64, random: &mut RandomStream) -> [f64; 2] {
     let distance = radius * random.uniform().sqrt();
     let (sine, cosine) = (random.uniform() * std::f64::consts::TAU).sin_cos();
@@ -113,7 +113,7 @@ mod tests {
             moved = moved.max((distance - last).abs());
             last = distance;
         }
-        // And about as fast when it moves straight to or from the base station.
+        // It changes about as fast when the mobile moves straight to or from the base station.
         assert!(moved > 18.0 / 3600.0, "{moved}");
     }
 

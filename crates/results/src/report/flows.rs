@@ -1,4 +1,4 @@
-//! Flows as people read them: a row for each contender and group.
+//! Writes flows for people: a row for each contender and group.
 
 use kirikae_path::Direction;
 use kirikae_scenario::{FlowGroup, Link, Scenario};
@@ -32,7 +32,7 @@ again. Latency of writes in seconds, of a request until the end of its response.
 round-trip time at the end. With repetitions, each figure is their mean with Student's 95 % interval.
 ";
 
-/// What is compared.
+/// A heading that says what is compared.
 pub(super) fn heading(scenario: &Scenario) -> String {
     let mut text = format!("{} ({})\n", scenario.title, scenario.file.display());
     for group in &scenario.flows {
@@ -89,7 +89,7 @@ fn percent(share: Option<Estimate>) -> String {
     share.map_or("-".into(), |share| format!("{} %", estimate(Some(percent(share)), 2)))
 }
 
-/// How videos were seen.
+/// Describes how videos were seen.
 pub(super) fn videos(summary: &ScenarioSummary) -> String {
     let line = |group: &GroupSummary| {
         let late = percent(Some(group.late?));
@@ -102,7 +102,7 @@ pub(super) fn videos(summary: &ScenarioSummary) -> String {
     summary.flows.iter().filter_map(line).collect()
 }
 
-/// What was left to do at the end, of all repetitions; of unlimited writes no bytes are counted.
+/// Describes what was not finished at the end of all repetitions. Bytes of unlimited writes are not counted.
 pub(super) fn notes(summary: &ScenarioSummary, repetitions: u32) -> String {
     let mut text = String::new();
     for of_contender in summary.flows.chunk_by(|a, b| a.contender == b.contender) {

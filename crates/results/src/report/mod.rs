@@ -1,4 +1,4 @@
-//! A run as people read it: a table for each scenario, and what stands behind it.
+//! Writes a run for people: a table for each scenario, and notes to it.
 
 mod flows;
 mod overview;
@@ -153,7 +153,7 @@ fn ratio(ratio: Option<f64>) -> String {
     ratio.map_or("-".into(), |ratio| format!("{ratio:.2}"))
 }
 
-/// An estimate with so many digits, and its half width where it has one; a dash where there is none.
+/// An estimate with so many digits, and its half width if it has one; a dash if there is no estimate.
 pub fn estimate(estimate: Option<Estimate>, digits: usize) -> String {
     match estimate {
         None => "-".into(),
@@ -164,8 +164,8 @@ pub fn estimate(estimate: Option<Estimate>, digits: usize) -> String {
     }
 }
 
-/// How well the emulator kept time, at worst, and where it did not hold the links. Virtual time keeps
-/// itself.
+/// Describes how well the emulator kept time, at worst, and where it did not keep to the links' description.
+/// Virtual time is exact.
 fn network_notes(comparison: &Comparison) -> String {
     let links = comparison.plays.iter().flat_map(|play| &play.links);
     let errors: Vec<TimingError> = links.filter_map(|link| link.timing_error).collect();
@@ -204,7 +204,7 @@ fn unfinished_notes(summary: &ScenarioSummary) -> String {
     text
 }
 
-/// One sentence on what a contender that switches chose in all repetitions, and why.
+/// A sentence on what a switching contender chose in all repetitions, and why.
 fn choice(repetitions: &[Performance]) -> String {
     let name = repetitions[0].contender;
     let bursts = repetitions.iter().flat_map(|repetition| &repetition.bursts);

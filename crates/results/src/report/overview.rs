@@ -1,5 +1,5 @@
-//! Several scenarios as people read them: which fixed contender was best in each, and how far from it
-//! the others were over all of them.
+//! Writes several scenarios for people: the best fixed contender of each, and how far the others were from it
+//! over all of them.
 
 use kirikae_scenario::Contender;
 use kirikae_terminal::{Cell, figures};
@@ -7,7 +7,7 @@ use kirikae_terminal::{Cell, figures};
 use super::ratio;
 use crate::summary::{Extreme, GOOD, Overview, ScenarioSummary, Summary};
 
-/// Both tables and what they say; nothing where there is no overview.
+/// Both tables and their notes; empty if there is no overview.
 pub(super) fn render(summary: &Summary, colour: bool) -> String {
     if summary.overview.is_empty() {
         return String::new();
@@ -61,7 +61,7 @@ fn cells(it: &Overview, number: impl Fn(&Extreme) -> String) -> [String; 11] {
     ]
 }
 
-/// A row for each scenario; the regrets of stock cubic and of those that are switched.
+/// A row for each scenario with the regrets of stock cubic and of the contenders that are switched.
 fn scenarios(
     numbered: &[(usize, &ScenarioSummary)],
     overview: &[Overview],

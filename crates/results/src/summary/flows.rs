@@ -1,4 +1,4 @@
-//! Flows in a few numbers for each contender and group.
+//! Summarises flows in a few numbers for each contender and group.
 
 use kirikae_path::Direction;
 use kirikae_scenario::{Contender, FlowGroup, Link};
@@ -9,52 +9,52 @@ use crate::play::{Play, PlayedFlow};
 use crate::statistics::{Estimate, fairness, mean, quantile};
 use crate::watched::Watched;
 
-/// A group of flows of one contender in numbers. Each estimate is the mean of what every repetition
-/// gave, with an interval where there are several.
+/// The numbers of a group of flows of one contender. Each estimate is the mean over the repetitions, with an
+/// interval if there are several.
 #[derive(Debug, Serialize)]
 pub struct GroupSummary {
-    /// Who is compared.
+    /// The contender that is compared.
     pub contender: Contender,
     /// The group's name.
     pub flow: String,
-    /// Flows in it.
+    /// Number of flows in it.
     pub flows: u32,
-    /// Goodput of a flow in the mean, both directions, in Mbit/s from its first write to its
-    /// end, or in the time that the scenario says.
+    /// Mean goodput of a flow, both directions, in Mbit/s: from its first write to its end, or in the time
+    /// that the scenario names.
     pub goodput_mbit: Option<Estimate>,
-    /// Goodput of all together, in Mbit/s from the first write of any to the end of the last.
+    /// Goodput of all flows together, in Mbit/s: from the first write of any to the end of the last.
     pub total_mbit: Option<Estimate>,
-    /// What that is of the narrowest rate on their way (0 to 1), in the direction that is used more.
+    /// That goodput over the narrowest rate on their way (0 to 1), in the direction that is used more.
     pub share: Option<Estimate>,
     /// Jain's index of the flows' goodputs.
     pub fairness: Option<Estimate>,
-    /// The same of the flows of all groups.
+    /// Jain's index over the flows of all groups.
     pub fairness_of_all: Option<Estimate>,
     /// Share (0 to 1) of the segments with data that had been sent before.
     pub retransmitted: Option<Estimate>,
-    /// Writes that count and arrived, see [`PlayedFlow::writes`].
+    /// Number of writes that count and arrived; see [`PlayedFlow::writes`].
     pub writes: usize,
-    /// Those that had not arrived.
+    /// Number of writes that count and did not arrive.
     pub unfinished: usize,
     /// Mean latency of the writes, in seconds.
     pub mean_s: Option<Estimate>,
-    /// 95th percentile.
+    /// 95th percentile of these latencies, in seconds.
     pub p95_s: Option<Estimate>,
     /// Share (0 to 1) of the pictures of videos that were late or left out.
     pub late: Option<Estimate>,
-    /// How long a video was frozen, in seconds, see [`Watched`].
+    /// How long a video was frozen, in seconds; see [`Watched`].
     pub frozen_s: Option<Estimate>,
     /// Mean of the flows' smoothed round-trip times at the end, in seconds.
     pub srtt_s: Option<Estimate>,
-    /// Flows that had something left to do at the end, of all repetitions.
+    /// Number of flows that had something left to do at the end, in all repetitions.
     pub left_flows: usize,
-    /// Bytes written that had not arrived, of all repetitions; without those of unlimited writes.
+    /// Bytes that were written and had not arrived, in all repetitions, without those of unlimited writes.
     pub left_bytes: u64,
-    /// Whether the links were the ones described in all repetitions, see [`kirikae_vocabulary::Report::held`].
+    /// Whether the links behaved as described in all repetitions; see [`kirikae_vocabulary::Report::held`].
     pub held: bool,
 }
 
-/// One for each contender and group, in the scenario's order.
+/// The summaries, one for each contender and group, in the scenario's order.
 pub(super) fn summaries(comparison: &Comparison) -> Vec<GroupSummary> {
     let scenario = &comparison.scenario;
     let mut summaries = Vec::new();
@@ -134,7 +134,7 @@ fn summary(
 }
 
 impl Repetition<'_> {
-    /// What the group carried in a direction, in Mbit/s while any of it was under way.
+    /// The goodput of the group in a direction, in Mbit/s, while any of its flows was under way.
     fn total_mbit(&self, way: Direction) -> Option<f64> {
         let bytes: u64 = self.flows.iter().map(|flow| flow.arrived[way as usize]).sum();
         let starts = self.flows.iter().filter_map(|flow| Some(flow.measured_s?.0));
@@ -153,7 +153,7 @@ impl Repetition<'_> {
         self.flows.iter().filter_map(|flow| flow.watched.as_ref())
     }
 
-    /// Of all writes that arrived, in ascending order.
+    /// The latencies of all writes that arrived, in ascending order.
     fn latencies_s(&self) -> Vec<f64> {
         let mut latencies_s: Vec<f64> =
             self.flows.iter().flat_map(|flow| flow.latencies_s.iter().copied()).collect();
@@ -162,7 +162,7 @@ impl Repetition<'_> {
     }
 }
 
-/// In Mbit/s; nothing where nothing was written.
+/// The goodput of each flow that wrote something, in Mbit/s.
 fn goodputs(flows: &[PlayedFlow]) -> Vec<f64> {
     flows.iter().map(|flow| flow.goodput.unwrap_or(0.0) / 1e6).collect()
 }

@@ -1,4 +1,4 @@
-//! A run in a few numbers for each contender.
+//! Summarises a run in a few numbers for each contender.
 
 mod flows;
 mod regret;
@@ -14,12 +14,12 @@ pub use flows::GroupSummary;
 use regret::Waits;
 pub use regret::{Extreme, GOOD, Overview};
 
-/// A run, as printed by `--json`.
+/// The summary of a run, as `--json` prints it.
 #[derive(Debug, Serialize)]
 pub struct Summary {
-    /// One for each scenario.
+    /// A summary for each scenario.
     pub scenarios: Vec<ScenarioSummary>,
-    /// Over all scenarios: one for each contender; none where only one scenario has regrets.
+    /// A line over all scenarios for each contender; empty if only one scenario has regrets.
     pub overview: Vec<Overview>,
     /// Whether a signal ended the run before its schedule did.
     pub interrupted: bool,
@@ -27,32 +27,32 @@ pub struct Summary {
     pub records: Option<PathBuf>,
 }
 
-/// One scenario in numbers.
+/// The summary of a scenario.
 #[derive(Debug, Serialize)]
 pub struct ScenarioSummary {
-    /// Its title.
+    /// The scenario's title.
     pub title: String,
-    /// Its file.
+    /// The scenario's file.
     pub file: PathBuf,
-    /// The fixed contender, one of the kernel's own or of ours, whose bursts took least in the mean;
-    /// those that did not arrive took until the end of the run.
+    /// The fixed contender, one of the kernel's own or of ours, with the least mean latency. Bursts that did
+    /// not arrive count with the time until the end of the run.
     pub best_fixed: Option<Contender>,
-    /// Write by write: one for each contender, in the scenario's order; none where the scenario is
-    /// not [`Scenario::timed`](kirikae_scenario::Scenario::timed).
+    /// The summaries write by write, one for each contender, in the scenario's order. Empty if the scenario
+    /// is not [`Scenario::timed`](kirikae_scenario::Scenario::timed).
     pub contenders: Vec<ContenderSummary>,
-    /// Flow by flow: one for each contender and group of flows.
+    /// The summaries flow by flow, one for each contender and group of flows.
     pub flows: Vec<GroupSummary>,
 }
 
-/// One contender in numbers, its repetitions pooled. Latencies are in seconds and of counted bursts
-/// that arrived. Estimates are of the bursts or, where there are several repetitions, of their means.
+/// The summary of a contender over its repetitions. Latencies are those of counted bursts that arrived, in
+/// seconds. The samples of an estimate are the bursts, or if there are several repetitions, their means.
 #[derive(Debug, Serialize)]
 pub struct ContenderSummary {
-    /// Who.
+    /// The contender.
     pub contender: Contender,
-    /// Counted bursts that arrived.
+    /// Number of counted bursts that arrived.
     pub n: usize,
-    /// Counted bursts that did not.
+    /// Number of counted bursts that did not arrive.
     pub unfinished: u32,
     /// Mean latency.
     pub mean_s: Option<Estimate>,
@@ -62,13 +62,13 @@ pub struct ContenderSummary {
     pub p95_s: Option<f64>,
     /// 99th percentile.
     pub p99_s: Option<f64>,
-    /// Share (0 to 1) of counted bursts whose response, latency and half a round trip, takes less
-    /// than 1 s; those that did not arrive do not.
+    /// Share (0 to 1) of the counted bursts whose response time, latency and half a round trip, is below 1 s.
+    /// It is not for bursts that did not arrive.
     pub under_1_s: Option<f64>,
-    /// Mean latency over that of stock cubic, paired by burst; none without stock cubic. Bursts that
-    /// did not arrive count with the time until the end of the run.
+    /// Mean latency over that of stock cubic, paired by burst; None without stock cubic. Bursts that did not
+    /// arrive count with the time until the end of the run.
     pub over_cubic: Option<Estimate>,
-    /// The regret: the same over the best fixed contender.
+    /// The regret: the same ratio to the best fixed contender.
     pub over_best_fixed: Option<Estimate>,
     /// Mean latency over the mean lower bound, paired by burst.
     pub over_bound: Option<Estimate>,
@@ -78,12 +78,12 @@ pub struct ContenderSummary {
     pub queue_drops: u64,
     /// Switches of its connection.
     pub switches: usize,
-    /// Whether the emulated path was the one described, see [`kirikae_vocabulary::Report::held`].
+    /// Whether the emulated path behaved as described; see [`kirikae_vocabulary::Report::held`].
     pub held: bool,
 }
 
 impl Summary {
-    /// The numbers of a run.
+    /// Summarises a run.
     pub fn of(outcome: &Outcome) -> Summary {
         let scenarios: Vec<_> = outcome.comparisons.iter().map(ScenarioSummary::of).collect();
         Summary {
@@ -96,7 +96,7 @@ impl Summary {
 }
 
 impl ScenarioSummary {
-    /// The numbers of a scenario.
+    /// Summarises a scenario.
     pub fn of(comparison: &Comparison) -> ScenarioSummary {
         let scenario = &comparison.scenario;
         let baseline = regret::waits(comparison, Contender::BASELINE);
@@ -116,7 +116,7 @@ impl ScenarioSummary {
     }
 }
 
-/// `repetitions` are not none, and of one contender.
+/// Summarises a contender. `repetitions` are not empty, and all of one contender.
 fn contender(
     repetitions: &[Performance],
     baseline: &Waits,
@@ -163,8 +163,8 @@ fn contender(
     }
 }
 
-/// What `of` says of the bursts of a repetition; of several repetitions, the mean of each: bursts of
-/// one connection depend on each other, repetitions do not.
+/// The samples of an estimate: what `of` returns for the bursts of the only repetition, or if there are
+/// several, the mean for each. Bursts of one connection depend on each other; repetitions do not.
 fn samples(
     repetitions: &[Performance],
     of: impl Fn(&Performance) -> Vec<(f64, f64)>,

@@ -1,4 +1,4 @@
-//! Regret: what a contender's latency is of that of the best fixed one, which is known afterwards.
+//! Regret: a contender's latency over that of the best fixed contender, which is only known afterwards.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,10 @@ use crate::statistics::{mean, quantile};
 /// Regret up to which a contender counts as good as the best.
 pub const GOOD: f64 = 1.05;
 
-/// How long each burst took that counts, in seconds, by seed and number: see [`Performance::waits`].
+/// How long each burst that counts took, in seconds, by seed and number; see [`Performance::waits`].
 pub(super) type Waits = HashMap<(u64, u32), f64>;
 
-/// Of one contender; nothing where it was not compared.
+/// The times of one contender; empty if it was not compared.
 pub(super) fn waits(comparison: &Comparison, contender: Contender) -> Waits {
     performances(comparison, contender)
         .flat_map(|it| it.waits().map(|(index, seconds)| ((it.seed, index), seconds)))
@@ -29,8 +29,8 @@ fn performances(
     comparison.performances.iter().filter(move |it| it.contender == contender)
 }
 
-/// The fixed contender whose bursts took least in the mean, the first among equals. One that could
-/// not even write all of them is none.
+/// The fixed contender with the least mean latency, the first among equals. Contenders that could not even
+/// write all bursts are left out.
 pub(super) fn best_fixed(comparison: &Comparison) -> Option<Contender> {
     let fixed = comparison.scenario.contenders.iter().filter(|contender| contender.is_fixed());
     let means = fixed.filter_map(|&contender| {
@@ -42,26 +42,26 @@ pub(super) fn best_fixed(comparison: &Comparison) -> Option<Contender> {
     means.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, contender)| contender)
 }
 
-/// One contender over several scenarios.
+/// The regrets of a contender over several scenarios.
 #[derive(Debug, Serialize)]
 pub struct Overview {
-    /// Who.
+    /// The contender.
     pub contender: Contender,
-    /// Scenarios in which there is a regret to tell of it.
+    /// Number of scenarios in which it has a regret.
     pub scenarios: usize,
     /// Mean of its regrets.
     pub mean: f64,
-    /// Median.
+    /// Median of its regrets.
     pub median: f64,
-    /// 95th percentile.
+    /// 95th percentile of its regrets.
     pub p95: f64,
-    /// The largest.
+    /// The largest regret.
     pub worst: Extreme,
     /// Share (0 to 1) of the scenarios with a regret of at most [`GOOD`].
     pub good: f64,
-    /// The largest ratio to stock cubic; none without stock cubic.
+    /// The largest ratio to stock cubic; None without stock cubic.
     pub worst_over_cubic: Option<Extreme>,
-    /// Bursts that did not arrive, of all scenarios.
+    /// Number of bursts that did not arrive, in all scenarios.
     pub unfinished: u32,
 }
 
@@ -74,8 +74,8 @@ pub struct Extreme {
     pub scenario: String,
 }
 
-/// One for each contender, in the order in which the scenarios name them; nothing where fewer than
-/// two scenarios have regrets.
+/// An overview for each contender, in the order in which the scenarios name them. Empty if fewer than two
+/// scenarios have regrets.
 pub(super) fn overviews(scenarios: &[ScenarioSummary]) -> Vec<Overview> {
     if scenarios.iter().filter(|scenario| scenario.best_fixed.is_some()).count() < 2 {
         return Vec::new();

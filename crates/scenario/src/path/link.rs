@@ -1,4 +1,4 @@
-//! Links: their rates, what waits before them, what else they carry.
+//! Reads links: their rates, their queues, and their other traffic.
 
 use kirikae_path::{
     CoDelSpec, CrossTrafficSpec, ElementSpec, LinkChangeSpec, LinkSpec, QueueSpec, RateSpec,
@@ -25,7 +25,7 @@ pub(super) const KEYS: [&str; 10] = [
 
 pub(super) const CHANGE_KEYS: [&str; 5] = ["links", "queue", "mark", "codel", "reorder-interval"];
 
-/// A link with a queue: the element `rate`.
+/// Reads a link with a queue: the element `rate`.
 pub(super) fn read(section: &Section) -> Result<ElementSpec, Refusal> {
     let link = LinkSpec {
         rate: rate(section)?,
@@ -34,7 +34,7 @@ pub(super) fn read(section: &Section) -> Result<ElementSpec, Refusal> {
         retries: section.optional("retries").map(|field| retries(&field)).transpose()?,
         cross: cross(section)?,
     };
-    // The usual link has a short name, and is written so into records.
+    // The usual link has a short form, in which records have it.
     Ok(match link {
         LinkSpec {
             rate: RateSpec::Constant(bits_per_second),
@@ -49,7 +49,7 @@ pub(super) fn read(section: &Section) -> Result<ElementSpec, Refusal> {
     })
 }
 
-/// One of `rate`, `steps` and `file`.
+/// Reads one of `rate`, `steps` and `file`.
 fn rate(section: &Section) -> Result<RateSpec, Refusal> {
     const ONE: &str = "one of rate, steps and file";
     let [rate, steps, file] = ["rate", "steps", "file"].map(|key| section.optional(key));
@@ -67,7 +67,7 @@ fn rate(section: &Section) -> Result<RateSpec, Refusal> {
     }
 }
 
-/// Bytes around each packet, none where nothing is said.
+/// Reads the bytes around each packet; 0 if nothing is said.
 fn overhead(section: &Section) -> Result<u32, Refusal> {
     const MOST: u64 = 1000;
     let Some(field) = section.optional("overhead") else { return Ok(0) };
@@ -88,7 +88,7 @@ fn rate_steps(field: &Field) -> Result<Vec<RateStep>, Refusal> {
     field.tables(ALLOWED)?.iter().map(step).collect()
 }
 
-/// A rate, or `"none"` for silence.
+/// Reads a rate, or `"none"` for silence.
 fn rate_or_none(step: &Section) -> Result<u64, Refusal> {
     let allowed = format!(r#"{}; or "none""#, Rate::ALLOWED);
     let field = step.required("rate", &allowed)?;
@@ -110,7 +110,7 @@ pub(super) fn queue(section: &Section) -> Result<QueueSpec, Refusal> {
     })
 }
 
-/// With the parameters of RFC 8289 where none are given.
+/// Reads CoDel's parameters; those of RFC 8289 hold if none are given.
 fn codel(field: &Field) -> Result<CoDelSpec, Refusal> {
     let section =
         field.section("a table with target, interval, mark, each of which may be missing")?;
@@ -151,7 +151,7 @@ pub(super) fn cross(section: &Section) -> Result<Option<CrossTrafficSpec>, Refus
     }))
 }
 
-/// Links used one after the other: the element `link-change`.
+/// Reads links that are used one after the other: the element `link-change`.
 pub(super) fn read_change(section: &Section) -> Result<ElementSpec, Refusal> {
     const ALLOWED: &str = r#"links, such as [{ at = "0 s", rate = "10 Mbit/s", delay = "15 ms" }]"#;
     let link = |link: &Section| {

@@ -1,5 +1,5 @@
-//! `[[path.forward]]` and `[[path.backward]]`: what packets meet, in order. docs/path.md tells what
-//! each key means.
+//! Reads `[[path.forward]]` and `[[path.backward]]`: the elements that packets meet, in order. docs/path.md
+//! tells what each key means.
 
 mod link;
 mod radio;
@@ -11,7 +11,7 @@ use kirikae_path::{
 use kirikae_settings::Refusal;
 use kirikae_settings::section::{Field, Section};
 
-/// How an element is read from its table, once its keys are known to be these.
+/// Reads an element from its table, whose keys have been checked before.
 type Read = fn(&Section) -> Result<ElementSpec, Refusal>;
 
 const ELEMENTS: [(&str, &[&str], Read); 12] = [
@@ -43,7 +43,7 @@ pub(super) fn read(section: &Section) -> Result<PathSpec, Refusal> {
     });
     let (forward, backward) = (forward?, backward?);
     let spec = PathSpec { forward: direction(&forward)?, backward: direction(&backward)? };
-    // The tables give each value its kind and unit; which values make a path, the path knows.
+    // Kinds and units of values are checked here; which values make up a path is checked by crates/path.
     spec.validate().map_err(|error| {
         let sections = match error.direction {
             Direction::Forward => &forward,
@@ -137,7 +137,7 @@ fn arq(section: &Section) -> Result<ArqSpec, Refusal> {
     })
 }
 
-/// A loss that comes and goes, where there is the key `during`.
+/// Adds to a loss, if there is the key `during`, that it comes and goes.
 fn during(section: &Section, loss: ElementSpec) -> Result<ElementSpec, Refusal> {
     match (section.optional("during"), section.optional("every")) {
         (None, None) => Ok(loss),

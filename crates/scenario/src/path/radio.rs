@@ -1,4 +1,4 @@
-//! The radio link of a mobile: the element `adaptive-modulation`.
+//! Reads the radio link of a mobile: the element `adaptive-modulation`.
 
 use kirikae_path::{AdaptiveModulationSpec, ElementSpec, Movement, PathLoss, RadioSpec};
 use kirikae_settings::Refusal;

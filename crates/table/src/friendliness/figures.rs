@@ -1,33 +1,33 @@
-//! How each algorithm shares a bottleneck, as measured: `tables/friendliness.csv`.
-//! docs/friendliness.md tells what the figures mean; `crates/generate` makes them.
+//! The measured figures of how each algorithm shares a bottleneck: `tables/friendliness.csv`.
+//! docs/friendliness.md tells what they mean; `crates/generate` makes them.
 
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-/// What is measured.
+/// A quantity that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Measure {
-    /// Share of its fair share that one flow of stock cubic keeps beside one of the algorithm. Fair is
-    /// what the same flow gets where the algorithm is stock cubic, too.
+    /// One flow of stock cubic beside one of the algorithm: the share of its fair share that it keeps. Its
+    /// fair share is what it gets beside another flow of stock cubic.
     #[serde(rename = "cubic-1")]
     Cubic1,
-    /// The same of four flows beside four.
+    /// The same with four flows beside four.
     #[serde(rename = "cubic-4")]
     Cubic4,
-    /// As [`Measure::Cubic1`], of stock reno.
+    /// As [`Measure::Cubic1`], with stock reno.
     #[serde(rename = "reno-1")]
     Reno1,
-    /// The same of four flows beside four.
+    /// The same with four flows of stock reno beside four.
     #[serde(rename = "reno-4")]
     Reno4,
     /// Jain's index of two flows of the algorithm.
     #[serde(rename = "alike-2")]
     Alike2,
-    /// The same of four.
+    /// Jain's index of four flows of the algorithm.
     #[serde(rename = "alike-4")]
     Alike4,
-    /// The same of eight.
+    /// Jain's index of eight flows of the algorithm.
     #[serde(rename = "alike-8")]
     Alike8,
     /// Goodput over stock reno's, each alone on a wide path that loses 3 % of the packets.
@@ -38,7 +38,7 @@ pub enum Measure {
 /// One measure of one algorithm: a row of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// In-kernel name, of ours or of a stock one.
+    /// In-kernel name of one of our algorithms or of a stock one.
     pub algorithm: String,
     /// What was measured.
     pub measure: Measure,
@@ -46,11 +46,11 @@ pub struct Figure {
     pub mean: f64,
     /// Half the width of its 95 % interval.
     pub mean_half_width: f64,
-    /// The path where it is worst for the others: the lowest share or index, the highest goodput.
+    /// The value on the path that is worst for others: the lowest share or index, the highest goodput.
     pub worst: f64,
     /// Half the width of its 95 % interval.
     pub worst_half_width: f64,
-    /// Which path that is.
+    /// The name of that path.
     pub worst_path: String,
 }
 
@@ -69,10 +69,10 @@ fn parse(text: &str) -> Result<Vec<Figure>, csv::Error> {
     reader.deserialize().collect()
 }
 
-/// The file's text, behind the lines with `#` that say how it was made.
+/// The file's text, after the lines with `#` that say how it was made.
 ///
 /// # Panics
-/// Never: it is written into memory.
+/// Never panics: it writes into memory.
 pub fn to_text(figures: &[Figure]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for figure in figures {

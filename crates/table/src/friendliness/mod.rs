@@ -1,4 +1,4 @@
-//! Which algorithms may be chosen: how much harm to other traffic is accepted.
+//! Decides which algorithms may be chosen, by how much harm to other traffic is accepted.
 //!
 //! A friendliness is limits on what was measured ([`Figure`]), not a list; docs/friendliness.md tells
 //! why the limits are what they are.
@@ -11,23 +11,25 @@ pub use figures::{Figure, Measure, measured, to_text};
 
 use crate::latency_table::LatencyTable;
 
-/// How much harm to competing stock cubic and reno is accepted for lower latency. What a connection came with
-/// is no harm that was not accepted before.
+/// How much harm to competing stock cubic and reno is accepted for lower latency. The algorithm that a
+/// connection came with does no harm that was not accepted before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Friendliness {
-    /// Bulk keeps what the connection came with. In short bursts, competitors keep half of their fair share
-    /// or more on every path measured, and Reno's response takes over under heavy loss.
+    /// Bulk keeps the algorithm that the connection came with. In bursts, competitors keep at least half of
+    /// their fair share on every path measured, and under heavy loss the algorithm takes at most twice Reno's
+    /// goodput.
     Friendly,
-    /// Bulk keeps what the connection came with; a burst is short, and takes whatever answers soonest.
+    /// Bulk keeps the algorithm that the connection came with. A burst is short, and takes whatever answers
+    /// soonest.
     #[default]
     Balanced,
-    /// Whatever answers soonest.
+    /// Everything takes whatever answers soonest.
     Fast,
 }
 
-/// What an algorithm has to keep to.
+/// Limits on what an algorithm takes from others.
 struct Limits {
-    /// Least share of its fair share that competing stock cubic keeps in the mean, and on the worst path.
+    /// Least share of its fair share that competing stock cubic keeps: in the mean, and on the worst path.
     cubic: [f64; 2],
     /// The same of stock reno.
     reno: [f64; 2],
@@ -35,14 +37,14 @@ struct Limits {
     heavy_loss: f64,
 }
 
-/// What bursts leave to others by `friendly`.
+/// The limits for bursts under `friendly`.
 const BURSTS: Limits = Limits { cubic: [0.5, 0.5], reno: [0.5, 0.5], heavy_loss: 2.0 };
 
-/// What bulk leaves to others by `balanced`, of a table with no column for what a connection came with.
+/// The limits for bulk under `balanced`, if a table has no column for what a connection came with.
 const BULK: Limits = Limits { cubic: [0.5, 0.25], reno: [0.5, 0.25], heavy_loss: f64::INFINITY };
 
 impl Friendliness {
-    /// All of them, the most careful one first.
+    /// All values, the most careful one first.
     pub const ALL: [Friendliness; 3] =
         [Friendliness::Friendly, Friendliness::Balanced, Friendliness::Fast];
 
@@ -55,8 +57,8 @@ impl Friendliness {
         }
     }
 
-    /// Whether it lets an algorithm be chosen for bulk, by its in-kernel name, by a table without a column for
-    /// what a connection came with. What was not measured only [`Friendliness::Fast`] does.
+    /// Whether an algorithm may be chosen for bulk, by its in-kernel name, if the table has no column for
+    /// what a connection came with. Only [`Friendliness::Fast`] allows an algorithm that was not measured.
     pub fn allows_in_bulk(self, algorithm: &str) -> bool {
         match self {
             Friendliness::Friendly => BURSTS.hold_for(algorithm),
@@ -65,7 +67,7 @@ impl Friendliness {
         }
     }
 
-    /// Whether it lets an algorithm be chosen for bursts.
+    /// Whether an algorithm may be chosen for bursts.
     pub fn allows(self, algorithm: &str) -> bool {
         match self {
             Friendliness::Friendly => BURSTS.hold_for(algorithm),
@@ -73,11 +75,11 @@ impl Friendliness {
         }
     }
 
-    /// A table with those candidates that it allows. In bulk barred is what it does not allow there: where
-    /// the table has a column for what a connection came with, all else.
+    /// The table with only the candidates that are allowed. Those that are not allowed in bulk are barred
+    /// there; if the table has a column for what a connection came with, these are all others.
     ///
     /// # Errors
-    /// Where it allows none.
+    /// Fails if no candidate is allowed.
     pub fn apply(self, table: &LatencyTable) -> Result<LatencyTable, NoCandidate> {
         let all = || table.algorithms.iter();
         let allowed: Vec<&str> =
@@ -163,7 +165,8 @@ mod tests {
         assert!(0 < friendly && friendly < balanced && balanced < fast);
     }
 
-    /// Where a connection's own has a column, bulk keeps it, whatever else would leave enough to others.
+    /// If the table has a column for a connection's own algorithm, bulk keeps that, whatever else would leave
+    /// enough to others.
     #[test]
     fn all_but_what_a_connection_came_with_is_barred_in_bulk() {
         let shipped = crate::shipped();

@@ -1,4 +1,4 @@
-//! When to acknowledge: at once, or later and together with something else.
+//! Decides when to acknowledge: at once, or later and together with something else.
 
 use kirikae_path::Time;
 
@@ -8,9 +8,9 @@ use crate::timer_wheel::{expiry, in_ticks, span_of_ticks, ticks};
 
 /// Segments ACKed one by one at the start and after trouble (`TCP_MAX_QUICKACKS`).
 pub(super) const MAX_QUICK: u8 = 16;
-/// What a segment size is taken for until one was seen (`TCP_MSS_DEFAULT`).
+/// The assumed segment size until one was seen (`TCP_MSS_DEFAULT`).
 const DEFAULT_MSS: u32 = 536;
-/// The least that a full segment has (`TCP_MIN_MSS`).
+/// The least size of a full segment (`TCP_MIN_MSS`).
 const MIN_MSS: u32 = 88;
 
 /// The state of delayed ACKs: `icsk_ack` of the kernel.
@@ -21,32 +21,32 @@ pub(super) struct DelayedAck {
     /// When the timer goes off, and the tick it was set for.
     expiry: Time,
     timeout: u32,
-    /// How long an ACK waits, from the spacing of data; 0 before any.
+    /// How long an ACK waits, from the spacing of data; 0 before any data.
     ato: u32,
     /// When data came last.
     last_received: u32,
     /// Size of a full segment as estimated from what arrives, at most the MSS.
     pub rcv_mss: u32,
-    /// Size of the last segment, where it may become the estimate.
+    /// Size of the last segment, if it may become the estimate.
     last_size: u32,
     /// ACKs still to be sent one by one.
     quick: u8,
-    /// Data goes both ways in turns: an ACK waits for the answer that will carry it.
+    /// Whether data goes both ways in turns, so that an ACK waits for the answer that will carry it.
     ping_pong: bool,
-    /// An ACK is owed.
+    /// Whether an ACK is owed.
     pub scheduled: bool,
-    /// An ACK is owed, and at once.
+    /// Whether an ACK is owed at once.
     pub now: bool,
-    /// An ACK is owed when the timer goes off.
+    /// Whether an ACK is owed when the timer goes off.
     timer: bool,
-    /// A write ended with what is to be ACKed.
+    /// Whether what is to be ACKed ended a write.
     pushed: bool,
-    /// Another write has ended since.
+    /// Whether another write has ended since.
     pushed_twice: bool,
 }
 
 impl DelayedAck {
-    /// Nothing was received yet, and a segment has at most so many bytes.
+    /// The state before anything was received; a segment has at most `mss` bytes.
     pub fn new(mss: u32) -> DelayedAck {
         DelayedAck {
             expiry: Time::ZERO,
@@ -92,7 +92,7 @@ impl DelayedAck {
         } else if gap < self.ato {
             self.ato = (self.ato / 2 + gap).min(rto);
         } else if gap > rto {
-            // So long a gap ends with slow start again, which needs every ACK.
+            // After so long a gap the sender is in slow start again, which needs every ACK.
             self.quicken(MAX_QUICK, window);
         }
         self.last_received = now;
@@ -129,37 +129,37 @@ impl DelayedAck {
         self.quick = self.quick.max(half_window.min(most));
     }
 
-    /// Something is wrong or new: the other end is to hear of it soon (`tcp_enter_quickack_mode`).
+    /// Sends quick ACKs, since something is wrong or new and the other end is to hear of it soon
+    /// (`tcp_enter_quickack_mode`).
     pub fn enter_quick(&mut self, most: u8, window: u32, host: &Host) {
         self.quicken(most, window);
         self.ping_pong = false;
         self.ato = least(host);
     }
 
-    /// The window has opened: the other end is to hear of it, by one more quick ACK if their number
-    /// is even.
+    /// The window has opened. The other end hears of it by one more quick ACK if their number is even.
     pub fn window_grew(&mut self) {
         self.quick |= 1;
     }
 
-    /// Memory runs short: no more ACKs one by one.
+    /// Memory is short, so there are no more quick ACKs.
     pub fn stop_quick(&mut self) {
         self.quick = 0;
     }
 
-    /// Whether an ACK owed must not wait, as far as this knows.
+    /// Whether an ACK that is owed must not wait, as far as is known here.
     pub fn is_urgent(&self) -> bool {
         self.now || self.quick > 0 && !self.ping_pong
     }
 
-    /// Whether an ACK owed is worth sending when all data has been read (`tcp_cleanup_rbuf`): a
-    /// write has ended, and no answer is expected to carry it.
+    /// Whether an ACK that is owed is worth sending when all data has been read (`tcp_cleanup_rbuf`): a write
+    /// has ended, and no answer is expected to carry it.
     pub fn is_worth_sending(&self) -> bool {
         self.pushed_twice || self.pushed && !self.ping_pong
     }
 
-    /// Lets an ACK wait, unless the timer of an earlier one is about to go off
-    /// (`tcp_send_delayed_ack`). Answers whether to send it now.
+    /// Lets an ACK wait, unless the timer of an earlier one is about to go off (`tcp_send_delayed_ack`).
+    /// Returns whether to send it now.
     pub fn delay(&mut self, now: Time, host: &Host) -> bool {
         let hz = host.profile.hz;
         let longest = in_ticks(host.profile.delayed_ack_max, hz) as u32;
@@ -168,7 +168,7 @@ impl DelayedAck {
             let round_trip = host.srtt.map_or(longest, |srtt| in_ticks(srtt, hz) as u32);
             ato = ato.min(round_trip.max(least(host)));
         }
-        // Not so long that the other end's shortest RTO would run out (`tcp_delack_max`).
+        // It must not be so long that the other end's shortest RTO would run out (`tcp_delack_max`).
         let rto_min = in_ticks(host.rto_min, hz) as u32;
         ato = ato.min(longest).min(rto_min.max(2) - 1);
         let tick = ticks(now, hz) as u32;
@@ -188,14 +188,14 @@ impl DelayedAck {
         self.timer.then_some(self.expiry)
     }
 
-    /// The timer has gone off (`tcp_delack_timer_handler`): whether to send the ACK.
+    /// The timer has gone off (`tcp_delack_timer_handler`). Returns whether to send the ACK.
     pub fn on_timer(&mut self, now: Time, host: &Host) -> bool {
         if !self.timer || now < self.expiry {
             return false;
         }
         self.timer = false;
         if self.ping_pong {
-            // No answer came that would have carried the ACK.
+            // No answer came that could have carried the ACK.
             self.ping_pong = false;
             self.ato = least(host);
         } else {
@@ -219,7 +219,7 @@ impl DelayedAck {
         self.pushed_twice = false;
     }
 
-    /// Data goes out (`tcp_event_data_sent`): if soon after some came, it is an answer.
+    /// Data goes out (`tcp_event_data_sent`). If that is soon after data came in, it is an answer.
     pub fn data_sent(&mut self, now: Time, host: &Host) {
         let now = ticks(now, host.profile.hz) as u32;
         self.ping_pong |= now.wrapping_sub(self.last_received) < self.ato;

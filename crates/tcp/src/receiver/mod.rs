@@ -1,14 +1,14 @@
-//! The receiving half of a connection: what it acknowledges, when, and how much it lets in.
+//! The receiver of a connection: what it acknowledges, when, and how much it lets in.
 //!
-//! It does so as Linux 6.18 does (net/ipv4/tcp_input.c and tcp_output.c; the functions are named where their
-//! rules stand), but for these deliberate differences:
+//! It behaves as Linux 6.18 (net/ipv4/tcp_input.c and tcp_output.c; comments name the functions), with these
+//! deliberate differences:
 //!
 //! 1. Memory is counted in bytes of data; there is neither overhead nor memory pressure.
 //! 2. Sequence numbers do not wrap, so nothing protects against that (PAWS, RFC 7323, section 5).
-//! 3. An application that reads at once has read before it is decided whether to ACK: the kernel
-//!    decides, wakes it up and decides again.
-//! 4. A SACK block that is not among the first two ends compression with an ACK that tells of it;
-//!    in the kernel that ACK leaves just before, and the block may wait for another.
+//! 3. An application that reads at once has read before the decision whether to ACK. The kernel decides,
+//!    wakes the application up and decides again.
+//! 4. A SACK block that is not among the first two ends compression with an ACK that has the block; in the
+//!    kernel that ACK leaves just before, and the block may wait for another.
 
 mod delayed_ack;
 mod out_of_order;
@@ -33,9 +33,9 @@ const FIRST_BYTE: u64 = 1;
 const QUICK_AFTER_ECN: u8 = 2;
 /// Duplicate ACKs of one hole that are not compressed (`TCP_FASTRETRANS_THRESH`).
 const DUPLICATES_AT_ONCE: u8 = 3;
-/// What the timer of compressed ACKs may be late by, and is (`tcp_comp_sack_slack_ns`).
+/// How late the timer of compressed ACKs may be, and is (`tcp_comp_sack_slack_ns`).
 const COMPRESSION_SLACK: Span = Span::from_nanos(100_000);
-/// Segments without data from outside the window are answered at most so often
+/// The least time between two answers to segments without data from outside the window
 /// (`tcp_invalid_ratelimit`).
 const ANSWER_EVERY: Span = Span::from_millis(500);
 
@@ -48,34 +48,34 @@ pub(crate) struct Host<'a> {
     pub srtt: Option<Span>,
     /// The sending half's retransmission timeout.
     pub rto: Span,
-    /// What the timeout allows for the variation of the RTT at least.
+    /// The least that the timeout allows for the variation of the RTT.
     pub rto_min: Span,
 }
 
 /// The receiving half of an endpoint.
 #[derive(Clone, Debug)]
 pub(crate) struct Receiver {
-    /// All data before it has arrived.
+    /// Sequence number up to which all data has arrived.
     rcv_nxt: u64,
-    /// All data before it has been read by the application.
+    /// Sequence number up to which the application has read.
     copied: u64,
     window: Window,
     sizing: RightSizing,
     acks: DelayedAck,
-    /// What goes beyond data in order; none in the usual case.
+    /// Data beyond data in order; None usually.
     disorder: Option<Box<OutOfOrder>>,
     mss: u32,
     /// TS.Recent (RFC 7323, section 4.3).
     ts_recent: u32,
     /// The tick at which a segment from outside the window was last answered.
     answered: u32,
-    /// The application reads when it says so, instead of at once.
+    /// Whether the application reads only when it says so, instead of at once.
     held: bool,
-    /// The window is closed because the link is about to go (Freeze-TCP).
+    /// Whether the window is closed because the link is about to go (Freeze-TCP).
     frozen: bool,
-    /// A segment was ECN-capable.
+    /// Whether a segment was ECN-capable.
     ecn_seen: bool,
-    /// A segment had CE, and none CWR since: ACKs have ECE (RFC 3168, section 6.1.3).
+    /// Whether a segment had CE and none had CWR since. ACKs then have ECE (RFC 3168, section 6.1.3).
     demand_cwr: bool,
 }
 
@@ -107,8 +107,8 @@ impl Receiver {
         self.acks.synchronise(now, host);
     }
 
-    /// A segment has arrived. What it asks to be sent is known to [`Receiver::reply`], to be called
-    /// when the sending half has had its turn: data it sends carries the ACK.
+    /// Handles a segment. [`Receiver::reply`] then tells whether to send an ACK; it is called after the
+    /// sender has had its turn, since data that it sends carries the ACK.
     pub(crate) fn receive(&mut self, now: Time, segment: &Segment, host: &Host) {
         self.note_timestamp(segment);
         if segment.len == 0 {
@@ -129,8 +129,8 @@ impl Receiver {
         }
     }
 
-    /// A probe of the window, or an ACK that was overtaken: answered if it lies before what was
-    /// ACKed (`tcp_sequence`, `tcp_oow_rate_limited`).
+    /// Handles a segment without data that is a window probe, or an ACK that was overtaken. It is answered if
+    /// it lies before what was ACKed (`tcp_sequence`, `tcp_oow_rate_limited`).
     fn receive_nothing(&mut self, now: Time, segment: &Segment, host: &Host) {
         if segment.seq >= self.window.acked() {
             return;
@@ -148,7 +148,7 @@ impl Receiver {
     fn receive_data(&mut self, now: Time, segment: &Segment, host: &Host) {
         if segment.cwr && host.profile.ecn {
             self.demand_cwr = false;
-            // The window that was cut may be a single segment.
+            // The sender's reduced window may be a single segment.
             self.acks.at_once();
         }
         if let Some(timestamp) = segment.timestamp
@@ -172,7 +172,7 @@ impl Receiver {
         }
     }
 
-    /// Whether the window lets data in: it must begin in it, and end in it unless the application
+    /// Whether the window has room for data: the data must begin in it, and end in it unless the application
     /// has read everything (`tcp_sequence`, Linux 6.17).
     fn has_room(&self, data: &Range<u64>) -> bool {
         let end = self.rcv_nxt + u64::from(self.window.left(self.rcv_nxt));
@@ -190,7 +190,7 @@ impl Receiver {
         self.acks.scheduled = true;
     }
 
-    /// Data in order, and whatever waited for it.
+    /// Takes data in order, and data beyond a hole that now is in order.
     fn receive_next(&mut self, now: Time, segment: &Segment, host: &Host) {
         self.rcv_nxt = segment.end();
         self.acks.data(now, segment, self.window.told(), self.mss, host);
@@ -209,12 +209,13 @@ impl Receiver {
         self.open_window(segment);
     }
 
-    /// Data beyond a hole (`tcp_data_queue_ofo`).
+    /// Takes data beyond a hole (`tcp_data_queue_ofo`).
     fn receive_ahead(&mut self, segment: &Segment, data: Range<u64>, host: &Host) {
         self.note_congestion(segment, host);
         self.acks.scheduled = true;
         if host.profile.sack {
-            // Without SACK a window that moves would make a duplicate ACK none (RFC 5681, section 2).
+            // Without SACK, an ACK that changes the window would not count as a duplicate (RFC 5681, section
+            // 2).
             self.open_window(segment);
         }
         let disorder = self.disorder.get_or_insert_default();
@@ -231,13 +232,13 @@ impl Receiver {
         }
     }
 
-    /// Notes what the IP header says of marks (`tcp_data_ecn_check`).
+    /// Notes the ECN field of the IP header (`tcp_data_ecn_check`).
     fn note_congestion(&mut self, segment: &Segment, host: &Host) {
         if !host.profile.ecn {
             return;
         }
         let quick = match segment.ecn {
-            // It is probably a retransmission, after loss.
+            // It is probably a retransmission after a loss.
             Ecn::NotEct => self.ecn_seen,
             Ecn::Ect => false,
             Ecn::Ce => !std::mem::replace(&mut self.demand_cwr, true),
@@ -248,8 +249,8 @@ impl Receiver {
         }
     }
 
-    /// Whether to send a pure ACK now, data having arrived and not been answered with data. Starts
-    /// the timers if an ACK may wait.
+    /// Whether to send a pure ACK now, after data has arrived that was not answered with data. Starts the
+    /// timers if an ACK may wait.
     pub(crate) fn reply(&mut self, now: Time, host: &Host) -> bool {
         let worth_it = !self.held && self.read_on(now, u64::MAX, host);
         worth_it || self.acks.scheduled && self.is_due(now, host)
@@ -273,13 +274,13 @@ impl Receiver {
         }
     }
 
-    /// RFC 5681, section 4.2: an ACK at least for every second full segment.
+    /// RFC 5681, section 4.2, wants an ACK at least for every second full segment.
     fn owes_more_than_a_segment(&self) -> bool {
         self.rcv_nxt - self.window.acked() > u64::from(self.acks.rcv_mss)
     }
 
-    /// Up to `most` bytes are read by the application, and no more without its saying so again, as
-    /// far as data is there. Answers whether to send a pure ACK now.
+    /// The application reads up to `most` bytes, as far as data is there, and then waits until it says so
+    /// again. Returns whether to send a pure ACK now.
     pub(crate) fn read(&mut self, now: Time, most: u64, host: &Host) -> bool {
         self.held = true;
         self.read_on(now, most, host)
@@ -300,7 +301,7 @@ impl Receiver {
         self.acks.scheduled && worth_it || self.window_doubles()
     }
 
-    /// Whether the other end should hear of a window that has at least doubled.
+    /// Whether the window has at least doubled, so that the other end should hear of it.
     fn window_doubles(&self) -> bool {
         self.window.may_double(self.rcv_nxt) && {
             let window = self.fitting_window();
@@ -308,7 +309,7 @@ impl Receiver {
         }
     }
 
-    /// The window told is 0 from now on, or again the one there is room for.
+    /// Closes the window, or opens it again to the room that there is.
     pub(crate) fn freeze(&mut self, frozen: bool) {
         self.frozen = frozen;
     }
@@ -324,12 +325,12 @@ impl Receiver {
         self.ts_recent
     }
 
-    /// The window as last told, bytes; at first what a SYN tells, which fits without scaling.
+    /// The window as last told, bytes; at first that of the SYN, which fits without scaling.
     pub(crate) fn window(&self) -> u32 {
         self.window.told()
     }
 
-    /// A timer may have gone off: whether a pure ACK is to be sent now.
+    /// A timer may have gone off. Returns whether to send a pure ACK now.
     pub(crate) fn on_timer(&mut self, now: Time, host: &Host) -> bool {
         let compressed = self
             .disorder
@@ -338,8 +339,8 @@ impl Receiver {
         compressed || self.acks.on_timer(now, host)
     }
 
-    /// Fills in what a segment about to be sent tells of what was received: ACK, window, SACK
-    /// blocks and ECE. An ACK that was owed has gone with it.
+    /// Fills in what a segment about to be sent tells of what was received: ACK, window, SACK blocks and ECE.
+    /// An ACK that was owed is sent with it.
     pub(crate) fn acknowledge(&mut self, segment: &mut Segment, now: Time, host: &Host) {
         let occupied = self.occupied();
         if self.window.is_short(occupied) {
@@ -368,7 +369,7 @@ impl Receiver {
         self.rcv_nxt - FIRST_BYTE
     }
 
-    /// Gives memory back once everything is in order and told.
+    /// Frees memory when everything is in order and has been told.
     fn forget_disorder(&mut self) {
         self.disorder = self.disorder.take().filter(|disorder| !disorder.is_over());
     }
@@ -409,7 +410,7 @@ fn compress(disorder: &mut OutOfOrder, now: Time, rcv_nxt: u64, rtt: Span, host:
         disorder.duplicates += 1;
         return true;
     }
-    // A twentieth of the shorter of two round trips, the sending half's and our own.
+    // It is a twentieth of the shorter of two round trips, the sender's and our own.
     let rtt = host.srtt.map_or(rtt, |srtt| srtt.min(rtt));
     let delay = compression.delay.min(Span::from_nanos(rtt.as_nanos() / 20));
     if disorder.compressed == 0 {

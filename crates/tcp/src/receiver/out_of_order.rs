@@ -1,4 +1,4 @@
-//! Data beyond a hole, and what the other end is told of it.
+//! Data beyond a hole, and what the other end is told of it by SACK.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -7,21 +7,21 @@ use kirikae_path::Time;
 
 use crate::segment::SackBlocks;
 
-/// Blocks remembered, whether or not a segment has room for all (`TCP_NUM_SACKS`).
+/// Number of blocks that are remembered, even if a segment has no room for all (`TCP_NUM_SACKS`).
 const BLOCKS: usize = SackBlocks::MOST;
 
 /// What a receiver keeps while data is missing, or while a duplicate is still to be reported.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OutOfOrder {
-    /// What has arrived beyond the hole: disjoint, not adjacent, ascending.
+    /// Ranges that have arrived beyond the hole: disjoint, not adjacent, ascending.
     ranges: VecDeque<Range<u64>>,
     /// Bytes in them.
     bytes: u64,
     /// SACK blocks, the most recently changed first (RFC 2018, section 4).
     blocks: Vec<Range<u64>>,
-    /// The duplicate to report with the next segment (RFC 2883).
+    /// The duplicate range to report with the next segment (RFC 2883).
     dsack: Option<Range<u64>>,
-    /// ACKs held back, and until when.
+    /// Number of ACKs that are held back.
     pub compressed: u32,
     pub compressed_until: Time,
     /// Duplicate ACKs sent at once for the hole at `duplicates_of`.
@@ -50,12 +50,11 @@ impl OutOfOrder {
         self.ranges.back().map(|range| range.end)
     }
 
-    /// Takes in data beyond a hole. Answers whether the block that tells of it was not among the
-    /// first two, so that the other end has not heard of it lately
-    /// (`tcp_data_queue_ofo`, `tcp_sack_new_ofo_skb`).
+    /// Takes in data beyond a hole. Returns whether its block was not among the first two, so that the other
+    /// end has not heard of it lately (`tcp_data_queue_ofo`, `tcp_sack_new_ofo_skb`).
     pub fn insert(&mut self, data: Range<u64>) -> bool {
         let first = match self.ranges.back() {
-            // The usual case: more of what came last.
+            // Usually it continues the range that came last.
             Some(last) if last.start <= data.start => {
                 self.ranges.len() - usize::from(touch(last, &data))
             }
@@ -82,7 +81,7 @@ impl OutOfOrder {
         self.report(data)
     }
 
-    /// Puts the block that tells of `data` first; the last one of too many is forgotten.
+    /// Puts the block of `data` first. If there are too many, the last one is forgotten.
     fn report(&mut self, data: Range<u64>) -> bool {
         let place = self.blocks.iter().position(|block| touch(block, &data));
         let mut first = match place {
@@ -102,7 +101,7 @@ impl OutOfOrder {
         seldom
     }
 
-    /// Data in order goes up to `rcv_nxt`: says up to where it goes with what has waited
+    /// Data in order goes up to `rcv_nxt`. Returns up to where it goes together with data that has waited
     /// (`tcp_ofo_queue`, `tcp_sack_remove`).
     pub fn fill(&mut self, rcv_nxt: u64) -> u64 {
         let mut next = rcv_nxt;
@@ -116,12 +115,12 @@ impl OutOfOrder {
         next
     }
 
-    /// Data that had been there already (`tcp_dsack_set`).
+    /// Notes data that had arrived before (`tcp_dsack_set`).
     pub fn duplicate(&mut self, data: Range<u64>) {
         self.dsack = Some(data);
     }
 
-    /// The blocks for a segment about to be sent, the DSACK first: it has been told then.
+    /// Takes the blocks for a segment about to be sent, the DSACK first, which is then no longer reported.
     pub fn take_blocks(&mut self, room: usize) -> Option<Box<SackBlocks>> {
         let dsack = self.dsack.take();
         let mut blocks = dsack.into_iter().chain(self.blocks.iter().cloned()).take(room).peekable();
@@ -130,8 +129,8 @@ impl OutOfOrder {
     }
 }
 
-/// One DSACK block is all that a segment may have: what does not join it goes unreported
-/// (`tcp_dsack_extend`).
+/// Adds a range to the DSACK. A segment has only one DSACK block: a range that does not join it is not
+/// reported (`tcp_dsack_extend`).
 fn extend(dsack: &mut Option<Range<u64>>, data: Range<u64>) {
     match dsack {
         _ if data.is_empty() => {}
@@ -217,7 +216,7 @@ mod tests {
         assert!(all.is_over());
     }
 
-    /// Against a model with a bit for each byte.
+    /// Compares with a model that has a bit for each byte.
     #[test]
     fn ranges_stay_disjoint_and_complete() {
         let mut seed = 1_u64;

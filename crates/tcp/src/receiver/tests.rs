@@ -4,7 +4,7 @@ use crate::segment::Timestamp;
 const MSS: u32 = 1_000;
 const RTT: Span = Span::from_millis(100);
 
-/// A receiver, its host and what a well-behaved sender would know.
+/// A receiver, its host, and the state of a well-behaved sender.
 struct Bench {
     receiver: Receiver,
     profile: Profile,
@@ -25,7 +25,7 @@ impl Bench {
         bench
     }
 
-    /// One with its window open and its quick ACKs used up: the next segment begins a pair.
+    /// A receiver with its window open and its quick ACKs used up; the next segment begins a pair.
     fn settled(profile: Profile) -> Bench {
         let mut bench = Bench::new(Profile { receive_window_max: 1 << 16, ..profile });
         for number in 0..200 {
@@ -53,7 +53,7 @@ impl Bench {
         Segment { timestamp: self.profile.timestamps.then_some(timestamp), ..Segment::default() }
     }
 
-    /// What is sent for a segment that arrives, and by a timer.
+    /// Lets a segment arrive; returns the segment that is sent for it, or by a timer.
     fn receive(&mut self, segment: &Segment) -> Option<Segment> {
         let owed = self.with_host(|receiver, now, host| {
             receiver.receive(now, segment, host);
@@ -119,7 +119,7 @@ fn every_second_segment_is_acknowledged_at_once_and_a_single_one_after_a_delay()
     let next = bench.next();
     let answered: Vec<bool> = (next..next + 6).map(|n| bench.data(n).is_some()).collect();
     assert_eq!(answered, [false, true, false, true, false, true]);
-    // 40 ms are 10 ticks, and one more for the one under way.
+    // 40 ms are 10 ticks, and there is one more for the tick under way.
     assert!(bench.data(next + 6).is_none());
     let arrived = bench.now;
     assert_eq!(bench.timer().map(|ack| ack.ack), Some(1 + (next + 7) * 1_000));
@@ -133,7 +133,7 @@ fn the_delay_follows_the_spacing_of_data() {
     let mut bench = Bench::settled(Profile::linux_6());
     bench.srtt = Some(Span::from_millis(500));
     let mut waits = Vec::new();
-    // Each timer that goes off doubles the ATO, up to the longest delay less a tick.
+    // Each timer that goes off doubles the ATO, up to the longest delay minus a tick.
     for _ in 0..5 {
         let (next, arrived) = (bench.next(), bench.now);
         assert!(bench.data(next).is_none());
@@ -232,7 +232,7 @@ fn without_sack_every_segment_beyond_a_hole_makes_the_same_acknowledgement() {
 fn many_acknowledgements_of_a_hole_are_compressed() {
     let mut bench = Bench::settled(Profile::linux_6());
     let (n, start) = (bench.next(), bench.now);
-    // One because it opens the window a last time, and three duplicates.
+    // One is sent because it opens the window a last time, and three are duplicates.
     assert!((1..5).all(|ahead| bench.data(n + ahead).is_some()));
     assert!((5..49).all(|ahead| bench.data(n + ahead).is_none()));
     let end = start + Span::from_millis(1) + COMPRESSION_SLACK;
@@ -244,9 +244,9 @@ fn many_acknowledgements_of_a_hole_are_compressed() {
     assert_eq!(bench.now, end);
 }
 
-/// What Linux 6.18 told a sender in slow start over 100 ms, segments of 1,448 bytes in groups of 8,
-/// tcp_rmem up to 32 MiB: segments sent, ACKs, window told last. Where we differ a round trip as it
-/// was measured there ended just after one of the sender's, and here just before.
+/// What Linux 6.18 told a sender in slow start over 100 ms, with segments of 1,448 bytes in groups of 8 and
+/// tcp_rmem up to 32 MiB: segments sent, ACKs, window told last. The two differences are from a round trip
+/// that ended just after one of the sender's in the kernel, and ends just before here.
 const SLOW_START: [(u64, usize, u32); 7] = [
     (10, 10, 80_896),
     (20, 15, 80_896),
@@ -311,7 +311,7 @@ fn a_slow_application_closes_the_window_and_opens_it_by_a_step() {
         }
     }
     assert!(last.window < 8_192, "{}", last.window);
-    // A little more than the buffer: each window told is rounded up to what scaling can tell.
+    // It is a little more than the buffer, since each window told is rounded up to a multiple of the scale.
     assert!(bench.receiver.in_order() <= 95_000);
     let full = bench.receiver.unread();
     assert!(bench.read(500).is_none(), "a silly window");
@@ -340,7 +340,8 @@ fn a_delayed_acknowledgement_echoes_the_earlier_timestamp() {
     bench.wait(5);
     let echo = |ack: Option<Segment>| ack.and_then(|ack| ack.timestamp).map(|both| both.echo);
     assert_eq!(echo(bench.data(n + 1)), Some(first));
-    // RFC 7323, section 4.3: beyond a hole the echo stays, and the segment that fills it sets it.
+    // By RFC 7323, section 4.3, the echo stays for data beyond a hole, and the segment that fills the hole
+    // sets it.
     bench.wait(5);
     assert_eq!(echo(bench.data(n + 3)), Some(first));
     bench.wait(5);

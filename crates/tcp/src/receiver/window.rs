@@ -1,4 +1,4 @@
-//! How much the other end may send.
+//! The receive window: how much the other end may send.
 
 use kirikae_path::{Span, Time};
 
@@ -6,27 +6,26 @@ use super::FIRST_BYTE;
 use crate::profile::Profile;
 use crate::segment::Timestamp;
 
-/// The most that fits the header's field without scaling.
+/// The largest window without scaling.
 const UNSCALED_MAX: u32 = 65_535;
-/// What the application is taken to read in a round trip at first, segments (`TCP_INIT_CWND`).
+/// How many segments the application is assumed to read in the first round trip (`TCP_INIT_CWND`).
 const INITIAL_READING: u32 = 10;
-/// Smaller segments say nothing of how data fills the buffer.
+/// Segments smaller than this are not used to estimate how data fills the buffer.
 const TELLING_BYTES: u32 = 128;
-/// A smoothed round trip is kept as so many times itself.
+/// The factor with which a smoothed round trip is kept.
 const SMOOTHING: u64 = 8;
 
 /// The receive window. Buffers are counted in bytes of data: what the kernel reckons for the
 /// overhead of packet buffers is left out.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
-    /// The sequence number up to which was ACKed when the window was last told.
+    /// The sequence number that was ACKed when the window was last told.
     wup: u64,
     /// The window that was told then, bytes.
     wnd: u32,
-    /// The buffer: the most that the window may be now.
+    /// The buffer, bytes: the largest window that is possible now.
     clamp: u32,
-    /// The window told at most from the first segment on; it opens with those that arrive
-    /// (`rcv_ssthresh`).
+    /// The largest window to tell now; it grows as segments arrive (`rcv_ssthresh`).
     ssthresh: u32,
     /// Windows are multiples of 2 to this power.
     shift: u8,
@@ -56,7 +55,7 @@ impl Window {
         }
     }
 
-    /// Up to where the other end knows to have been ACKed.
+    /// The sequence number up to which the other end knows that its data was ACKed.
     pub fn acked(&self) -> u64 {
         self.wup
     }
@@ -66,7 +65,7 @@ impl Window {
         self.wnd
     }
 
-    /// What is left of it (`tcp_receive_window`).
+    /// The part of that window that is left (`tcp_receive_window`).
     pub fn left(&self, rcv_nxt: u64) -> u32 {
         (self.wup + u64::from(self.wnd)).saturating_sub(rcv_nxt) as u32
     }
@@ -86,8 +85,8 @@ impl Window {
         u64::from(self.clamp).saturating_sub(occupied) as u32
     }
 
-    /// The window that fits (`__tcp_select_window`), which avoids silly ones (RFC 1122, section
-    /// 4.2.3.3): none at all where there is no room for a segment.
+    /// The window that fits (`__tcp_select_window`). It avoids silly windows (RFC 1122, section 4.2.3.3): it
+    /// is 0 if there is no room for a segment.
     pub fn fitting(&self, occupied: u64, rcv_mss: u32) -> u32 {
         let mss = rcv_mss.min(self.clamp);
         let granule = 1 << self.shift;
@@ -120,8 +119,8 @@ impl Window {
         self.wnd
     }
 
-    /// Opens by two segments for one that has arrived, as far as the buffer goes
-    /// (`tcp_grow_window`). Answers whether it did.
+    /// Opens the window by two segments for one that has arrived, as far as the buffer goes
+    /// (`tcp_grow_window`). Returns whether it did.
     pub fn open(&mut self, len: u32, mss: u32, occupied: u64) -> bool {
         let room = self.free(occupied).saturating_sub(self.ssthresh);
         if room == 0 || len < TELLING_BYTES {
@@ -132,11 +131,11 @@ impl Window {
     }
 }
 
-/// Dynamic right-sizing (Fisk and Feng 2001): the buffer holds twice of what the application reads
-/// in a round trip, and leaves room for slow start.
+/// Dynamic right-sizing (Fisk and Feng 2001): the buffer holds twice as much as the application reads in a
+/// round trip, and leaves room for slow start.
 #[derive(Clone, Debug)]
 pub(super) struct RightSizing {
-    /// Since when reading is counted, and bytes read since.
+    /// The time since which reading is counted; then the bytes read since.
     since: Time,
     read: u32,
     /// The most read in a round trip.
@@ -151,7 +150,7 @@ pub(super) struct RightSizing {
 }
 
 impl RightSizing {
-    /// Nothing was read yet.
+    /// The state before anything was read.
     pub fn new(window: &Window, mss: u32) -> RightSizing {
         RightSizing {
             since: Time::ZERO,
@@ -174,7 +173,7 @@ impl RightSizing {
         Span::from_nanos(u64::from(self.rtt_us_8) * 1_000 / SMOOTHING)
     }
 
-    /// A sample from a full segment that echoes our clock anew (`tcp_rcv_rtt_measure_ts`). While
+    /// Takes an RTT sample from a full segment that echoes our clock anew (`tcp_rcv_rtt_measure_ts`). While
     /// `unread` data waits, samples would show the application's pace.
     pub fn echoed(&mut self, now: Time, echo: u32, unread: bool) {
         if echo == self.last_echo {
@@ -193,8 +192,8 @@ impl RightSizing {
         }
     }
 
-    /// A sample from the time in which a window's worth arrives, of which only the least is
-    /// believed (`tcp_rcv_rtt_measure`).
+    /// Takes an RTT sample from the time in which a window's worth arrives; only the least of these counts
+    /// (`tcp_rcv_rtt_measure`).
     pub fn arrived(&mut self, now: Time, rcv_nxt: u64, wnd: u32) {
         if self.round_end != 0 {
             if rcv_nxt < self.round_end {
@@ -227,7 +226,7 @@ impl RightSizing {
         }
         let read = u64::from(self.read).saturating_sub(unread) as u32;
         if read > self.most_read {
-            // Twice as much again as reading grew by: slow start doubles in each round trip.
+            // It grows by twice what reading grew by, because slow start doubles in each round trip.
             let (before, grown) = (u64::from(self.most_read), u64::from(read - self.most_read));
             let twice = 2 * u64::from(read);
             self.most_read = read;
@@ -237,7 +236,7 @@ impl RightSizing {
         self.since = now;
     }
 
-    /// Out-of-order data needs room beside what arrives in a round trip.
+    /// Makes room for out-of-order data beside what arrives in a round trip.
     pub fn reordered(&self, ahead: u64, window: &mut Window, most: u32) {
         window.enlarge(2 * u64::from(self.most_read) + ahead, most);
     }

@@ -1,4 +1,4 @@
-//! What an ACK brings, in the order in which the kernel works it through (tcp_ack).
+//! Processes an ACK, in the kernel's order of steps (tcp_ack).
 
 use kirikae_algorithms::CaState;
 use kirikae_path::Time;
@@ -9,7 +9,7 @@ use super::undo::is_before;
 use super::{BOOT_NS, Sender};
 use crate::{Growth, Segment, Timestamp};
 
-/// What is found out about an ACK while it is worked through.
+/// What is found out about an ACK while it is processed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ack {
     /// First byte that it does not ACK: SEG.ACK.
@@ -18,46 +18,46 @@ pub(super) struct Ack {
     pub prior_una: u64,
     /// The timestamp that it echoes, milliseconds (RFC 7323).
     pub echo_ms: Option<u32>,
-    /// It ACKs something cumulatively.
+    /// Whether it ACKs something cumulatively.
     pub una_advanced: bool,
-    /// A later one has overtaken it.
+    /// Whether a later ACK has overtaken it.
     pub old: bool,
-    /// It carries data.
+    /// Whether it carries data.
     pub carries_data: bool,
-    /// It changes the receive window, or confirms it.
+    /// Whether it changes the receive window, or confirms it.
     pub window_update: bool,
-    /// A segment is ACKed cumulatively.
+    /// Whether a segment is ACKed cumulatively.
     pub data_acked: bool,
-    /// A segment is SACKed that was not before.
+    /// Whether a segment is SACKed that was not before.
     pub data_sacked: bool,
-    /// It reports a mark (ECE, RFC 3168).
+    /// Whether it reports a mark (ECE, RFC 3168).
     pub ece: bool,
-    /// It reports a segment that arrived twice because it was sent twice (DSACK, RFC 2883).
+    /// Whether it reports a segment that arrived twice because it was sent twice (DSACK, RFC 2883).
     pub dsack: bool,
-    /// The DSACK is for the tail loss probe.
+    /// Whether the DSACK is for the tail loss probe.
     pub dsack_of_probe: bool,
-    /// Something that was sent again is ACKed cumulatively.
+    /// Whether it cumulatively ACKs a segment that was sent again.
     pub retransmission_acked: bool,
-    /// Something that was never sent again is delivered, below `high_seq`.
+    /// Whether it delivers, below `high_seq`, a segment that was never sent again.
     pub original_delivered: bool,
-    /// Something that was sent again is lost again.
+    /// Whether a segment that was sent again is lost again.
     pub lost_retransmission: bool,
-    /// The timer is to be set anew.
+    /// Whether the timer is to be set anew.
     pub set_timer: bool,
 }
 
 impl Ack {
-    /// Whether it is no duplicate ACK in the sense of RFC 5681.
+    /// Whether it is not a duplicate ACK in the sense of RFC 5681.
     pub fn is_not_duplicate(&self) -> bool {
         self.carries_data || self.window_update || self.data_acked
     }
 
-    /// Whether it stands for a segment that arrived out of order, where there is no SACK to say so.
+    /// Whether it stands for a segment that arrived out of order, if there is no SACK.
     pub fn is_duplicate(&self) -> bool {
         !(self.old || self.una_advanced || self.dsack || self.is_not_duplicate())
     }
 
-    /// Whether it tells of more than progress, or progress is not all that matters in this state.
+    /// Whether it shows more than progress, or comes in a state in which progress is not all that matters.
     fn is_dubious(&self, state: CaState) -> bool {
         !self.is_not_duplicate()
             || self.data_sacked
@@ -67,18 +67,18 @@ impl Ack {
     }
 }
 
-/// What is to be sent beside what the window lets go.
+/// What is to be sent besides new data within the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Retransmit {
     /// Nothing is sent again.
     Nothing,
-    /// What is held for lost is sent again.
+    /// Segments that count as lost are sent again.
     Lost,
     /// New data is sent first, to find out whether a timeout was spurious.
     New,
 }
 
-/// When the first and the last of the segments were sent that an ACK is about, microseconds.
+/// When the first and the last of the segments that an ACK is about were sent, microseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SentTimes {
     first_us: Option<u64>,
@@ -86,7 +86,7 @@ pub(super) struct SentTimes {
 }
 
 impl SentTimes {
-    /// A segment was sent at this time; those sent first come first.
+    /// Adds the time at which a segment was sent; segments are added in the order of sending.
     pub fn add(&mut self, sent_us: u64) {
         self.first_us.get_or_insert(sent_us);
         self.last_us = Some(sent_us);
@@ -98,21 +98,22 @@ impl SentTimes {
 pub(super) struct Delivery {
     /// The sample of the delivery rate.
     pub sampling: Sampling,
-    /// When the segments were sent, once, that are ACKed cumulatively.
+    /// When the cumulatively ACKed segments that were sent only once were sent.
     pub acked_times: SentTimes,
-    /// When the segments were sent, once, that are SACKed.
+    /// When the SACKed segments that were sent only once were sent.
     pub sacked_times: SentTimes,
     /// Segments ACKed cumulatively.
     pub segments: u32,
-    /// End of what was SACKed before; none where nothing was.
+    /// End of what was SACKed before; None if nothing was.
     pub highest_before: Option<u64>,
-    /// Lowest sequence number of a segment, never sent again, that is SACKed after a later one was ...
+    /// Lowest sequence number of a segment, never sent again, that is SACKed after a later one was.
     pub sacked_out_of_order: Option<u64>,
-    /// ... and of one that is ACKed cumulatively after a later one was SACKed.
+    /// Lowest sequence number of a segment, never sent again, that is ACKed cumulatively after a later one
+    /// was SACKed.
     pub acked_out_of_order: Option<u64>,
 }
 
-/// Segments delivered and lost in all, as counted before an ACK.
+/// Segments delivered and lost in all, counted before an ACK.
 #[derive(Clone, Copy, Debug)]
 struct Counts {
     delivered: u32,
@@ -140,7 +141,7 @@ impl Sender {
             self.on_sack(blocks.as_slice(), &mut ack, &mut delivery);
         }
         let retransmit = if ack.old {
-            // It is late, but what it SACKs is news all the same.
+            // It is late, but its SACK blocks are still news.
             if !(ack.data_sacked || ack.dsack) {
                 return;
             }
@@ -162,7 +163,7 @@ impl Sender {
         Counts { delivered: fields.delivered, lost: fields.lost }
     }
 
-    /// What can be told of an ACK by itself.
+    /// Classifies an ACK by itself.
     fn classify(&self, segment: &Segment) -> Ack {
         let prior_una = self.una;
         Ack {
@@ -177,7 +178,7 @@ impl Sender {
         }
     }
 
-    /// SND.UNA and the receive window follow an ACK that is not old.
+    /// Updates SND.UNA and the receive window by an ACK that is not old.
     fn take_ack_number(&mut self, now: Time, segment: &Segment, ack: &mut Ack) {
         if ack.una_advanced {
             self.timeouts = 0;
@@ -190,7 +191,7 @@ impl Sender {
         self.una = ack.acked_to;
     }
 
-    /// The receive window may have changed.
+    /// Updates the receive window, if it may have changed.
     fn update_window(&mut self, now: Time, segment: &Segment, ack: &mut Ack) {
         if self.window.is_news(segment.seq, segment.window, ack.una_advanced) {
             ack.window_update = true;
@@ -201,7 +202,7 @@ impl Sender {
         }
     }
 
-    /// An ACK while nothing is in flight: a window may have opened.
+    /// Processes an ACK while nothing is in flight: a window may have opened.
     fn ack_while_idle(&mut self, ack: &mut Ack) {
         if ack.dsack {
             self.alert(ack);
@@ -217,8 +218,7 @@ impl Sender {
         self.probe_acked(ack);
     }
 
-    /// An ACK that is not old while something is in flight: what it delivers, what it tells of losses,
-    /// and the timer.
+    /// Processes an ACK that is not old while something is in flight: deliveries, losses, and the timer.
     fn ack_in_flight(&mut self, ack: &mut Ack, delivery: &mut Delivery) -> Retransmit {
         self.advance(ack, delivery);
         if self.uses_rack()
@@ -239,7 +239,8 @@ impl Sender {
         retransmit
     }
 
-    /// What is cumulatively ACKed leaves the scoreboard; RTT, and the algorithm's pkts_acked.
+    /// Removes cumulatively ACKed segments from the scoreboard, takes the RTT, and calls the algorithm's
+    /// pkts_acked.
     fn advance(&mut self, ack: &mut Ack, delivery: &mut Delivery) {
         while let Some(sent) = self.board.pop_acked(ack.acked_to) {
             self.segment_acked(&sent, ack, delivery);
@@ -248,7 +249,7 @@ impl Sender {
             ack.data_acked = true;
             if !self.profile.sack {
                 self.remove_duplicates(delivery.segments);
-                // Which of them had arrived before cannot be told.
+                // It cannot be told which of them had arrived before.
                 ack.original_delivered &= !ack.retransmission_acked;
             }
         }
@@ -256,7 +257,7 @@ impl Sender {
         self.sample_rtt(ack, delivery);
         if ack.data_acked {
             ack.set_timer = true;
-            // A hole that was never sent again is filled: reordering.
+            // The ACK fills a hole that was never sent again, which shows reordering.
             if self.profile.sack
                 && let Some(low) = delivery.acked_out_of_order
             {
@@ -265,7 +266,8 @@ impl Sender {
         } else if let Some(sacked_us) = delivery.sacked_times.first_us
             && self.board.first().is_some_and(|first| first.sent_us > sacked_us)
         {
-            // What was SACKed left before the first segment was last sent: its timer runs from now.
+            // What was SACKed left before the first segment was last sent, so that segment's timer runs from
+            // now.
             ack.set_timer = true;
         }
         let delivered = delivery
@@ -275,7 +277,7 @@ impl Sender {
         self.socket.pkts_acked(delivery.segments, delivery.sampling.rtt_us, delivered);
     }
 
-    /// One segment is ACKed cumulatively and has left the scoreboard.
+    /// Notes that one segment is ACKed cumulatively and has left the scoreboard.
     #[inline]
     fn segment_acked(&mut self, sent: &Sent, ack: &mut Ack, delivery: &mut Delivery) {
         let fields = &mut self.socket.fields;
@@ -307,13 +309,13 @@ impl Sender {
         }
     }
 
-    /// RTT samples, from segments sent once, or else from the timestamp's echo (RFC 7323).
+    /// Takes RTT samples from segments sent once, or else from the timestamp's echo (RFC 7323).
     fn sample_rtt(&mut self, ack: &Ack, delivery: &mut Delivery) {
         let now_us = self.now_us();
         let since = |sent_us: u64| now_us.saturating_sub(sent_us) as u32;
         let unambiguous_us =
             if ack.retransmission_acked { None } else { delivery.acked_times.first_us };
-        // One segment alone, a short one, may have waited for the receiver's delayed ACK.
+        // A single short segment may have waited for the receiver's delayed ACK.
         delivery.sampling.ack_delayed = unambiguous_us.is_some()
             && delivery.segments == 1
             && delivery.highest_before.is_none()
@@ -326,7 +328,7 @@ impl Sender {
             && ack.data_acked
             && let Some(echo_ms) = ack.echo_ms
         {
-            // No sample from an echo that lies ahead.
+            // An echo that lies ahead gives no sample.
             let ms = Timestamp::clock(self.now()).wrapping_sub(echo_ms).max(1);
             first_us = i32::try_from(u64::from(ms) * 1000).ok().map(i32::cast_unsigned);
             last_us = first_us;
@@ -337,7 +339,7 @@ impl Sender {
         }
     }
 
-    /// Window and pacing rate after an ACK that is not old: cong_control, or what the kernel does for
+    /// Sets window and pacing rate after an ACK that is not old: by cong_control, or as the kernel does for
     /// an algorithm that leaves reductions to it.
     fn control_congestion(&mut self, ack: &Ack, delivery: &Delivery, before: Counts) {
         let counts = self.counts();
@@ -356,9 +358,9 @@ impl Sender {
         self.update_pacing_rate();
     }
 
-    /// Growth by an ACK that delivers so many segments.
+    /// Grows the window by an ACK that delivers so many segments.
     fn grow_window(&mut self, delivered: u32, ack: &Ack) {
-        // With much reordering whatever is delivered counts, otherwise what is ACKed.
+        // With much reordering all deliveries count, otherwise only what is ACKed.
         let much = self.profile.growth == Growth::Validated
             && self.reordering.segments() > self.profile.reordering;
         if ack.data_acked || (much && ack.data_sacked) {
@@ -369,7 +371,7 @@ impl Sender {
         }
     }
 
-    /// The pacing rate is twice the window in a round trip while slow start is far from its end, else
+    /// Sets the pacing rate: twice the window per round trip while slow start is far from its end, otherwise
     /// 6/5 of it.
     fn update_pacing_rate(&mut self) {
         const SLOW_START_PERCENT: u64 = 200;
@@ -406,8 +408,7 @@ impl Sender {
     }
 }
 
-/// Whether an ACK with this echo is older than what was sent again of a segment, and so for the
-/// original.
+/// Whether an ACK with this echo is older than the retransmission of a segment, and so is for the original.
 pub(super) fn was_delivered_before(sent: &Sent, echo_ms: Option<u32>) -> bool {
     let sent_at_ms = Timestamp::clock(Time::from_nanos(sent.sent_us * 1000 - BOOT_NS));
     sent.ever_retransmitted && echo_ms.is_some_and(|echo_ms| is_before(echo_ms, sent_at_ms))

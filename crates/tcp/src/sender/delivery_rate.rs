@@ -4,10 +4,10 @@ use kirikae_algorithms::{RateSample, Socket};
 
 use super::scoreboard::{AtSending, SendOrder, Sent};
 
-/// The connection's state of sampling; the rest is in the socket.
+/// The connection's state of sampling that is not in the socket.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DeliveryRate {
-    /// When the segment ACKed last was sent, microseconds: the next sample's sending begins there.
+    /// When the latest ACKed segment was sent, microseconds: the next sample's sending begins there.
     first_sent_us: u64,
 }
 
@@ -16,24 +16,24 @@ pub(super) struct DeliveryRate {
 pub(super) struct Sampling {
     /// The newest segment delivered; the sample is between its sending and now.
     newest: Option<(SendOrder, AtSending)>,
-    /// Over which time it and those before it were sent, microseconds.
+    /// The time in which it and those before it were sent, microseconds.
     sending_us: u64,
     /// RTT of the last segment that the ACK is about, microseconds; none without a sample.
     pub rtt_us: Option<u32>,
     /// Segments in flight before the ACK.
     pub prior_in_flight: u32,
-    /// The ACK may have been delayed.
+    /// Whether the ACK may have been delayed.
     pub ack_delayed: bool,
 }
 
 impl Sampling {
-    /// Segments delivered when the newest segment was sent; none without a sample.
+    /// Segments delivered when the newest segment was sent; None without a sample.
     pub fn prior_delivered(&self) -> Option<u32> {
         self.newest.map(|(_, at)| at.delivered)
     }
 
-    /// The sample of an ACK that delivered and lost so many segments. `min_rtt_us`: lowest RTT,
-    /// microseconds, below which a sample tells nothing.
+    /// The sample of an ACK that delivered and lost so many segments. `min_rtt_us` is the lowest RTT,
+    /// microseconds; a shorter sample is not used.
     pub fn finish(
         &self,
         socket: &mut Socket,
@@ -63,8 +63,8 @@ impl Sampling {
             sample.prior_delivered = at.delivered;
             sample.is_app_limited = at.app_limited;
             sample.delivered = fields.delivered.wrapping_sub(at.delivered).cast_signed();
-            // ACKs may come compressed, and segments may have been sent in one go: the longer of
-            // the two times does not overrate the path.
+            // ACKs may come compressed, and segments may have been sent in one go. The longer of the two
+            // times does not overrate the path.
             let interval_us = self.sending_us.max(now_us - at.delivered_us);
             if interval_us >= min_rtt_us.unwrap_or(u32::MAX.into()) {
                 sample.interval_us = interval_us.cast_signed();
@@ -75,11 +75,11 @@ impl Sampling {
 }
 
 impl DeliveryRate {
-    /// What a segment that is about to leave at `sent_us` remembers of the delivery so far.
+    /// What a segment that is about to leave at `sent_us` notes of the delivery so far.
     pub fn at_sending(&mut self, socket: &mut Socket, sent_us: u64) -> AtSending {
         let fields = &mut socket.fields;
         if fields.packets_out == 0 {
-            // Nothing was in flight: the sample begins now.
+            // Nothing was in flight, so the sample begins now.
             self.first_sent_us = sent_us;
             fields.delivered_mstamp = sent_us;
         }
@@ -91,7 +91,7 @@ impl DeliveryRate {
         }
     }
 
-    /// A segment is delivered, by ACK or by SACK.
+    /// Notes that a segment is delivered, by ACK or by SACK.
     pub fn delivered(&mut self, sampling: &mut Sampling, sent: &Sent) {
         let at = sent.at_sending;
         if at.delivered_us == 0 {

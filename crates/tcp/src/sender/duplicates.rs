@@ -1,5 +1,5 @@
-//! Losses found by what was SACKed above a hole (RFC 6675; FACK: Mathis and Mahdavi 1996) or by
-//! duplicate ACKs (RFC 6582): profiles older than RACK.
+//! Finds losses by what was SACKed above a hole (RFC 6675; FACK: Mathis and Mahdavi 1996) or by duplicate
+//! ACKs (RFC 6582), in profiles older than RACK.
 
 use kirikae_algorithms::CaState;
 
@@ -13,7 +13,7 @@ impl Sender {
         highest.map_or(0, |highest| self.board.position(highest) as u32)
     }
 
-    /// Whether enough was reported beyond a hole to hold it for lost.
+    /// Whether enough was reported beyond a hole to count it as lost.
     pub(super) fn duplicates_tell_of_loss(&self) -> bool {
         let fields = &self.socket.fields;
         if fields.lost_out > 0 {
@@ -31,14 +31,14 @@ impl Sender {
             && self.nxt == self.written
     }
 
-    /// FACK counts holes as delivered; not once reordering was seen.
+    /// Whether FACK counts holes as having left the network; it does not once reordering was seen.
     pub(super) fn forward_acks(&self) -> bool {
         self.profile.sack
             && self.profile.loss_detection == LossDetection::Fack
             && !self.reordering.is_seen()
     }
 
-    /// Marks what is lost; `entering`: recovery begins, and at least one segment is.
+    /// Marks what is lost. With `entering`, recovery begins, and at least one segment is marked.
     pub(super) fn mark_lost_by_duplicates(&mut self, entering: bool) {
         if !self.profile.sack {
             return self.mark_head_lost(1, true);
@@ -59,8 +59,8 @@ impl Sender {
         }
     }
 
-    /// Marks the segments from the first on that are not SACKed: until so many are passed over, or
-    /// with `all` false only those below which so many SACKed ones remain above the threshold.
+    /// Marks segments from the first on that are not SACKed: until so many are passed over, or with `all`
+    /// false, only those below which so many SACKed ones remain above the threshold.
     fn mark_head_lost(&mut self, segments: u32, all: bool) {
         let highest = self.board.highest_sacked();
         let mut passed = 0;
@@ -83,7 +83,7 @@ impl Sender {
         }
     }
 
-    /// Without SACK a duplicate ACK stands for a segment that has arrived.
+    /// Counts a duplicate ACK, which without SACK stands for a segment that has arrived.
     pub(super) fn add_duplicate(&mut self) {
         let fields = &mut self.socket.fields;
         // At least one segment is missing.
@@ -93,8 +93,8 @@ impl Sender {
         }
     }
 
-    /// Without SACK: the ACK of so many segments, of which one filled the hole and the others were
-    /// those that the duplicates had stood for.
+    /// Without SACK, accounts for an ACK of so many segments: one filled the hole, and the duplicates had
+    /// stood for the others.
     pub(super) fn remove_duplicates(&mut self, acked: u32) {
         let fields = &mut self.socket.fields;
         if acked > 0 {
@@ -105,14 +105,14 @@ impl Sender {
         self.limit_duplicates();
     }
 
-    /// Without SACK: no more duplicates stand for segments than are in flight and not lost.
+    /// Without SACK, limits the duplicates to the segments that are in flight and not lost.
     pub(super) fn limit_duplicates(&mut self) {
         let fields = &mut self.socket.fields;
         let room = fields.packets_out.saturating_sub(fields.lost_out.max(1));
         fields.sacked_out = fields.sacked_out.min(room);
     }
 
-    /// Without SACK, in recovery: the first segment in flight is the hole (RFC 6582).
+    /// Without SACK, in recovery, marks the first segment in flight, which is the hole (RFC 6582).
     pub(super) fn mark_next_hole_lost(&mut self) {
         if self.state() == CaState::Recovery && self.board.first().is_some_and(|first| !first.lost)
         {

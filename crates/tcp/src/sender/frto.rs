@@ -1,6 +1,6 @@
-//! F-RTO (RFC 5682): whether a retransmission timeout was spurious, told by what the two ACKs after
-//! it are about. The SACK-enhanced version (section 3) asks what they deliver, the basic one
-//! (section 2) whether they advance.
+//! F-RTO (RFC 5682) tells whether a retransmission timeout was spurious, by the two ACKs after it. The
+//! SACK-enhanced version (section 3) looks at what they deliver, the basic one (section 2) at whether they
+//! advance.
 
 /// The detection that may be under way since the latest timeout.
 #[derive(Clone, Copy, Debug, Default)]
@@ -8,29 +8,29 @@ pub(super) struct Frto {
     is_under_way: bool,
 }
 
-/// What an ACK after a timeout tells.
+/// What an ACK after a timeout shows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FrtoAck {
-    /// It delivers a segment that was sent before the timeout and never sent again.
+    /// Whether it delivers a segment that was sent before the timeout and never sent again.
     pub original_delivered: bool,
-    /// New data has been sent since the timeout, as step 2.b has it.
+    /// Whether new data has been sent since the timeout, by step 2.b.
     pub new_data_sent: bool,
-    /// It advances the cumulative ACK, but not to where the timeout found the end of the flight.
+    /// Whether it advances the cumulative ACK, but not to the end of what was in flight at the timeout.
     pub advances_in_part: bool,
-    /// It is a duplicate ACK, or it SACKs something.
+    /// Whether it is a duplicate ACK, or SACKs something.
     pub is_duplicate: bool,
-    /// The application has written more, and the receiver's window has room for it.
+    /// Whether the application has written more, and the receiver's window has room for it.
     pub may_send_new_data: bool,
 }
 
-/// What follows from an ACK after a timeout.
+/// The conclusion from an ACK after a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FrtoVerdict {
-    /// The timeout was spurious (step 3.b): its reduction is to be taken back.
+    /// The timeout was spurious (step 3.b): its reduction is to be undone.
     Spurious,
-    /// New data is to be sent instead of what is held for lost, to see what comes back (step 2.b).
+    /// New data is to be sent instead of what counts as lost, to see what comes back (step 2.b).
     SendNewData,
-    /// Nothing: what is held for lost is sent again as after any timeout.
+    /// There is no conclusion: what counts as lost is sent again as after any timeout.
     Conventional,
 }
 
@@ -71,7 +71,7 @@ impl Frto {
 mod tests {
     use super::*;
 
-    /// An ACK that tells nothing.
+    /// An ACK that shows nothing.
     const ACK: FrtoAck = FrtoAck {
         original_delivered: false,
         new_data_sent: false,
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_duplicate_before_new_data_leaves_it_open() {
-        // Without SACK it may stand for what was in flight before the timeout.
+        // Without SACK it may stand for a segment that was in flight before the timeout.
         let mut frto = under_way();
         let duplicate = FrtoAck { is_duplicate: true, ..ACK };
         assert_eq!(frto.on_ack(duplicate), FrtoVerdict::Conventional);
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn an_original_that_is_sacked_first_is_enough() {
-        // The SACK-enhanced version needs no new data to tell (section 3).
+        // The SACK-enhanced version needs no new data (section 3).
         let mut frto = under_way();
         let sacked = FrtoAck { original_delivered: true, is_duplicate: true, ..ACK };
         assert_eq!(frto.on_ack(sacked), FrtoVerdict::Spurious);

@@ -1,4 +1,4 @@
-//! What is held for lost: by RACK, by what else the profile detects losses with, or after a timeout.
+//! Decides what counts as lost: by RACK, by the profile's other detection, or after a timeout.
 
 use kirikae_algorithms::CaState;
 use kirikae_path::Time;
@@ -16,7 +16,7 @@ impl Sender {
         self.profile.loss_detection == LossDetection::Rack && self.profile.sack
     }
 
-    /// RACK hears of a segment that is delivered.
+    /// Tells RACK of a segment that is delivered.
     pub(super) fn rack_delivered(&mut self, sent: &Sent) {
         let transmission = (sent.sent_us, sent.end());
         let (now_us, min_rtt_us) = (self.now_us(), self.min_rtt_us());
@@ -32,7 +32,7 @@ impl Sender {
         }
     }
 
-    /// Marks what is lost. Before RACK this waits until recovery is entered.
+    /// Marks what is lost. Without RACK nothing is marked before recovery is entered.
     pub(super) fn identify_loss(&mut self, ack: &mut Ack, entering: bool) {
         if self.board.is_empty() {
             return;
@@ -48,7 +48,7 @@ impl Sender {
         ack.lost_retransmission |= retransmitted > self.socket.fields.retrans_out;
     }
 
-    /// Looks for losses after an ACK; whether the reordering timer runs now.
+    /// Looks for losses after an ACK; returns whether the reordering timer runs now.
     fn rack_mark_lost(&mut self) -> bool {
         if !self.rack.take_news() {
             return false;
@@ -62,7 +62,7 @@ impl Sender {
         }
     }
 
-    /// Marks what RACK holds for lost. Returns the time until more may be, microseconds.
+    /// Marks what is lost by RACK. Returns the time until more may be, microseconds.
     fn rack_detect_loss(&mut self) -> Option<u64> {
         let window_us = self.reordering_window_us();
         let now_us = self.now_us();
@@ -85,8 +85,8 @@ impl Sender {
         })
     }
 
-    /// The reordering timer goes off. It stays what the timer was for until the next is set, so that
-    /// the timeout runs from when the first segment was sent.
+    /// The reordering timer goes off. The timer keeps this purpose until the next is set, so that the timeout
+    /// runs from when the first segment was sent.
     pub(super) fn reordering_timeout(&mut self, now: Time, out: &mut Vec<Segment>) {
         let (in_flight, lost) = (self.packets_in_flight(), self.socket.fields.lost);
         self.rack_detect_loss();
@@ -105,7 +105,7 @@ impl Sender {
         }
     }
 
-    /// The segment at `index` of the scoreboard is held for lost; so may what was sent again of it.
+    /// Marks the segment at `index` of the scoreboard as lost; its retransmission may be lost as well.
     pub(super) fn mark_lost(&mut self, index: usize) {
         let fields = &mut self.socket.fields;
         let Some(sent) = self.board.get_mut(index).filter(|sent| !sent.sacked) else { return };
@@ -123,7 +123,7 @@ impl Sender {
         self.board.marked_lost(index);
     }
 
-    /// A timeout: all that is not SACKed is lost, but for what RACK knows to be too recent.
+    /// After a timeout, marks everything that is not SACKed, except what is too recent for RACK.
     pub(super) fn mark_all_lost(&mut self) {
         let reneged = self.board.first().is_some_and(|first| first.sacked);
         if reneged || !self.profile.sack {
@@ -142,13 +142,13 @@ impl Sender {
         }
     }
 
-    /// Nothing is held for lost any more.
+    /// Removes all marks of loss.
     pub(super) fn unmark_lost(&mut self) {
         self.board.unmark_lost();
         self.socket.fields.lost_out = 0;
     }
 
-    /// Whether anything was sent again of which it is not known what became of it.
+    /// Whether anything was sent again whose fate is not known.
     pub(super) fn any_retransmission(&self) -> bool {
         self.socket.fields.retrans_out > 0
             || self.board.first().is_some_and(|first| first.ever_retransmitted)

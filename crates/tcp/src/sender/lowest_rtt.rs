@@ -1,19 +1,19 @@
 //! The lowest round-trip time of the last minutes (Linux: lib/win_minmax.c, K. Nichols' estimator).
 
-/// The lowest RTT is remembered for so long, milliseconds (sysctl tcp_min_rtt_wlen).
+/// How long the lowest RTT is remembered, milliseconds (sysctl tcp_min_rtt_wlen).
 const MEMORY_MS: u32 = 300_000;
 
 /// A sample, and when it was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RttSample {
-    /// Milliseconds of a clock that may wrap.
+    /// When it was taken, in milliseconds of a clock that may wrap.
     pub at_ms: u32,
-    /// Microseconds.
+    /// The RTT in microseconds.
     pub rtt_us: u32,
 }
 
-/// A windowed minimum from three samples, each the lowest since the one before it, so that when the
-/// best leaves the window the next is at hand.
+/// A windowed minimum from three samples. Each is the lowest since the one before it, so that when the best
+/// leaves the window the next is known.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LowestRtt {
     samples: [RttSample; 3],
@@ -37,7 +37,7 @@ impl LowestRtt {
         &self.samples
     }
 
-    /// A sample comes in. Returns whether any of the three samples has changed.
+    /// Takes a sample. Returns whether any of the three samples has changed.
     pub fn sample(&mut self, at_ms: u32, rtt_us: u32) -> bool {
         let samples = &mut self.samples;
         let new = RttSample { at_ms, rtt_us };
@@ -46,7 +46,7 @@ impl LowestRtt {
             *samples = [new; 3];
             return true;
         }
-        // What is not lower than the new one will never be needed.
+        // Samples that are not lower than the new one will never be needed.
         let needless = (1..3).find(|place| rtt_us <= samples[*place].rtt_us);
         if let Some(place) = needless {
             samples[place..].fill(new);
@@ -58,7 +58,7 @@ impl LowestRtt {
             }
             return true;
         }
-        // A sample that still stands for the one before it gives way after a quarter of the memory each.
+        // A sample that still stands for the one before it is replaced after a quarter of the memory.
         let stands_in = |place: &usize| {
             samples[*place].at_ms == samples[*place - 1].at_ms
                 && age_ms(&samples[0]) > *place as u32 * MEMORY_MS / 4
@@ -101,7 +101,7 @@ mod tests {
         lowest.sample(301_000, 700);
         assert_eq!(lowest.get(), Some(700));
         assert!(!lowest.sample(302_000, 701), "nothing of it is kept");
-        // After a long silence nothing older is of use.
+        // After a long silence nothing older is used.
         lowest.sample(900_000, 2_000);
         assert_eq!(lowest.get(), Some(2_000));
     }

@@ -1,10 +1,10 @@
-//! The sending half of an endpoint, as Linux behaves.
+//! The sender of an endpoint, as Linux behaves.
 //!
 //! Each mechanism of the RFCs is a type with its own state in a file of its name: [`Prr`], [`RttEstimator`],
-//! [`Rack`], [`Frto`], [`Undo`] and [`TailLossProbe`]. They take time and counts as arguments and say what
-//! follows. The [`Sender`] puts them together, in the order in which the kernel asks them.
+//! [`Rack`], [`Frto`], [`Undo`] and [`TailLossProbe`]. They take time and counts as arguments and return
+//! their conclusions. The [`Sender`] puts them together, in the order in which the kernel asks them.
 
-// What the RFCs describe, each with its own state.
+// These are mechanisms of the RFCs, each with its own state.
 mod frto;
 mod lowest_rtt;
 mod prr;
@@ -13,13 +13,13 @@ mod reordering;
 mod rtt_estimator;
 mod tail_loss_probe;
 mod undo;
-// What a connection remembers beside that.
+// This is what a connection remembers besides.
 mod delivery_rate;
 mod peer_window;
 mod scoreboard;
 mod send_buffer;
 mod window_usage;
-// What the sender does with it.
+// This is what the sender does with it.
 mod ack;
 mod duplicates;
 mod extensions;
@@ -58,13 +58,13 @@ use timers::Timers;
 use undo::Undo;
 use window_usage::WindowUsage;
 
-/// What the kernel's clock shows at the simulation's start: an algorithm may take time 0 for "never".
+/// The kernel's clock at the simulation's start. It is not 0, since an algorithm may take time 0 for "never".
 const BOOT_NS: u64 = 1_000_000_000_000;
 
-/// The sending half: what was written, what is in flight, and how fast the rest may follow.
+/// The sender: what was written, what is in flight, and how fast the rest may follow.
 pub(crate) struct Sender {
     profile: Arc<Profile>,
-    /// What the algorithm sees; also where window, counts of segments and clocks are kept.
+    /// The socket as the algorithm sees it; window, counts of segments and clocks are kept there.
     pub socket: Socket,
     /// Most bytes of data in a segment.
     mss: u32,
@@ -72,17 +72,17 @@ pub(crate) struct Sender {
     una: u64,
     /// Next byte to send: SND.NXT.
     nxt: u64,
-    /// End of what the send buffer has taken of what was written.
+    /// End of the part of the written data that the send buffer has taken.
     written: u64,
     buffer: SendBuffer,
-    /// The receive window announced last.
+    /// The receive window that was announced last.
     window: PeerWindow,
     /// What is in flight.
     board: Scoreboard,
     /// Smoothed round trip and retransmission timeout.
     rtt: RttEstimator,
     lowest_rtt: LowestRtt,
-    /// The socket's least variation when it was last looked at.
+    /// The socket's least variation as it was last seen.
     rto_min: WholeTicks,
     timers: Timers,
     rack: Rack,
@@ -95,32 +95,32 @@ pub(crate) struct Sender {
     rate: DeliveryRate,
     /// `snd_nxt` at the latest loss or mark: where Recovery, Loss and CWR end.
     high_seq: u64,
-    /// Segments sent again, ever.
+    /// Number of segments that were ever sent again.
     retransmissions: u32,
-    /// Timeouts since the latest progress.
+    /// Number of timeouts since the latest progress.
     timeouts: u32,
-    /// Probes of a closed window since it closed.
+    /// Number of probes of a closed window since it closed.
     window_probes: u32,
     /// When data was last sent.
     last_sent: Time,
     ecn: Ecn,
-    /// What is measured of a link that has just come back.
+    /// The estimate of a link that has just come back.
     path_estimate: Option<Box<PathEstimate>>,
-    /// Who may switch the congestion control.
+    /// The switcher that may change the congestion control.
     switcher: Option<Box<SwitcherCallbacks>>,
 }
 
-/// What is negotiated and owed of ECN.
+/// The state of ECN.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ecn {
-    /// Both ends are ECN-capable.
+    /// Whether both ends are ECN-capable.
     capable: bool,
-    /// The next new segment tells of the reduction (CWR).
+    /// Whether the next new segment has to tell of the reduction (CWR).
     owes_cwr: bool,
 }
 
-/// A time that was set, and what it is in whole ticks; microseconds. It is asked for with each segment,
-/// and two divisions are a notable part of what one takes.
+/// A time in microseconds, and the same in whole ticks. It is needed with each segment, and computing it anew
+/// would take two divisions, a notable part of a segment's time.
 #[derive(Clone, Copy, Debug)]
 struct WholeTicks {
     set_us: u32,
@@ -128,7 +128,7 @@ struct WholeTicks {
 }
 
 impl WholeTicks {
-    /// With `hz` ticks a second.
+    /// Rounds a time to ticks, of which there are `hz` a second.
     fn new(set_us: u32, hz: u32) -> WholeTicks {
         let ticks = timer_wheel::in_ticks(Span::from_nanos(u64::from(set_us) * 1000), hz);
         let whole_us = timer_wheel::span_of_ticks(ticks, hz).as_nanos() / 1000;
@@ -137,7 +137,7 @@ impl WholeTicks {
 }
 
 impl Sender {
-    /// A sender whose first byte has sequence number 1, at `now`. `rtt_us`: what the handshake took.
+    /// A sender whose first byte has sequence number 1, at `now`. `rtt_us` is the RTT of the handshake.
     pub fn new(
         profile: Arc<Profile>,
         control: &Control,
@@ -198,12 +198,12 @@ impl Sender {
         sender
     }
 
-    /// The other end's receive window before its first ACK, bytes.
+    /// Sets the other end's receive window before its first ACK, bytes.
     pub fn set_window(&mut self, bytes: u32) {
         self.window.set(bytes);
     }
 
-    /// Both ends are ECN-capable.
+    /// Notes that both ends are ECN-capable.
     pub fn enable_ecn(&mut self) {
         self.ecn.capable = true;
     }
@@ -228,7 +228,7 @@ impl Sender {
         self.transmit_new(now, out);
     }
 
-    /// Sends what the window lets go now, after whatever made it so.
+    /// Sends what the window now allows, for whatever reason.
     pub fn transmit(&mut self, now: Time, out: &mut Vec<Segment>) {
         self.set_clock(now);
         self.transmit_new(now, out);
@@ -242,7 +242,7 @@ impl Sender {
         self.socket.state()
     }
 
-    /// The state changes, and the algorithm hears of it first.
+    /// Changes the state; the algorithm is told first.
     fn set_state(&mut self, state: CaState) {
         self.socket.set_state(state);
     }
@@ -252,17 +252,17 @@ impl Sender {
         self.socket.fields.snd_cwnd
     }
 
-    /// The window is so many segments, at least one.
+    /// Sets the window to so many segments, at least one.
     fn set_cwnd(&mut self, cwnd: u32) {
         self.socket.fields.snd_cwnd = cwnd.max(1);
     }
 
-    /// Segments sent and not cumulatively ACKed.
+    /// Number of segments sent and not cumulatively ACKed.
     fn packets_out(&self) -> u32 {
         self.socket.fields.packets_out
     }
 
-    /// Segments on their way: neither ACKed nor held for lost.
+    /// Number of segments on their way: neither ACKed nor lost.
     pub fn packets_in_flight(&self) -> u32 {
         let fields = &self.socket.fields;
         fields.packets_out - fields.sacked_out - fields.lost_out + fields.retrans_out
@@ -275,24 +275,24 @@ impl Sender {
         self.board.bytes_in_flight().saturating_sub(u64::from(arrived) * u64::from(self.mss))
     }
 
-    /// The time as endpoints are told it.
+    /// The time in the endpoints' clock.
     fn now(&self) -> Time {
         Time::from_nanos(self.socket.fields.tcp_clock_cache - BOOT_NS)
     }
 
-    /// Microseconds of the kernel's clock.
+    /// The time in microseconds of the kernel's clock.
     fn now_us(&self) -> u64 {
         self.socket.fields.tcp_mstamp
     }
 
-    /// Lets the kernel's clock show `now`.
+    /// Sets the kernel's clock to `now`.
     fn set_clock(&mut self, now: Time) {
         let fields = &mut self.socket.fields;
         fields.tcp_clock_cache = now.as_nanos() + BOOT_NS;
         fields.tcp_mstamp = fields.tcp_clock_cache / 1000;
     }
 
-    /// An RTT sample comes in, microseconds: of the first segment ACKed for the timeout, of the last one
+    /// Takes RTT samples, microseconds: that of the first segment ACKed for the timeout, that of the last one
     /// for the lowest RTT.
     fn rtt_sample(&mut self, first_us: u32, last_us: u32) {
         if self.lowest_rtt.sample((self.now_us() / 1000) as u32, last_us.max(1)) {
@@ -318,7 +318,7 @@ impl Sender {
         self.rtt.srtt_us()
     }
 
-    /// Lowest RTT of the last minutes, microseconds; none before the first sample.
+    /// Lowest RTT of the last minutes, microseconds; None before the first sample.
     fn min_rtt_us(&self) -> Option<u64> {
         self.lowest_rtt.get()
     }
@@ -328,7 +328,7 @@ impl Sender {
         self.rtt.rto_us()
     }
 
-    /// Lowest variation that a timeout allows for, microseconds, in whole ticks: a switcher may have set
+    /// The least variation that a timeout allows for, microseconds, in whole ticks. A switcher may have set
     /// it.
     pub fn rto_min_us(&self) -> u32 {
         let set_us = self.socket.fields.rto_min_us;
@@ -338,7 +338,7 @@ impl Sender {
         WholeTicks::new(set_us, self.profile.hz).whole_us
     }
 
-    /// Longest timeout, microseconds: a switcher may have set it.
+    /// Longest timeout, microseconds. A switcher may have set it.
     fn rto_max_us(&self) -> u64 {
         u64::from(self.socket.fields.rto_max_ms) * 1000
     }
@@ -348,7 +348,7 @@ impl Sender {
         self.switcher.as_ref().map_or(&[], |switcher| switcher.switches())
     }
 
-    /// Segments that so many bytes make.
+    /// Number of segments for so many bytes.
     fn segments(&self, bytes: u64) -> u32 {
         bytes.div_ceil(u64::from(self.mss)) as u32
     }

@@ -1,16 +1,16 @@
-//! The receive window of the other end, as it was announced last (RFC 9293, section 3.10.7.4).
+//! The receive window of the other end as it was last announced (RFC 9293, section 3.10.7.4).
 
-/// What the other end lets be in flight.
+/// How much the other end allows to be in flight.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PeerWindow {
     /// SND.WND, already scaled.
     bytes: u32,
-    /// SND.WL1: sequence number of the segment that the window came with.
+    /// SND.WL1: sequence number of the segment that announced the window.
     seq: u64,
 }
 
 impl PeerWindow {
-    /// A closed window, before the first segment, which has this sequence number.
+    /// A closed window, before the first segment, which has sequence number `seq`.
     pub fn closed(seq: u64) -> PeerWindow {
         PeerWindow { bytes: 0, seq }
     }
@@ -20,19 +20,20 @@ impl PeerWindow {
         self.bytes
     }
 
-    /// What the handshake told.
+    /// Sets the window that the handshake told.
     pub fn set(&mut self, bytes: u32) {
         self.bytes = bytes;
     }
 
-    /// Whether a segment that announces this window is newer than what is known. Of two with the same
-    /// sequence number and ACK nothing tells the later one: a larger window counts, and a closed one.
+    /// Whether a segment that announces this window is newer than what is known. If two segments have the
+    /// same sequence number and ACK, the later one is not known: then a larger window counts, and a closed
+    /// one.
     pub fn is_news(&self, seq: u64, bytes: u32, una_advanced: bool) -> bool {
         let is_same = seq == self.seq && (bytes > self.bytes || bytes == 0);
         una_advanced || seq > self.seq || is_same
     }
 
-    /// A segment with this sequence number announces the window. Returns whether it has changed.
+    /// Takes the window that a segment with this sequence number announces. Returns whether it has changed.
     pub fn update(&mut self, seq: u64, bytes: u32) -> bool {
         let changes = bytes != self.bytes;
         *self = PeerWindow { bytes, seq };

@@ -1,5 +1,5 @@
-//! When probes are sent: of the end of a flight (RFC 8985, section 7), and of a closed window (RFC 9293,
-//! section 3.8.6.1).
+//! Sends probes: of the end of a flight (RFC 8985, section 7), and of a closed window (RFC 9293, section
+//! 3.8.6.1).
 
 use kirikae_algorithms::CaState;
 use kirikae_path::Time;
@@ -12,8 +12,8 @@ use super::transmit::Limit;
 use crate::Segment;
 
 impl Sender {
-    /// Sets the timer of the tail loss probe where one may be due; whether it runs now. `advancing`: an
-    /// ACK has just come, so that the timeout would run from now.
+    /// Sets the timer of the tail loss probe if one may be due; returns whether it runs now. With `advancing`
+    /// an ACK has just come, so that the timeout would run from now.
     pub(super) fn schedule_loss_probe(&mut self, advancing: bool) -> bool {
         if !self.profile.tail_loss_probe
             || !self.uses_rack()
@@ -55,8 +55,8 @@ impl Sender {
         self.rearm_retransmission();
     }
 
-    /// What an ACK tells of the probe that is out: a loss that it repaired halves the window as any
-    /// other loss does.
+    /// Tells the probe that is out of an ACK. A loss that the probe repaired halves the window as any other
+    /// loss does.
     pub(super) fn probe_acked(&mut self, ack: &Ack) {
         let repaired = self.probe.on_ack(ProbeAck {
             ack: ack.acked_to,
@@ -71,14 +71,14 @@ impl Sender {
         }
     }
 
-    /// Nothing is in flight, and the receiver's window lets nothing go.
+    /// Waits for the receiver's window, which lets nothing go while nothing is in flight.
     pub(super) fn await_window(&mut self) {
         let rto_min_us = self.profile.rto_min.as_nanos() / 1000; // whatever the socket has
         let wait_us = self.rto_us().max(rto_min_us) << self.window_probes.min(32);
         self.set_timer(Purpose::Window, wait_us.min(self.rto_max_us()));
     }
 
-    /// The window has opened.
+    /// Notes that the window has opened.
     pub(super) fn window_opened(&mut self) {
         if self.timers.purpose() == Some(Purpose::Window) {
             self.clear_timer();
@@ -86,8 +86,8 @@ impl Sender {
         }
     }
 
-    /// The timer of a closed window goes off: an old sequence number makes the receiver announce its
-    /// window. The next wait is twice as long.
+    /// The timer of a closed window goes off: a segment with an old sequence number makes the receiver
+    /// announce its window. The next wait is twice as long.
     pub(super) fn send_window_probe(&mut self, now: Time, out: &mut Vec<Segment>) {
         self.clear_timer();
         if self.packets_out() > 0 || self.nxt == self.written {
@@ -97,7 +97,7 @@ impl Sender {
         if self.packets_out() > 0 {
             return;
         }
-        // What fits is sent when the timer goes off, however little it is.
+        // When the timer goes off, what fits is sent, however little it is.
         let room = self.window_end().saturating_sub(self.nxt);
         let fits = room.min(self.mss.into()).min(self.written - self.nxt);
         if fits > 0 {

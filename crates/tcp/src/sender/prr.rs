@@ -1,10 +1,10 @@
 //! Proportional rate reduction (RFC 6937): in recovery the window comes down to ssthresh bit by bit,
 //! so that the sender goes on sending all the while. Everything here is counted in segments.
 
-/// The variables of the reduction that is under way.
+/// The state of a reduction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Prr {
-    /// RecoverFS. Linux takes the congestion window at the start for it, not what is in flight.
+    /// RecoverFS. Linux uses the congestion window at the start for it, not what is in flight.
     recover_fs: u32,
     /// Segments delivered since the reduction began: prr_delivered.
     delivered: u32,
@@ -12,33 +12,32 @@ pub(super) struct Prr {
     out: u32,
 }
 
-/// What an ACK means to a reduction.
+/// What a reduction needs to know of an ACK.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PrrAck {
     /// Segments that this ACK reports as delivered: DeliveredData.
     pub delivered: u32,
     /// Segments in flight after this ACK: pipe.
     pub in_flight: u32,
-    /// Where the reduction leads to.
+    /// The window at which the reduction ends: ssthresh.
     pub ssthresh: u32,
-    /// The cumulative ACK moved on and no new loss was found. Then the path takes more, and the slow
-    /// start bound holds; otherwise the conservative bound does.
+    /// Whether the cumulative ACK moved on and no new loss was found. Then the path can take more, and the
+    /// slow start bound holds; otherwise the conservative bound does.
     pub is_progress: bool,
 }
 
 impl Prr {
-    /// A reduction begins at this congestion window (section 3, "At the beginning of recovery").
+    /// Begins a reduction at this congestion window (section 3, "At the beginning of recovery").
     pub fn begin(&mut self, cwnd: u32) {
         *self = Prr { recover_fs: cwnd, delivered: 0, out: 0 };
     }
 
-    /// So many segments have left during the reduction.
+    /// Notes that so many segments have left during the reduction.
     pub fn count_sent(&mut self, segments: u32) {
         self.out += segments;
     }
 
-    /// Whether nothing has left since the reduction began: the loss that it began with still has to
-    /// be sent again.
+    /// Whether nothing has left since the reduction began, so that the first loss still has to be sent again.
     pub fn has_sent_nothing(&self) -> bool {
         self.out == 0
     }
@@ -50,12 +49,12 @@ impl Prr {
         let quota = if in_flight > ssthresh {
             self.proportional_part(ssthresh)
         } else {
-            // "limit = MAX(prr_delivered - prr_out, DeliveredData) + 1"; the conservative bound goes
-            // without the one segment more.
+            // This is "limit = MAX(prr_delivered - prr_out, DeliveredData) + 1". The conservative bound does
+            // not have the additional segment.
             let balance = self.delivered.saturating_sub(self.out).max(delivered);
             (balance + u32::from(is_progress)).min(ssthresh - in_flight)
         };
-        // What is found lost first is sent again at once, however much is in flight.
+        // The first loss is sent again at once, however much is in flight.
         in_flight + quota.max(u32::from(self.has_sent_nothing()))
     }
 
@@ -70,8 +69,8 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// A flight that is being reduced: each ACK delivers one segment, and what the window lets go
-    /// leaves at once.
+    /// A flight that is being reduced. Each ACK delivers one segment, and what the window allows leaves at
+    /// once.
     struct Flight {
         prr: Prr,
         in_flight: u32,
@@ -79,7 +78,7 @@ mod tests {
     }
 
     impl Flight {
-        /// Of `cwnd` segments in flight so many are lost.
+        /// A flight of `cwnd` segments, `lost` of which are lost.
         fn begin(cwnd: u32, lost: u32, ssthresh: u32) -> Flight {
             let mut prr = Prr::default();
             prr.begin(cwnd);
@@ -100,11 +99,11 @@ mod tests {
 
     #[test]
     fn what_leaves_is_to_what_arrives_as_ssthresh_is_to_the_old_window() {
-        // 20 in flight, half of the window is left: a segment for every second ACK.
+        // 20 are in flight, and the window is halved: a segment leaves for every second ACK.
         let mut half = Flight::begin(20, 1, 10);
         let sent: Vec<u32> = (0..8).map(|_| half.ack(false)).collect();
         assert_eq!(sent, [1, 0, 1, 0, 1, 0, 1, 0]);
-        // With CUBIC's 7/10 seven segments leave for ten ACKs: after n of them ceil(0.7 n).
+        // With CUBIC's 7/10, seven segments leave for ten ACKs: ceil(0.7 n) after n of them.
         let mut cubic = Flight::begin(100, 1, 70);
         let mut all = 0;
         for acks in 1..=28u32 {
@@ -140,7 +139,7 @@ mod tests {
         let mut prr = Prr::default();
         prr.begin(20);
         prr.count_sent(1);
-        // Nothing could leave for seven segments delivered meanwhile.
+        // Seven segments were delivered meanwhile, and nothing could leave.
         let ack = |delivered, in_flight| PrrAck {
             delivered,
             in_flight,

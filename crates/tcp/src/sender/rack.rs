@@ -1,4 +1,4 @@
-//! RACK: a segment is lost when one sent sufficiently later was delivered (RFC 8985, section 6).
+//! RACK: a segment is lost if one that was sent sufficiently later was delivered (RFC 8985, section 6).
 
 use super::scoreboard::{Scoreboard, SendOrder};
 
@@ -14,35 +14,35 @@ pub(super) struct Rack {
     latest: SendOrder,
     /// The round-trip time of the latest delivery, microseconds: RACK.rtt.
     rtt_us: u64,
-    /// Something was delivered since losses were last looked for.
+    /// Whether something was delivered since the last look for losses.
     has_news: bool,
-    /// RACK.reo_wnd_mult: quarters of the lowest RTT that reordering is given.
+    /// RACK.reo_wnd_mult: how many quarters of the lowest RTT are allowed for reordering.
     steps: u32,
     /// RACK.reo_wnd_persist: recoveries until the window is a quarter again.
     persist: u32,
-    /// A DSACK came in since the window was last adapted.
+    /// Whether a DSACK came in since the window was last adapted.
     dsack_seen: bool,
     /// Segments delivered in all when the window was last adapted.
     adapted_at: u32,
 }
 
-/// What detection comes to.
+/// The result of a look for losses.
 #[derive(Debug, Default)]
 pub(super) struct Detected {
     /// Positions in the scoreboard of what is lost.
     pub lost: Vec<usize>,
-    /// Time until the last of those that are still waited for is lost, microseconds. None: nothing is
-    /// waited for.
+    /// Time until the last of those that are still waited for is lost, microseconds. None: none is waited
+    /// for.
     pub wait_us: Option<u64>,
 }
 
 /// What the reordering window depends on (section 6.2, step 4).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReorderingWindow {
-    /// No reordering was seen, and the sender is in recovery or has dupthresh segments SACKed: losses
-    /// are not waited for.
+    /// Whether losses are not waited for: no reordering was seen, and the sender is in recovery or has
+    /// dupthresh segments SACKed.
     pub has_shortcut: bool,
-    /// Lowest RTT, microseconds; none before the first sample.
+    /// Lowest RTT, microseconds; None before the first sample.
     pub min_rtt_us: Option<u64>,
     /// Smoothed RTT, microseconds.
     pub srtt_us: u64,
@@ -68,8 +68,8 @@ impl Rack {
         self.rtt_us
     }
 
-    /// A segment is delivered (section 6.2, steps 1 and 2). `transmission`: when it was last sent, in
-    /// microseconds, and where it ends.
+    /// Notes that a segment is delivered (section 6.2, steps 1 and 2). `transmission` is when it was last
+    /// sent, in microseconds, and where it ends.
     pub fn delivered(
         &mut self,
         now_us: u64,
@@ -86,14 +86,14 @@ impl Rack {
         self.latest = self.latest.max(transmission);
     }
 
-    /// A DSACK came in after reordering was seen: the window was too short.
+    /// Notes a DSACK after reordering was seen: the window was too short.
     pub fn note_dsack(&mut self) {
         self.dsack_seen = true;
     }
 
-    /// Adapts the reordering window to DSACKs, once in a round trip (section 6.2, step 4).
-    /// `prior_delivered`: segments delivered in all when the newest segment that an ACK delivers was
-    /// sent. `delivered`: the same now.
+    /// Adapts the reordering window to DSACKs, once in a round trip (section 6.2, step 4). `delivered` is the
+    /// number of segments delivered in all, and `prior_delivered` that number when the newest segment that an
+    /// ACK delivers was sent.
     pub fn adapt_window(&mut self, prior_delivered: u32, delivered: u32) {
         if prior_delivered.wrapping_sub(self.adapted_at).cast_signed() < 0 {
             self.dsack_seen = false; // it is for what was sent before the window was adapted
@@ -108,18 +108,18 @@ impl Rack {
         }
     }
 
-    /// A recovery turned out to be needless, another sign of reordering: the window is kept for one
-    /// recovery more.
+    /// Keeps the window for one recovery more, since a recovery turned out to be needless: another sign of
+    /// reordering.
     pub fn keep_window(&mut self) {
         self.persist = (self.persist + 1).min(PERSIST_RECOVERIES);
     }
 
-    /// A recovery ended that was needed.
+    /// Notes the end of a recovery that was needed.
     pub fn recovery_ended(&mut self) {
         self.persist = self.persist.saturating_sub(1);
     }
 
-    /// What reordering is given beyond the round trip, microseconds: RACK.reo_wnd.
+    /// The time that is allowed for reordering beyond the round trip, microseconds: RACK.reo_wnd.
     pub fn reordering_window_us(&self, given: ReorderingWindow) -> u64 {
         if given.has_shortcut {
             return 0;
@@ -128,19 +128,18 @@ impl Rack {
         (quarter_us * u64::from(self.steps)).min(given.srtt_us)
     }
 
-    /// Whether anything was delivered since this was last asked, so that losses are to be looked for.
+    /// Whether anything was delivered since the last call, so that a look for losses is due.
     pub fn take_news(&mut self) -> bool {
         std::mem::take(&mut self.has_news)
     }
 
-    /// What is in flight is to be looked at again with the next ACK, since something is not held for
-    /// lost any more.
+    /// Makes the next ACK look again at what is in flight, since something no longer counts as lost.
     pub fn look_again(&mut self) {
         self.has_news = true;
     }
 
-    /// Finds what was sent long enough before the latest delivered segment to be lost (section 6.2,
-    /// step 5), with this reordering window.
+    /// Finds what is lost with this reordering window: what was sent long enough before the latest delivered
+    /// segment (section 6.2, step 5).
     pub fn detect_loss(&self, board: &mut Scoreboard, now_us: u64, window_us: u64) -> Detected {
         let allowed_us = self.rtt_us + window_us;
         let mut wait_us = None;
@@ -155,8 +154,8 @@ impl Rack {
         Detected { lost, wait_us }
     }
 
-    /// Whether a segment was sent less than a round trip ago, so that a retransmission timeout does
-    /// not hold it for lost (section 6.3).
+    /// Whether a segment was sent less than a round trip ago, so that it is not lost by a retransmission
+    /// timeout (section 6.3).
     pub fn is_recent(&self, now_us: u64, sent_us: u64) -> bool {
         now_us.saturating_sub(sent_us) < self.rtt_us
     }
@@ -167,7 +166,7 @@ mod tests {
     use super::super::scoreboard::{AtSending, Sent};
     use super::*;
 
-    /// Ten segments of 100 bytes from byte 1 on, sent 10 ms apart from 1 s on.
+    /// Ten segments of 100 bytes from byte 1 on, sent 10 ms apart, the first at 1 s.
     fn ten() -> Scoreboard {
         let mut board = Scoreboard::default();
         for n in 0..10 {
@@ -180,7 +179,7 @@ mod tests {
         1_000_000 + 10_000 * n
     }
 
-    /// The n-th of them is SACKed after a round trip of 100 ms.
+    /// SACKs the n-th of them after a round trip of 100 ms.
     fn sack(rack: &mut Rack, board: &mut Scoreboard, n: u64) -> u64 {
         let now_us = sent_us(n) + 100_000;
         board.get_mut(n as usize).unwrap().sacked = true;
@@ -200,9 +199,9 @@ mod tests {
         // "Packet.xmit_ts + RACK.rtt + RACK.reo_wnd - now() <= 0": 25 ms before the fifth left 0 and 1.
         let found = rack.detect_loss(&mut board, now_us, 25_000);
         assert_eq!(found.lost, [0, 1]);
-        // 2 was sent 20 ms and 3 was sent 10 ms before: the timer runs for the last of them.
+        // 2 was sent 20 ms before and 3 was sent 10 ms before: the timer runs for the last of them.
         assert_eq!(found.wait_us, Some(15_000));
-        // When it goes off these are lost, too; what was sent after the latest delivery is not.
+        // When it goes off these are lost, too. What was sent after the latest delivery is not.
         let found = rack.detect_loss(&mut board, now_us + 15_000, 25_000);
         assert_eq!((found.lost, found.wait_us), (vec![2, 3], None));
     }
@@ -261,7 +260,7 @@ mod tests {
         let mut rack = Rack::default();
         rack.note_dsack();
         rack.adapt_window(90, 100);
-        // The next is for what was sent when 95 had been delivered, before the window was adapted.
+        // The next DSACK is for what was sent when 95 had been delivered, before the window was adapted.
         rack.note_dsack();
         rack.adapt_window(95, 110);
         assert_eq!(rack.reordering_window_us(window(80_000, u64::MAX)), 40_000);
@@ -282,7 +281,7 @@ mod tests {
         }
         rack.adapt_window(10, 10);
         assert_eq!(rack.reordering_window_us(window(80_000, u64::MAX)), 20_000);
-        // One that was needless keeps a wider window for one recovery more.
+        // A recovery that was needless keeps a wider window for one recovery more.
         rack.note_dsack();
         rack.adapt_window(10, 20);
         (0..16).for_each(|_| rack.recovery_ended());

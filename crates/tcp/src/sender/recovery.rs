@@ -1,5 +1,5 @@
-//! The states of congestion control: which of them follows from an ACK that tells of more than
-//! progress, and taking a reduction back.
+//! The states of congestion control: which state follows an ACK that shows more than progress, and how a
+//! reduction is undone.
 
 use kirikae_algorithms::CaState;
 
@@ -7,12 +7,12 @@ use super::Sender;
 use super::ack::{Ack, Retransmit};
 
 impl Sender {
-    /// Whether the window is coming down to ssthresh.
+    /// Whether the window is being reduced to ssthresh.
     pub(super) fn in_reduction(&self) -> bool {
         matches!(self.state(), CaState::Cwr | CaState::Recovery)
     }
 
-    /// An ACK tells of more than progress: which state follows, and what is to be sent again
+    /// Processes an ACK that shows more than progress: sets the state, and returns what is to be sent again
     /// (tcp_fastretrans_alert).
     pub(super) fn alert(&mut self, ack: &mut Ack) -> Retransmit {
         if ack.ece {
@@ -35,7 +35,7 @@ impl Sender {
         }
     }
 
-    /// In Recovery: a reduction that was wrong is taken back, or more is found lost.
+    /// In Recovery, undoes a reduction that was wrong, or finds more losses.
     fn alert_in_recovery(&mut self, ack: &mut Ack) -> Retransmit {
         if !ack.una_advanced {
             self.count_duplicate(ack);
@@ -60,7 +60,7 @@ impl Sender {
         Retransmit::Lost
     }
 
-    /// In Loss: the timeout turns out to be spurious, or what is lost is sent again.
+    /// In Loss, finds that the timeout was spurious, or has lost segments sent again.
     fn alert_in_loss(&mut self, ack: &mut Ack) -> Retransmit {
         let next = self.process_loss(ack);
         self.identify_loss(ack, false);
@@ -68,7 +68,7 @@ impl Sender {
             self.moderate_window();
             return next;
         }
-        // The window was restored, or what was sent again was lost again.
+        // The window was restored, or a retransmission was lost again.
         if !self.time_to_recover() {
             self.try_to_open(ack);
             return next;
@@ -77,7 +77,7 @@ impl Sender {
         Retransmit::Lost
     }
 
-    /// In Open, Disorder or CWR: recovery begins where enough is known to be lost.
+    /// In Open, Disorder or CWR, begins recovery if enough is known to be lost.
     fn alert_before_recovery(&mut self, ack: &mut Ack) -> Retransmit {
         if !self.profile.sack && ack.una_advanced {
             self.socket.fields.sacked_out = 0;
@@ -99,14 +99,15 @@ impl Sender {
         Retransmit::Lost
     }
 
-    /// Without SACK, notes what a duplicate ACK stands for.
+    /// Without SACK, counts the segment that a duplicate ACK stands for.
     fn count_duplicate(&mut self, ack: &Ack) {
         if !self.profile.sack && ack.is_duplicate() {
             self.add_duplicate();
         }
     }
 
-    /// All that was in flight when the state began is ACKed; whether nothing else is to be done.
+    /// Ends the state if everything that was in flight at its beginning is ACKed; returns whether nothing
+    /// else is to be done.
     fn state_ends(&mut self, ack: &Ack) -> bool {
         match self.state() {
             CaState::Cwr if self.una != self.high_seq => {
@@ -131,7 +132,7 @@ impl Sender {
         false
     }
 
-    /// A mark (ECN), without loss.
+    /// Enters CWR for a mark (ECN) without loss.
     fn enter_cwr(&mut self) {
         self.undo.forget_ssthresh();
         if self.state() < CaState::Cwr {
@@ -141,8 +142,8 @@ impl Sender {
         }
     }
 
-    /// A loss is found; `marked`: the ACK reports a mark as well, so that the window must come down
-    /// even if the loss was none.
+    /// Enters recovery for a loss. With `marked` the ACK reports a mark as well, so that the window must be
+    /// reduced even if the loss was none.
     pub(super) fn enter_recovery(&mut self, marked: bool) {
         if !self.any_retransmission() {
             self.undo.forget_retransmissions();
@@ -158,7 +159,7 @@ impl Sender {
         self.set_state(CaState::Recovery);
     }
 
-    /// The state is Open, or Disorder where something is SACKed, lost or sent again.
+    /// Sets the state to Open, or to Disorder if something is SACKed, lost or sent again.
     pub(super) fn try_keep_open(&mut self) {
         let fields = &self.socket.fields;
         let undoable = self.profile.moderate_window && self.undo.is_pending();
@@ -171,7 +172,7 @@ impl Sender {
         }
     }
 
-    /// No loss is known: the state is Open or Disorder, or CWR where there was a mark.
+    /// Sets the state when no loss is known: Open or Disorder, or CWR after a mark.
     fn try_to_open(&mut self, ack: &Ack) {
         if !self.any_retransmission() {
             self.undo.forget_retransmissions();
@@ -185,7 +186,7 @@ impl Sender {
         }
     }
 
-    /// From now on what is sent again is watched, so that a reduction may be taken back.
+    /// Begins to watch retransmissions, so that a reduction can be undone.
     pub(super) fn begin_undo(&mut self) {
         let in_flight = self.socket.fields.retrans_out + self.probe.retransmissions();
         self.undo.begin(self.una, in_flight);
@@ -193,7 +194,7 @@ impl Sender {
 
     /// Whether the ACK shows that an original was only delayed.
     fn original_was_delayed(&self, ack: &Ack) -> bool {
-        // Without SACK it is forgotten when all of the episode is ACKed.
+        // Without SACK, that is forgotten when all of the episode is ACKed.
         let unsent_tells = self.profile.sack || self.una < self.high_seq;
         self.undo.original_was_delayed(ack.echo_ms, unsent_tells)
     }
@@ -203,7 +204,8 @@ impl Sender {
         self.undo.all_were_duplicates() || self.original_was_delayed(ack)
     }
 
-    /// Window and threshold are as before the reduction; `unmark`: and nothing is lost.
+    /// Restores window and threshold to the values before the reduction. With `unmark` nothing counts as lost
+    /// any more.
     fn undo_reduction(&mut self, unmark: bool) {
         if unmark {
             self.unmark_lost();
@@ -220,7 +222,8 @@ impl Sender {
         self.rack.look_again();
     }
 
-    /// All of the episode is ACKed; whether the state has to stay.
+    /// All of the episode is ACKed: undoes the reduction if it was wrong. Returns whether the state has to
+    /// stay.
     pub(super) fn try_undo_recovery(&mut self, ack: &Ack) -> bool {
         if self.may_undo(ack) {
             self.undo_reduction(false);
@@ -228,7 +231,7 @@ impl Sender {
             self.rack.recovery_ended();
         }
         if !self.profile.sack && self.una == self.high_seq {
-            // Duplicates of what was sent again may still come; they must not look like a loss.
+            // Duplicates of retransmissions may still come, and must not look like a loss.
             if !self.any_retransmission() {
                 self.undo.forget_retransmissions();
             }
@@ -238,7 +241,7 @@ impl Sender {
         false
     }
 
-    /// The reduction is taken back where everything that was sent again turned out to have been there.
+    /// Undoes the reduction if everything that was sent again turned out to have arrived twice.
     fn try_undo_dsack(&mut self) -> bool {
         let all = self.undo.all_were_duplicates();
         if all {
@@ -248,7 +251,8 @@ impl Sender {
         all
     }
 
-    /// In recovery a hole was filled by a delayed original; whether what was sent again is still out.
+    /// In recovery, undoes the reduction if a delayed original filled a hole. Returns whether retransmissions
+    /// are still out.
     fn try_undo_partial(&mut self, ack: &Ack) -> bool {
         if !self.original_was_delayed(ack) {
             return false;
@@ -265,7 +269,7 @@ impl Sender {
         false
     }
 
-    /// A timeout was spurious: for `certain` by F-RTO, or by what else the ACK shows.
+    /// Undoes a spurious timeout. It is `certain` by F-RTO, or is shown by the ACK.
     pub(super) fn try_undo_loss(&mut self, certain: bool, ack: &Ack) -> bool {
         if !(certain || self.may_undo(ack)) {
             return false;

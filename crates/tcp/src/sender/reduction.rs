@@ -1,5 +1,5 @@
-//! How the window comes down to ssthresh after a loss or a mark: by PRR, by rate halving (Hoe 1995) as
-//! Linux before 3.2 had it, or at once (RFC 6582).
+//! Reduces the window to ssthresh after a loss or a mark: by PRR, by rate halving (Hoe 1995) as Linux did
+//! before 3.2, or at once (RFC 6582).
 
 use kirikae_algorithms::{CaEvent, CaState};
 
@@ -9,7 +9,7 @@ use super::prr::PrrAck;
 use crate::Reduction;
 
 impl Sender {
-    /// A reduction begins: at a loss, a mark, or a probe that repaired a loss.
+    /// Begins a reduction: for a loss, a mark, or a probe that repaired a loss.
     pub(super) fn begin_reduction(&mut self) {
         self.high_seq = self.nxt;
         self.probe.give_up();
@@ -22,12 +22,12 @@ impl Sender {
         self.owe_cwr();
     }
 
-    /// The next new segment tells the receiver that the window was reduced, where there is ECN.
+    /// With ECN, makes the next new segment tell the receiver that the window was reduced.
     pub(super) fn owe_cwr(&mut self) {
         self.ecn.owes_cwr = self.ecn.capable;
     }
 
-    /// It ends: the window is ssthresh, unless the reduction was taken back.
+    /// Ends the reduction: the window becomes ssthresh, unless the reduction was undone.
     pub(super) fn end_reduction(&mut self) {
         if self.socket.algorithm().controls_alone() {
             return;
@@ -35,7 +35,7 @@ impl Sender {
         if let Some(ssthresh) = self.socket.finite_ssthresh()
             && (self.state() == CaState::Cwr || self.undo.is_pending())
         {
-            // Rate halving may have gone below it, from where slow start follows.
+            // Rate halving may have gone below it; then slow start follows.
             let cwnd = match self.profile.reduction {
                 Reduction::Proportional => ssthresh,
                 Reduction::RateHalving | Reduction::AtOnce => ssthresh.min(self.cwnd()),
@@ -46,7 +46,7 @@ impl Sender {
         self.socket.cwnd_event(CaEvent::CompleteCwr);
     }
 
-    /// In doubt no more than a short train may follow what is in flight.
+    /// In doubt, limits the window to what is in flight and a short train.
     pub(super) fn moderate_window(&mut self) {
         if self.profile.moderate_window {
             let most = self.packets_in_flight() + self.reordering.segments();
@@ -54,7 +54,7 @@ impl Sender {
         }
     }
 
-    /// The window after an ACK during a reduction, which delivers so many segments and finds so many
+    /// Sets the window after an ACK during a reduction, which delivers so many segments and finds so many
     /// lost.
     pub(super) fn reduce_window(&mut self, delivered: u32, newly_lost: u32, ack: &Ack) {
         if delivered == 0 || self.socket.fields.prior_cwnd == 0 {
@@ -75,7 +75,7 @@ impl Sender {
         }
     }
 
-    /// The window is ssthresh; what is found lost first, and with an ACK that makes progress, is sent
+    /// The window is ssthresh. The first loss, and the next hole after an ACK that makes progress, are sent
     /// again however much is in flight (RFC 6582, section 3.2, steps 3 and 5).
     fn reduce_at_once(&mut self, ack: &Ack) {
         let fields = &self.socket.fields;
@@ -85,7 +85,8 @@ impl Sender {
         self.set_cwnd(ssthresh.max(least));
     }
 
-    /// One segment less for every second ACK, down to ssthresh; nothing else leaves than ACKs let.
+    /// Takes one segment off the window for every second ACK, down to ssthresh. Nothing leaves except what
+    /// ACKs allow.
     fn halve_rate(&mut self, ack: &Ack) {
         let progress = ack.una_advanced || ack.data_acked || ack.data_sacked || ack.dsack;
         if !(progress || (!self.profile.sack && !ack.is_not_duplicate())) {

@@ -1,7 +1,7 @@
-//! How far the path was seen to deliver segments out of order: what RFC 8985 keeps as
-//! RACK.reordering_seen, and the dupthresh that grows with it.
+//! The reordering that was seen on the path: RACK.reordering_seen of RFC 8985, and the dupthresh that grows
+//! with it.
 
-/// The kernel takes no more than this for reordering, segments (sysctl tcp_max_reordering).
+/// The largest reordering that the kernel assumes, segments (sysctl tcp_max_reordering).
 const SEGMENTS_MAX: u32 = 300;
 
 /// The reordering that was seen on a connection.
@@ -12,22 +12,22 @@ pub(super) struct Reordering {
 }
 
 impl Reordering {
-    /// None was seen yet, and so many segments are allowed for: dupthresh (RFC 5681).
+    /// The state before reordering was seen; `dupthresh` segments are allowed for (RFC 5681).
     pub fn new(dupthresh: u32) -> Reordering {
         Reordering { segments: dupthresh, seen: false }
     }
 
-    /// Segments that a SACKed one must be ahead of a hole before the hole is held for lost.
+    /// How many segments above a hole have to be SACKed before the hole counts as lost.
     pub fn segments(&self) -> u32 {
         self.segments
     }
 
-    /// Whether any segment has arrived after a later one.
+    /// Whether any segment has arrived after one that was sent later.
     pub fn is_seen(&self) -> bool {
         self.seen
     }
 
-    /// A segment arrived after one that was so many segments ahead of it.
+    /// Notes that a segment arrived after one that was so many segments ahead of it.
     pub fn note(&mut self, distance: u32) {
         if distance > self.segments {
             self.segments = distance.min(SEGMENTS_MAX);
@@ -35,12 +35,12 @@ impl Reordering {
         self.seen = true;
     }
 
-    /// A segment arrived late; how far it was behind is not known.
+    /// Notes that a segment arrived late, by an unknown distance.
     pub fn note_any(&mut self) {
         self.seen = true;
     }
 
-    /// Waiting for so much reordering has cost a timeout: no more than so many are allowed for.
+    /// Limits the reordering that is allowed for, since waiting for it has cost a timeout.
     pub fn limit(&mut self, dupthresh: u32) {
         self.segments = self.segments.min(dupthresh);
     }

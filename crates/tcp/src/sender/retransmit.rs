@@ -1,4 +1,4 @@
-//! Sending again what is held for lost.
+//! Sends lost segments again.
 
 use kirikae_algorithms::CaState;
 use kirikae_path::Time;
@@ -9,12 +9,12 @@ use super::timers::Purpose;
 use crate::{Segment, Timestamp};
 
 impl Sender {
-    /// Sends again what is lost, as far as the window lets it.
+    /// Sends lost segments again, as far as the window allows.
     pub(super) fn retransmit_lost(&mut self, now: Time, out: &mut Vec<Segment>) {
         let train = self.train_segments();
         let mut rearm = false;
         loop {
-            // A train leaves as a whole: pacing is not asked again within it.
+            // A train leaves as a whole, so pacing is not asked again within it.
             if !self.may_retransmit() || self.pacing_holds() {
                 break;
             }
@@ -39,27 +39,27 @@ impl Sender {
         }
     }
 
-    /// Whether anything may be left to send again, at little cost.
+    /// Whether anything may be left to send again; it is a quick look.
     fn may_retransmit(&self) -> bool {
         let fields = &self.socket.fields;
-        // With FACK what is sent again need not be held for lost.
+        // With FACK, segments are sent again that do not count as lost.
         fields.lost_out > fields.retrans_out || self.forward_acks()
     }
 
-    /// Position of the next segment to send again.
+    /// Index of the next segment to send again.
     fn next_to_retransmit(&mut self) -> Option<usize> {
         self.board.next_to_retransmit().or_else(|| self.next_hole())
     }
 
-    /// With FACK and nothing new to send: a hole that is not held for lost yet.
+    /// With FACK and nothing new to send, the next hole that does not count as lost yet.
     fn next_hole(&self) -> Option<usize> {
         let nothing_new = self.nxt == self.written || self.window_end() <= self.nxt;
         let may = self.forward_acks() && self.state() == CaState::Recovery && nothing_new;
         may.then(|| self.board.next_hole()).flatten()
     }
 
-    /// The last segment in flight, for a probe; whether there was one. It is not held for lost, and
-    /// so the probe counts as no retransmission in flight.
+    /// Sends the last segment in flight again, for a probe; returns whether there was one. It does not count
+    /// as lost, and so the probe does not count as a retransmission in flight.
     pub(super) fn retransmit_last(&mut self, now: Time, out: &mut Vec<Segment>) -> bool {
         match self.board.len() {
             0 => false,
@@ -67,7 +67,7 @@ impl Sender {
         }
     }
 
-    /// Sends the lost segment at `index` again; whether the receiver's window let it.
+    /// Sends the lost segment at `index` again; returns whether the receiver's window allowed it.
     pub(super) fn retransmit(&mut self, now: Time, index: usize, out: &mut Vec<Segment>) -> bool {
         if !self.send_again(now, index, out) {
             return false;
@@ -81,7 +81,7 @@ impl Sender {
         true
     }
 
-    /// Sends the segment at `index` again; whether the receiver's window let it.
+    /// Sends the segment at `index` again; returns whether the receiver's window allowed it.
     fn send_again(&mut self, now: Time, index: usize, out: &mut Vec<Segment>) -> bool {
         let Some(&Sent { seq, len, .. }) = self.board.get(index) else { return false };
         if seq + u64::from(len) > self.window_end() && seq != self.una {

@@ -1,14 +1,14 @@
-//! The round-trip time and the retransmission timeout that follows from it (RFC 6298). Differences from
-//! it, as Linux has them: the least variation is allowed for instead of a least timeout, the variation
-//! falls once in a round trip, and a sudden fall of the RTT does not make it rise.
+//! Estimates the round-trip time and the retransmission timeout that follows from it (RFC 6298). Linux
+//! differs in this: it has a least variation instead of a least timeout, the variation falls once in a round
+//! trip, and a sudden fall of the RTT does not make it rise.
 
-/// What is known of the round trip. Times are in microseconds; `_4` and `_8` in a name say that a value
-/// is kept as that many times itself.
+/// The estimate of the round trip. Times are in microseconds; a value with `_4` or `_8` in its name is kept
+/// as that multiple.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RttEstimator {
     /// Smoothed round-trip time, SRTT; 0 before the first sample.
     srtt_8_us: u32,
-    /// What the timeout allows for variation, "K * RTTVAR" with K = 4.
+    /// The part of the timeout for variation, "K * RTTVAR" with K = 4.
     rttvar_4_us: u32,
     /// Mean deviation.
     mdev_4_us: u32,
@@ -21,7 +21,7 @@ pub(super) struct RttEstimator {
 }
 
 impl RttEstimator {
-    /// Before the first sample, with the timeout that holds until then (section 2.1).
+    /// The state before the first sample, with the timeout that holds until then (section 2.1).
     pub fn new(rto_initial_us: u64) -> RttEstimator {
         RttEstimator {
             srtt_8_us: 0,
@@ -43,7 +43,7 @@ impl RttEstimator {
         self.srtt_8_us
     }
 
-    /// What the timeout allows for variation, microseconds: the kernel's `rttvar_us`.
+    /// The part of the timeout for variation, microseconds: the kernel's `rttvar_us`.
     pub fn rttvar_4_us(&self) -> u32 {
         self.rttvar_4_us
     }
@@ -53,10 +53,10 @@ impl RttEstimator {
         self.rto_us
     }
 
-    /// A sample comes in (sections 2.2 and 2.3); the timeout follows with
-    /// [`reset_back_off`](RttEstimator::reset_back_off). `una` and `nxt`: first byte not ACKed and next
-    /// byte to send. `rto_min_us`: the least variation to allow for. Returns whether a round trip begins
-    /// with this sample.
+    /// Takes a sample (sections 2.2 and 2.3); the timeout is then set by
+    /// [`reset_back_off`](RttEstimator::reset_back_off). `una` and `nxt` are the first byte not ACKed and the
+    /// next byte to send, `rto_min_us` the least variation. Returns whether a round trip begins with this
+    /// sample.
     pub fn sample(&mut self, rtt_us: u32, una: u64, nxt: u64, rto_min_us: u32) -> bool {
         let begins_round = self.srtt_8_us == 0 || una > self.round_end;
         if self.srtt_8_us == 0 {
@@ -68,7 +68,7 @@ impl RttEstimator {
             self.round_end = nxt;
         } else {
             self.smooth(rtt_us);
-            // Only a deviation raises it: an rto_min that was raised by itself does not.
+            // Only a deviation raises it; a change of rto_min alone does not.
             if self.mdev_4_us > self.mdev_max_4_us {
                 self.mdev_max_4_us = self.mdev_4_us;
                 self.rttvar_4_us = self.rttvar_4_us.max(self.mdev_max_4_us);
@@ -85,7 +85,7 @@ impl RttEstimator {
         begins_round
     }
 
-    /// "SRTT <- 7/8 * SRTT + 1/8 * R'", and of the deviation 3/4 and 1/4.
+    /// Smooths: "SRTT <- 7/8 * SRTT + 1/8 * R'", and the deviation by 3/4 and 1/4.
     fn smooth(&mut self, rtt_us: u32) {
         let error_us = i64::from(rtt_us) - i64::from(self.srtt_8_us >> 3);
         self.srtt_8_us = (i64::from(self.srtt_8_us) + error_us) as u32;
@@ -97,15 +97,15 @@ impl RttEstimator {
         self.mdev_4_us = (i64::from(self.mdev_4_us) + change_us) as u32;
     }
 
-    /// The timeout is as long as the round trip asks for, "RTO <- SRTT + max (G, K*RTTVAR)", and no
-    /// longer than `rto_max_us`; before the first sample it stays as it is.
+    /// Sets the timeout by the round trip, "RTO <- SRTT + max (G, K*RTTVAR)", at most `rto_max_us`. Before
+    /// the first sample it stays as it is.
     pub fn reset_back_off(&mut self, rto_max_us: u64) {
         if self.srtt_8_us > 0 {
             self.rto_us = (self.srtt_us() + u64::from(self.rttvar_4_us)).min(rto_max_us);
         }
     }
 
-    /// A timeout has passed: the next is twice as long, up to `rto_max_us` (section 5.5).
+    /// Doubles the timeout after one has passed, up to `rto_max_us` (section 5.5).
     pub fn back_off(&mut self, rto_max_us: u64) {
         self.rto_us = (2 * self.rto_us).min(rto_max_us);
     }
@@ -117,7 +117,7 @@ mod tests {
 
     const RTO_MAX_US: u64 = 120_000_000;
 
-    /// An estimator that has one sample, in milliseconds; each later one begins a round trip.
+    /// An estimator after one sample, in milliseconds; each later one begins a round trip.
     struct Samples {
         estimator: RttEstimator,
         una: u64,
@@ -139,7 +139,7 @@ mod tests {
             self.estimator.rto_us()
         }
 
-        /// A sample within the round trip.
+        /// Takes a sample within the round trip.
         fn within(&mut self, rtt_ms: u32) -> u64 {
             assert!(!self.estimator.sample(
                 rtt_ms * 1_000,
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn the_variation_falls_by_a_quarter_of_what_it_is_too_large_once_in_a_round_trip() {
         let mut samples = Samples::first(100, 0);
-        // The first round trip ends with the largest deviation in it: 50 ms, of the first sample.
+        // The first round trip ends with the largest deviation in it: the 50 ms of the first sample.
         samples.next(100);
         assert_eq!(samples.estimator.rttvar_4_us(), 200_000);
         // The mean deviation has fallen to 3/4 of 3/4 of it.
@@ -193,7 +193,7 @@ mod tests {
         });
         let before_us = samples.estimator.rto_us();
         assert!(samples.next(20) < before_us);
-        // By the letter of the RFC 1/4 of 80 ms would have been added, four times over.
+        // By the RFC's text, 1/4 of 80 ms would have been added, four times over.
         let mut risen = Samples::first(100, 0);
         (0..100).for_each(|_| {
             risen.next(100);
@@ -209,8 +209,8 @@ mod tests {
             samples.next(40);
         });
         assert_eq!(samples.estimator.rto_us(), 240_000, "it stays, however steady the path");
-        // A shorter one is approached by quarters, and a longer one is not taken up by itself. (Of the
-        // deviation 3 us remain: a quarter of them is less than one.)
+        // A shorter least variation is approached by quarters; a longer one is not used at once. (3 us of the
+        // deviation remain, since a quarter of them is less than one.)
         samples.rto_min_us = 0;
         let falling_us: Vec<u64> = (0..3).map(|_| samples.next(40)).collect();
         assert_eq!(falling_us, [240_000, 40_000 + 150_001, 40_000 + 112_502]);

@@ -1,5 +1,5 @@
-//! What SACK blocks report (RFC 2018), among them what arrived twice (DSACK, RFC 2883), and the
-//! reordering that they show.
+//! Processes SACK blocks (RFC 2018), DSACKs for what arrived twice (RFC 2883), and the reordering that they
+//! show.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use super::ack::{Ack, Delivery};
 use crate::SackBlocks;
 
 impl Sender {
-    /// An ACK has SACK blocks.
+    /// Processes the SACK blocks of an ACK.
     pub(super) fn on_sack(
         &mut self,
         blocks: &[Range<u64>],
@@ -24,7 +24,7 @@ impl Sender {
             self.on_dsack(first, ack);
             blocks = rest;
         }
-        // The newest block comes first, which says nothing of the order in which segments arrived.
+        // The newest block comes first, so the order of blocks is not that in which segments arrived.
         let mut sorted: [Range<u64>; SackBlocks::MOST] = Default::default();
         let sorted = &mut sorted[..blocks.len()];
         sorted.clone_from_slice(blocks);
@@ -46,7 +46,7 @@ impl Sender {
         }
     }
 
-    /// The first block tells of what arrived twice.
+    /// Processes a first block that reports a duplicate.
     fn on_dsack(&mut self, block: &Range<u64>, ack: &mut Ack) {
         if block.start >= block.end || block.end > self.nxt {
             return;
@@ -59,7 +59,7 @@ impl Sender {
             return; // the network made the duplicate
         }
         ack.dsack = true;
-        // What was sent again in vain has been delivered, too.
+        // A needless retransmission has been delivered, too.
         fields.delivered = fields.delivered.wrapping_add(segments);
         if of_probe {
             ack.dsack_of_probe = true;
@@ -72,7 +72,7 @@ impl Sender {
         }
     }
 
-    /// Segments within a range are SACKed that were not reported before. `highest`: end of what was
+    /// Notes that segments in a range are SACKed that were not before. `highest` is the end of what was
     /// SACKed before.
     fn sack_segments(
         &mut self,
@@ -115,7 +115,7 @@ impl Sender {
         }
     }
 
-    /// The segment at `low` arrived after later ones: how far the path reorders.
+    /// Notes how far the path reorders: the segment at `low` arrived after later ones.
     pub(super) fn check_reordering(&mut self, low: u64) {
         let highest = self.board.highest_sacked().unwrap_or(self.una);
         if low < highest {
@@ -124,8 +124,8 @@ impl Sender {
     }
 }
 
-/// Whether the first block tells of what arrived twice: it lies below the cumulative ACK, or within
-/// the next block (RFC 2883, section 4).
+/// Whether the first block reports a duplicate: it lies below the cumulative ACK, or within the next block
+/// (RFC 2883, section 4).
 fn is_dsack(first: &Range<u64>, rest: &[Range<u64>], acked_to: u64) -> bool {
     let is_within = |next: &Range<u64>| next.start <= first.start && first.end <= next.end;
     first.end <= acked_to || rest.first().is_some_and(is_within)

@@ -1,4 +1,4 @@
-//! What is in flight: the segments sent and not cumulatively ACKed, and what is known of each.
+//! The segments in flight, sent and not cumulatively ACKed, and what is known of each.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -7,18 +7,18 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
     pub seq: u64,
-    /// Bytes.
+    /// Bytes of data.
     pub len: u32,
-    /// The receiver has it (SACK).
+    /// Whether the receiver has it (SACK).
     pub sacked: bool,
-    /// It is held for lost, and no retransmission of it is held for delivered.
+    /// Whether it counts as lost, and no retransmission of it counts as delivered.
     pub lost: bool,
-    /// A retransmission of it is in flight.
+    /// Whether a retransmission of it is in flight.
     pub retransmitted: bool,
-    /// Its first transmission took too long. It is not asked about again, even where what followed is
-    /// taken back: so Linux, which then has to wait for the timeout.
+    /// Whether its first transmission took too long. It is not checked again, even if the reaction to it is
+    /// undone: Linux does so, too, and then has to wait for the timeout.
     pub expired: bool,
-    /// It was sent again at some time: its RTT is ambiguous (Karn).
+    /// Whether it was ever sent again, so that its RTT is ambiguous (Karn).
     pub ever_retransmitted: bool,
     /// When it was last sent, microseconds.
     pub sent_us: u64,
@@ -31,11 +31,11 @@ pub(super) struct Sent {
 pub(super) struct AtSending {
     /// When the first segment of the present flight was sent, microseconds.
     pub first_sent_us: u64,
-    /// When the latest delivery was reported, microseconds; 0: already used for a sample.
+    /// When the latest delivery was reported, microseconds; 0 if a sample has used it already.
     pub delivered_us: u64,
-    /// Segments delivered in all.
+    /// Number of segments delivered in all.
     pub delivered: u32,
-    /// The application, and not the window, was the limit then.
+    /// Whether the application, and not the window, was the limit then.
     pub app_limited: bool,
 }
 
@@ -55,7 +55,7 @@ impl Sent {
         }
     }
 
-    /// Sequence number after it.
+    /// Sequence number after the segment.
     pub fn end(&self) -> u64 {
         self.seq + u64::from(self.len)
     }
@@ -64,7 +64,7 @@ impl Sent {
 /// A transmission's place in the order of sending: by time, and then by sequence number.
 pub(super) type SendOrder = (u64, u64);
 
-/// A retransmission, in the order in which they were sent.
+/// A retransmission; the list is in the order in which they were sent.
 #[derive(Clone, Copy, Debug)]
 struct Retransmission {
     seq: u64,
@@ -79,12 +79,12 @@ pub(super) struct Scoreboard {
     segments: VecDeque<Sent>,
     /// Retransmissions in the order of sending; some may be out of date.
     retransmissions: VecDeque<Retransmission>,
-    /// What the receiver has beyond the cumulative ACK: in order, none touching another.
+    /// The ranges that the receiver has beyond the cumulative ACK: in order, and none touches another.
     sacked: Vec<Range<u64>>,
-    /// Each segment below has been SACKed, has expired or was sent again: the oldest that was sent
+    /// Each segment below this has been SACKed, has expired or was sent again. So the oldest that was sent
     /// only once, and may still expire, is at or above it.
     first_transmissions_from: u64,
-    /// No segment below it is held for lost and not sent again.
+    /// No segment below this counts as lost without having been sent again.
     retransmit_from: u64,
 }
 
@@ -94,12 +94,12 @@ impl Scoreboard {
         self.segments.is_empty()
     }
 
-    /// A segment leaves for the first time; it is the highest.
+    /// Adds a segment that leaves for the first time; it is the highest.
     pub fn push(&mut self, sent: Sent) {
         self.segments.push_back(sent);
     }
 
-    /// Bytes on their way: neither SACKed nor held for lost, and those sent again.
+    /// Bytes on their way: those that are neither SACKed nor lost, and those that were sent again.
     pub fn bytes_in_flight(&self) -> u64 {
         let bytes = |sent: &Sent| {
             let times = u64::from(!sent.sacked && !sent.lost) + u64::from(sent.retransmitted);
@@ -128,8 +128,7 @@ impl Scoreboard {
         self.segments.len()
     }
 
-    /// Takes the first segment out where it lies below `ack` as a whole; where it does in part, what
-    /// is ACKed is cut off it.
+    /// Takes out the first segment if all of it lies below `ack`. If only a part does, that part is cut off.
     pub fn pop_acked(&mut self, ack: u64) -> Option<Sent> {
         let first = self.segments.front_mut()?;
         if first.end() <= ack {
@@ -142,7 +141,7 @@ impl Scoreboard {
         None
     }
 
-    /// Forgets what was known of the stream below `ack`.
+    /// Removes what was known of the stream below `ack`.
     pub fn forget_below(&mut self, ack: u64) {
         let beyond = self.sacked.iter().position(|range| range.end > ack);
         self.sacked.drain(..beyond.unwrap_or(self.sacked.len()));
@@ -154,17 +153,17 @@ impl Scoreboard {
         }
     }
 
-    /// Position of the segment in which `seq` lies; the number of segments where it lies beyond.
+    /// Index of the segment that contains `seq`; the number of segments if it lies beyond them.
     pub fn position(&self, seq: u64) -> usize {
         self.segments.partition_point(|sent| sent.end() <= seq)
     }
 
-    /// End of what the receiver has reported.
+    /// End of the highest range that the receiver has reported.
     pub fn highest_sacked(&self) -> Option<u64> {
         self.sacked.last().map(|range| range.end)
     }
 
-    /// What of a block the receiver had not reported yet; it has from now on.
+    /// Adds a block; returns the parts that the receiver had not reported before.
     pub fn add_sacked(&mut self, block: &Range<u64>) -> Vec<Range<u64>> {
         let from = self.sacked.partition_point(|range| range.end < block.start);
         let to = self.sacked.partition_point(|range| range.start <= block.end);
@@ -188,13 +187,13 @@ impl Scoreboard {
         news
     }
 
-    /// The receiver is held to have nothing beyond the cumulative ACK any more.
+    /// Assumes that the receiver has nothing beyond the cumulative ACK any more.
     pub fn clear_sacked(&mut self) {
         self.sacked.clear();
         self.segments.iter_mut().for_each(|sent| sent.sacked = false);
     }
 
-    /// Position of the first segment from `retransmit_from` on that is lost and not sent again.
+    /// Index of the first segment from `retransmit_from` on that is lost and not sent again.
     pub fn next_to_retransmit(&mut self) -> Option<usize> {
         let mut index = self.position(self.retransmit_from);
         while let Some(sent) = self.segments.get(index) {
@@ -208,19 +207,19 @@ impl Scoreboard {
         None
     }
 
-    /// The segment at `index` is held for lost from now on and so may be sent again.
+    /// Notes that the segment at `index` counts as lost from now on and so may be sent again.
     pub fn marked_lost(&mut self, index: usize) {
         self.retransmit_from = self.retransmit_from.min(self.segments[index].seq);
     }
 
-    /// The segment at `index` has been sent again, when `nxt` was to be sent next.
+    /// Notes that the segment at `index` has been sent again, when `nxt` was to be sent next.
     pub fn sent_again(&mut self, index: usize, nxt: u64) {
         let Sent { seq, sent_us, .. } = self.segments[index];
         self.retransmissions.push_back(Retransmission { seq, sent_us, nxt });
     }
 
-    /// Position of the first segment below the highest SACKed one, that is neither
-    /// SACKed nor sent again, whether or not it is held for lost.
+    /// Index of the first segment below the highest SACKed one that is neither SACKed nor sent again, whether
+    /// or not it counts as lost.
     pub fn next_hole(&self) -> Option<usize> {
         let highest = self.position(self.highest_sacked()?);
         (0..highest).find(|index| {
@@ -229,8 +228,8 @@ impl Scoreboard {
         })
     }
 
-    /// Positions of the retransmissions in flight that something was SACKed after which was sent
-    /// later, as new data, and is not the very next segment. None is told of twice.
+    /// Indices of the retransmissions in flight after which new data was sent that has been SACKed, unless
+    /// that is the very next segment. Each is returned only once.
     pub fn overtaken(&mut self) -> Vec<usize> {
         let Some(last) = self.highest_sacked().map(|end| self.position(end - 1)) else {
             return Vec::new();
@@ -250,13 +249,13 @@ impl Scoreboard {
         found
     }
 
-    /// No segment is held for lost any more.
+    /// Removes all marks of loss.
     pub fn unmark_lost(&mut self) {
         self.segments.iter_mut().for_each(|sent| sent.lost = false);
     }
 
-    /// Positions of the transmissions in flight, sent before `latest` was, that have `expired`. It is
-    /// asked about all that were sent before `latest`.
+    /// Indices of the transmissions in flight that were sent before `latest` and for which `expired` returns
+    /// true. It is called for all that were sent before `latest`.
     pub fn expired(
         &mut self,
         latest: SendOrder,
@@ -268,7 +267,7 @@ impl Scoreboard {
         let mut index = self.position(self.first_transmissions_from);
         while let Some(sent) = self.segments.get_mut(index) {
             if sent.sacked || sent.expired || sent.ever_retransmitted {
-                // Nothing is to be found out about its first transmission.
+                // Its first transmission needs no more checks.
             } else if sent.lost {
                 all_judged = false; // by a timeout, which may be taken back
             } else if (sent.sent_us, sent.end()) >= latest {
@@ -287,7 +286,7 @@ impl Scoreboard {
         found
     }
 
-    /// Adds to `found` the positions of retransmissions that have expired.
+    /// Adds to `found` the indices of retransmissions that have expired.
     fn expired_retransmissions(
         &mut self,
         latest: SendOrder,
@@ -315,7 +314,7 @@ impl Scoreboard {
     }
 }
 
-/// An idle connection gives back more room than this.
+/// An idle connection frees more room than this.
 const IDLE_CAPACITY: usize = 8;
 
 #[cfg(test)]
@@ -323,7 +322,7 @@ const IDLE_CAPACITY: usize = 8;
 mod tests {
     use super::*;
 
-    /// Ten segments of 100 bytes from 1 on, sent a microsecond apart from 1 us on.
+    /// Ten segments of 100 bytes from 1 on, sent a microsecond apart, the first at 1 us.
     fn ten() -> Scoreboard {
         let mut board = Scoreboard::default();
         for n in 0..10 {
@@ -346,7 +345,7 @@ mod tests {
         assert_eq!(board.add_sacked(&(201..601)), [301..401, 501..601]);
         assert_eq!(board.add_sacked(&(201..601)), []);
         assert_eq!(board.sacked, [201..601]);
-        // What only touches is one.
+        // Ranges that only touch become one.
         assert_eq!(board.add_sacked(&(601..701)), [601..701]);
         assert_eq!(board.add_sacked(&(801..901)), [801..901]);
         assert_eq!(board.sacked, [201..701, 801..901]);
@@ -374,7 +373,7 @@ mod tests {
         assert_eq!(board.next_to_retransmit(), Some(6));
         send_again(&mut board, 6, 21);
         assert_eq!(board.next_to_retransmit(), None);
-        // Lost once more.
+        // It is lost once more.
         board.get_mut(2).unwrap().retransmitted = false;
         board.marked_lost(2);
         assert_eq!(board.next_to_retransmit(), Some(2));
@@ -389,14 +388,14 @@ mod tests {
             board.get_mut(index).unwrap().lost = true;
             send_again(&mut board, index, sent_us);
         }
-        // What left at 5 us was delivered: those before it that are not judged yet.
+        // What left at 5 us was delivered, so those before it are checked that have not been yet.
         let mut asked = Vec::new();
         let none = board.expired((5, 401), |sent| {
             asked.push(sent.seq);
             false
         });
         assert_eq!((none, asked), (vec![], vec![201, 301]));
-        // What left at 21 us was delivered: the first retransmission is older.
+        // What left at 21 us was delivered, and the first retransmission is older.
         board.get_mut(1).unwrap().sacked = true;
         let found = board.expired((21, 201), |sent| sent.sent_us > 10);
         assert_eq!(found, [0]);

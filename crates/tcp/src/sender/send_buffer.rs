@@ -1,21 +1,22 @@
-//! The send buffer: how much of what the application wrote the kernel has taken, and how the buffer
-//! grows (Linux: tcp_sndbuf_expand, tcp_check_space; measured by docs/kernel/send_buffer.py).
+//! The send buffer: how much of what the application wrote the kernel has taken, and how the buffer grows
+//! (Linux: tcp_sndbuf_expand, tcp_check_space; measured by docs/kernel/send_buffer.py).
 //!
-//! What there is no room for waits with the program, and is not sent: no more is in flight than fits.
+//! Data for which there is no room waits with the program, and is not sent: so no more is in flight than
+//! fits.
 
 use super::Sender;
 use crate::Profile;
 
-/// Windows that the buffer has room for after it has grown, by the memory that each segment is
-/// reckoned to take at worst.
+/// How many windows the buffer has room for after it has grown, if each segment takes as much memory as it
+/// can at worst.
 const WINDOWS: u64 = 2;
-/// It is never reckoned to be smaller, segments (TCP_INIT_CWND).
+/// The least window that is assumed, segments (TCP_INIT_CWND).
 const LEAST_WINDOW: u32 = 10;
-/// Memory of a segment beside its data and headers: the kernel gives both a power of two (MAX_TCP_HEADER
-/// and `struct skb_shared_info` included), and takes so much more for what describes them.
+/// Memory of a segment besides its data and headers: the kernel allocates powers of two (with MAX_TCP_HEADER
+/// and `struct skb_shared_info`), and memory for their description.
 const HEADERS_MEMORY: u32 = 384;
 const DESCRIPTION_MEMORY: u32 = 256;
-/// The writer goes on when what waits and is in flight has fallen to 3/5 of the buffer. (The rule is
+/// The writer goes on when the data that waits or is in flight has fallen to 3/5 of the buffer. (The rule is
 /// 2/3 of the memory, of which about a tenth is not data.)
 const RESUME_NUMERATOR: u64 = 3;
 const RESUME_DENOMINATOR: u64 = 5;
@@ -23,14 +24,14 @@ const RESUME_DENOMINATOR: u64 = 5;
 /// The send buffer of a connection, and what its program would write if there were room.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SendBuffer {
-    /// Bytes that it holds; never fewer than before.
+    /// Its size in bytes, which never falls.
     size: u64,
-    /// Sequence number at which ends what the program has to write.
+    /// Sequence number at the end of the data that the program has to write.
     offered: u64,
 }
 
 impl SendBuffer {
-    /// One of a connection whose first byte is `seq`.
+    /// The buffer of a connection whose first byte is `seq`.
     pub fn new(profile: &Profile, seq: u64) -> SendBuffer {
         let mut buffer = SendBuffer { size: 0, offered: seq };
         buffer.expand(profile, profile.initial_window);
@@ -44,14 +45,14 @@ impl SendBuffer {
         self.size = self.size.max(wanted.min(profile.send_buffer_max.into()));
     }
 
-    /// Bytes of what is offered that it takes, in whole segments where there are more, where it has what
-    /// was `written` and not ACKed from `una` on.
+    /// How many bytes of the offered data the buffer takes, in whole segments if there are more, while it
+    /// holds the data from `una` to `written`.
     fn takes(&self, una: u64, written: u64, mss: u32) -> u64 {
         let room = (una + self.size).saturating_sub(written);
         room.next_multiple_of(mss.into()).min(self.offered - written)
     }
 
-    /// Whether there is so much room behind `written` that the writer is woken.
+    /// Whether there is enough room after `written` for the writer to be woken.
     fn has_space(&self, una: u64, written: u64) -> bool {
         (written - una) * RESUME_DENOMINATOR <= self.size * RESUME_NUMERATOR
     }
@@ -63,7 +64,7 @@ fn segment_memory(mtu: u32) -> u32 {
 }
 
 impl Sender {
-    /// The program has more to write: it waits where it waited before.
+    /// Offers more data of the program, which waits if it waited before.
     pub(super) fn offer(&mut self, bytes: u64) {
         let waits = self.writer_waits();
         self.buffer.offered += bytes;
@@ -73,10 +74,10 @@ impl Sender {
         self.show_written();
     }
 
-    /// After an ACK: the buffer grows with the window while the program waits, which then is woken
-    /// where there is space. Returns whether it wrote. (The kernel looks first whether the window is
-    /// full. Nearly every ACK finds that it is not: the buffer was twice the window, as reckoned, in 95 %
-    /// to 99.9 % of the time measured.)
+    /// After an ACK, grows the buffer with the window if the program waits, and wakes the program if there is
+    /// space. Returns whether the program wrote. (The kernel first checks whether the window is full. For
+    /// nearly every ACK it is not: by this count the buffer was twice the window in 95 % to 99.9 % of the
+    /// time measured.)
     pub(super) fn check_space(&mut self) -> bool {
         if !self.writer_waits() {
             return false;
@@ -90,14 +91,14 @@ impl Sender {
         has_space
     }
 
-    /// The program writes what there is room for.
+    /// The program writes as much as there is room for.
     fn fill_buffer(&mut self) {
         self.check_app_limited();
         self.written += self.buffer.takes(self.una, self.written, self.mss);
     }
 
-    /// Before more is written: where nothing is left to send and the window is not full, samples of
-    /// what is in flight tell of the application.
+    /// Before more is written: if nothing is left to send and the window is not full, samples of what is in
+    /// flight are limited by the application.
     fn check_app_limited(&mut self) {
         let in_flight = self.packets_in_flight();
         let fields = &mut self.socket.fields;
@@ -109,12 +110,12 @@ impl Sender {
         }
     }
 
-    /// Whether there was no room for all that was offered.
+    /// Whether there was no room for all the data that was offered.
     fn writer_waits(&self) -> bool {
         self.written < self.buffer.offered
     }
 
-    /// Tells the algorithm and the switcher.
+    /// Shows the algorithm and the switcher how much is written.
     fn show_written(&mut self) {
         let waits = self.writer_waits();
         let fields = &mut self.socket.fields;

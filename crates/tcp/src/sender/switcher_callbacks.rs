@@ -1,19 +1,19 @@
-//! The kernel's callbacks to a BPF program on a connection (BPF_SOCK_OPS_*_CB), by which a switcher hears
-//! of it and may give it another congestion control in mid-flight.
+//! The kernel's callbacks to a BPF program on a connection (BPF_SOCK_OPS_*_CB). By them a switcher learns of
+//! the connection, and may give it another congestion control in mid-flight.
 
 use kirikae_algorithms::{Rule, Socket, Switch};
 use kirikae_path::Time;
 
 use super::{BOOT_NS, Sender};
 
-/// Who is called back for a connection, and the switches made so far.
+/// The switcher of a connection, and the switches made so far.
 pub(super) struct SwitcherCallbacks {
     rule: Rule,
     switches: Vec<(Time, Switch)>,
 }
 
 impl SwitcherCallbacks {
-    /// The switcher meets a connection, before its algorithm does.
+    /// Tells the switcher of a connection, before its algorithm starts.
     pub fn new(mut rule: Rule, socket: &mut Socket) -> SwitcherCallbacks {
         rule.met(socket);
         SwitcherCallbacks { rule, switches: Vec::new() }
@@ -37,7 +37,7 @@ impl Sender {
     /// BPF_SOCK_OPS_RTO_CB: the retransmission timer has gone off.
     pub(super) fn tell_timeout(&mut self) {
         if let Some(callbacks) = &mut self.switcher {
-            // The timestamps' clock begins with the run, the kernel's with the host.
+            // The timestamps' clock begins with the run; the kernel's begins with the host.
             let since_boot = |at_ms: u32| at_ms.wrapping_add((BOOT_NS / 1_000_000) as u32);
             self.socket.fields.retrans_stamp =
                 self.undo.retransmitted_at_ms().map_or(0, since_boot);
@@ -45,7 +45,7 @@ impl Sender {
         }
     }
 
-    /// BPF_SOCK_OPS_HDR_OPT_LEN_CB, where that is asked for: a segment is about to leave.
+    /// BPF_SOCK_OPS_HDR_OPT_LEN_CB, if the switcher asked for it: a segment is about to leave.
     #[inline]
     pub(super) fn tell_segment(&mut self) {
         if let Some(callbacks) = &mut self.switcher
@@ -63,8 +63,8 @@ impl Sender {
         }
     }
 
-    /// A switch was made, or would have been. Setting TCP_CONGESTION forgets the threshold that an undo
-    /// would restore.
+    /// Notes a switch that was made, or would have been. Setting TCP_CONGESTION forgets the threshold that an
+    /// undo would restore.
     fn note_switch(&mut self, switch: Option<Switch>) {
         let now = self.now();
         if let (Some(callbacks), Some(switch)) = (&mut self.switcher, switch) {

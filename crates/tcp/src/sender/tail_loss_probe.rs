@@ -1,12 +1,12 @@
-//! Tail loss probes (RFC 8985, section 7): when no ACK comes for two round trips, one segment is sent so
-//! that the ACK for it tells what is missing at the end of a flight.
+//! Tail loss probes (RFC 8985, section 7): if no ACK comes for two round trips, one segment is sent. The ACK
+//! for it tells what is missing at the end of a flight.
 
-/// The probe that may be out.
+/// The state of the probe.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TailLossProbe {
     /// First byte after everything sent when the probe left: TLP.end_seq. None: no probe is out.
     end_seq: Option<u64>,
-    /// The probe was a segment sent again, and not new data: TLP.is_retrans.
+    /// Whether the probe was a segment sent again, and not new data: TLP.is_retrans.
     is_retransmission: bool,
 }
 
@@ -19,11 +19,11 @@ pub(super) struct ProbeTimeout {
     pub in_flight: u32,
     /// How long the receiver may delay its ACK of one segment: TLP.max_ack_delay.
     pub ack_delay_us: u64,
-    /// What is waited beyond the round trip otherwise.
+    /// The time that is otherwise waited beyond the round trip.
     pub slack_us: u64,
     /// The timeout before the first sample.
     pub initial_us: u64,
-    /// When the retransmission timeout is due; 0: it is not to be looked at.
+    /// Time until the retransmission timeout; 0 if it does not count.
     pub until_timeout_us: u64,
 }
 
@@ -47,14 +47,14 @@ impl ProbeTimeout {
     }
 }
 
-/// What an ACK tells the probe.
+/// What the probe needs to know of an ACK.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProbeAck {
     /// First byte that it does not ACK.
     pub ack: u64,
-    /// It carries a DSACK for the probe: both the original and the probe arrived.
+    /// Whether it has a DSACK for the probe: both the original and the probe arrived.
     pub has_dsack_of_probe: bool,
-    /// It advances nothing, reports nothing, carries nothing and leaves the window as it was.
+    /// Whether it advances nothing, reports nothing, carries nothing and leaves the window as it was.
     pub is_bare_duplicate: bool,
 }
 
@@ -64,28 +64,28 @@ impl TailLossProbe {
         self.end_seq.is_some()
     }
 
-    /// A probe has been sent, and everything sent so far ends at `end_seq`.
+    /// Notes that a probe has been sent, and that everything sent so far ends at `end_seq`.
     pub fn sent(&mut self, end_seq: u64, is_retransmission: bool) {
         *self = TailLossProbe { end_seq: Some(end_seq), is_retransmission };
     }
 
-    /// Recovery has begun, so that the probe tells nothing any more.
+    /// Ends the probe, since recovery has begun and it tells nothing any more.
     pub fn give_up(&mut self) {
         self.end_seq = None;
     }
 
-    /// Segments that the probe has in flight a second time: 1 where it was sent again, otherwise 0.
+    /// Number of segments in flight a second time because of the probe: 1 if it was sent again, otherwise 0.
     pub fn retransmissions(&self) -> u32 {
         u32::from(self.is_out() && self.is_retransmission)
     }
 
-    /// Whether a DSACK for what ends here is for the probe.
+    /// Whether a DSACK for a block with this end is for the probe.
     pub fn is_duplicated_by(&self, block_end: u64) -> bool {
         self.is_retransmission && self.end_seq == Some(block_end)
     }
 
-    /// An ACK arrives (section 7.4.2). Returns whether the probe has repaired a loss, which the window
-    /// has to answer for.
+    /// Processes an ACK (section 7.4.2). Returns whether the probe has repaired a loss, so that the window
+    /// has to be reduced.
     pub fn on_ack(&mut self, ack: ProbeAck) -> bool {
         let Some(end_seq) = self.end_seq.filter(|end_seq| ack.ack >= *end_seq) else {
             return false;
@@ -122,7 +122,7 @@ mod tests {
     fn it_is_due_after_two_round_trips_and_the_delay_of_an_ack_where_one_segment_is_out() {
         assert_eq!(TIMEOUT.pto_us(), 200_000 + 2_000);
         assert_eq!(ProbeTimeout { in_flight: 1, ..TIMEOUT }.pto_us(), 200_000 + 200_000);
-        // The eighths of a microsecond that srtt is kept in are not lost twice.
+        // srtt is kept in eighths of a microsecond, which are not lost twice.
         assert_eq!(ProbeTimeout { srtt_8_us: 800_007, ..TIMEOUT }.pto_us(), 200_001 + 2_000);
     }
 
@@ -168,7 +168,7 @@ mod tests {
         assert!(probe.is_duplicated_by(10_001) && !probe.is_duplicated_by(9_001));
         assert!(!probe.on_ack(ProbeAck { has_dsack_of_probe: true, ..ack(10_001) }));
         assert!(!probe.is_out() && !probe.on_ack(ack(10_002)));
-        // Without SACK two ACKs for the same byte tell the same.
+        // Without SACK, two ACKs for the same byte look the same.
         let mut probe = out(true);
         probe.on_ack(ack(10_001));
         assert!(!probe.on_ack(ProbeAck { is_bare_duplicate: true, ..ack(10_001) }));

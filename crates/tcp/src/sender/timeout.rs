@@ -1,4 +1,4 @@
-//! The retransmission timeout: the state Loss, and how it is left (RFC 5681, section 3.1; RFC 5682).
+//! The retransmission timeout, the state Loss, and its end (RFC 5681, section 3.1; RFC 5682).
 
 use kirikae_algorithms::{CaEvent, CaState};
 use kirikae_path::Time;
@@ -9,7 +9,7 @@ use super::frto::{FrtoAck, FrtoVerdict};
 use super::timers::Purpose;
 use crate::Segment;
 
-/// Where what was SACKed is gone, the timeout is no nearer than this, microseconds.
+/// The least time until the timeout if SACKed data is gone, microseconds.
 const RENEGED_US: u64 = 10_000;
 
 impl Sender {
@@ -30,7 +30,7 @@ impl Sender {
         self.set_timer(Purpose::Retransmission, self.rto_us());
     }
 
-    /// All that is in flight is held for lost, and slow start follows.
+    /// Marks everything in flight as lost; slow start follows.
     pub(super) fn enter_loss(&mut self) {
         let new = self.state() < CaState::Recovery;
         self.mark_all_lost();
@@ -53,7 +53,7 @@ impl Sender {
         if self.state() <= CaState::Disorder
             && self.socket.fields.sacked_out >= self.profile.reordering
         {
-            // Waiting for so much reordering has cost a timeout.
+            // Waiting for that much reordering has cost a timeout.
             self.reordering.limit(self.profile.reordering);
         }
         self.set_state(CaState::Loss);
@@ -63,7 +63,8 @@ impl Sender {
         self.frto.begin(self.profile.frto && (new || self.timeouts > 0));
     }
 
-    /// An ACK in Loss: whether the timeout was spurious, whether it is over, what to send.
+    /// Processes an ACK in Loss: finds whether the timeout was spurious and whether it is over, and returns
+    /// what to send.
     pub(super) fn process_loss(&mut self, ack: &Ack) -> Retransmit {
         let recovered = self.una >= self.high_seq;
         if ack.una_advanced && self.try_undo_loss(false, ack) {
@@ -98,7 +99,8 @@ impl Sender {
         Retransmit::Lost
     }
 
-    /// The receiver has thrown away what it had reported (RFC 2018, section 8): a timeout is near.
+    /// Notices that the receiver has discarded what it had reported (RFC 2018, section 8), and sets a near
+    /// timeout.
     pub(super) fn check_reneging(&mut self, ack: &mut Ack) -> bool {
         let reneged = ack.una_advanced && self.board.first().is_some_and(|first| first.sacked);
         if reneged {

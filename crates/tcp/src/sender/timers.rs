@@ -1,15 +1,15 @@
-//! The sender's timers: one that is either for retransmission, for a tail loss probe or for RACK, and
-//! one for pacing.
+//! The sender's timers: one that is for retransmission, for a tail loss probe or for RACK, and one for
+//! pacing.
 
 use kirikae_path::{Span, Time};
 
 use super::Sender;
 use crate::{Segment, timer_wheel};
 
-/// The kernel lets no timer of TCP be shorter, microseconds (TCP_TIMEOUT_MIN_US).
+/// The shortest timer of TCP in the kernel, microseconds (TCP_TIMEOUT_MIN_US).
 pub(super) const TIMEOUT_MIN_US: u64 = 2_000;
 
-/// What the timer is for; there is only one of them at a time.
+/// The purpose of the timer, which has only one at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// Retransmission timeout (RFC 6298).
@@ -26,12 +26,12 @@ pub(super) enum Purpose {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Timers {
     set: Option<(Purpose, Time)>,
-    /// When pacing lets the next segment go; exact, by a high-resolution timer.
+    /// When pacing allows the next segment; it is exact, as with a high-resolution timer.
     pub pacing: Option<Time>,
 }
 
 impl Timers {
-    /// What the timer is set for, if it is set.
+    /// The purpose for which the timer is set, if it is set.
     pub fn purpose(&self) -> Option<Purpose> {
         self.set.map(|(purpose, _)| purpose)
     }
@@ -63,22 +63,22 @@ impl Sender {
         }
     }
 
-    /// The timer goes off after so many microseconds, in place of what it was set for.
+    /// Sets the timer to go off after so many microseconds, and not for what it was set for before.
     pub(super) fn set_timer(&mut self, purpose: Purpose, delay_us: u64) {
         let fields = &self.socket.fields;
-        // Counted from when pacing lets the latest segment go.
+        // It counts from when pacing allows the latest segment.
         let held_ns = fields.tcp_wstamp_ns.saturating_sub(fields.tcp_clock_cache);
         let delay = Span::from_nanos(delay_us * 1000 + held_ns);
         self.timers.set = Some((purpose, timer_wheel::expiry(self.now(), delay, self.profile.hz)));
     }
 
-    /// The timer is not set any more.
+    /// Stops the timer.
     pub(super) fn clear_timer(&mut self) {
         self.timers.set = None;
     }
 
-    /// The retransmission timer runs from now, or from when the first segment was sent where
-    /// another timer was set meanwhile.
+    /// Sets the retransmission timer from now, or if another timer was set meanwhile, from when the first
+    /// segment was sent.
     pub(super) fn rearm_retransmission(&mut self) {
         if self.packets_out() == 0 {
             return self.clear_timer();
@@ -90,7 +90,8 @@ impl Sender {
         self.set_timer(Purpose::Retransmission, delay_us);
     }
 
-    /// Time until the first segment in flight has been so for one retransmission timeout; 0: it has.
+    /// Time until the first segment has been in flight for a retransmission timeout, microseconds; 0 if it
+    /// has been.
     pub(super) fn until_timeout_us(&self) -> u64 {
         let sent_us = self.board.first().map_or(self.now_us(), |first| first.sent_us);
         (sent_us + self.rto_us()).saturating_sub(self.now_us())

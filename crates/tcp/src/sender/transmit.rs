@@ -1,4 +1,4 @@
-//! Sending what was written, in trains as the kernel makes them, and pacing.
+//! Sends what was written, in trains as the kernel makes them, and paces it.
 
 use kirikae_algorithms::{CaEvent, CaState};
 use kirikae_path::Time;
@@ -9,29 +9,29 @@ use super::scoreboard::Sent;
 use super::timers::Purpose;
 use crate::{Ecn, Segment};
 
-/// Bytes that one write is cut into at most, in whole segments: what a GSO packet holds.
+/// The largest piece into which a write is cut, bytes, in whole segments: what a GSO packet holds.
 const WRITE_UNIT_MAX: u64 = 65_535;
 /// Most bytes of a train.
 const TRAIN_BYTES_MAX: u64 = 65_536;
 /// Fewest segments of a train that is cut by the pacing rate (sysctl tcp_min_tso_segs).
 const TRAIN_MIN: u32 = 2;
-/// A train is larger where the RTT is below 2^9 us times a few (sysctl tcp_tso_rtt_log).
+/// Trains are larger if the RTT is below a few times 2^9 us (sysctl tcp_tso_rtt_log).
 const TRAIN_RTT_SHIFT: u32 = 9;
-/// A part of the window below this share is held back for a larger train (tcp_tso_win_divisor).
+/// A part of the window below this share is held back for a larger train (tcp_tso_win_divisor), ...
 const HOLD_BACK_DIVISOR: u64 = 3;
 /// ... but not where the latest train left more than this ago, nanoseconds.
 const HOLD_BACK_AFTER_NS: u64 = 1_000_000;
 /// ... nor where the next ACK is further ahead than this, microseconds (Linux 6.18).
 const HOLD_BACK_UNTIL_US: u64 = 1_000;
-/// Segments that always leave at once, unpaced.
+/// Number of segments at the beginning that always leave at once, unpaced.
 const UNPACED: u32 = 10;
 
-/// What bounds the sending of new data.
+/// The limit of new data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Limit {
     /// The congestion window.
     Window,
-    /// One segment, whatever the window: a probe.
+    /// One segment, whatever the window is: a probe.
     OneProbe,
 }
 
@@ -41,7 +41,7 @@ impl Sender {
         self.una + u64::from(self.window.bytes())
     }
 
-    /// Sends what was written as far as window, receiver and pacing let it.
+    /// Sends what was written as far as window, receiver and pacing allow.
     pub(super) fn transmit_new(&mut self, now: Time, out: &mut Vec<Segment>) {
         if self.nxt < self.written {
             self.transmit_new_within(now, Limit::Window, out);
@@ -59,7 +59,7 @@ impl Sender {
             let in_flight = self.packets_in_flight();
             let quota = match limit {
                 Limit::OneProbe => 1,
-                // Two trains at least, for a steadier flow.
+                // There are two trains at least, for a steadier flow.
                 Limit::Window => {
                     self.cwnd().saturating_sub(in_flight).min((self.cwnd() >> 1).max(1))
                 }
@@ -105,7 +105,7 @@ impl Sender {
         }
     }
 
-    /// One train of new data; how many segments it had.
+    /// Sends one train of new data; returns the number of its segments.
     pub(super) fn send(&mut self, now: Time, bytes: u64, out: &mut Vec<Segment>) -> u32 {
         let before = self.packets_out();
         let sent_us = self.departs(now, bytes as u32);
@@ -134,8 +134,8 @@ impl Sender {
         segments
     }
 
-    /// A train of `bytes` leaves: the algorithm hears of the first after idle, counts and pacing go
-    /// on. Returns when it leaves, microseconds.
+    /// Notes that a train of `bytes` leaves: tells the algorithm of the first after idle time, and updates
+    /// counts and pacing. Returns when it leaves, microseconds.
     pub(super) fn departs(&mut self, now: Time, bytes: u32) -> u64 {
         let fields = &mut self.socket.fields;
         let earlier_ns = fields.tcp_wstamp_ns;
@@ -156,14 +156,14 @@ impl Sender {
             && fields.data_segs_out >= UNPACED
         {
             let mut gap_ns = u64::from(bytes) * 1_000_000_000 / rate;
-            // A timer that came late is made up for, by half at most.
+            // If a timer came late, the delay is made up for, but by half of the gap at most.
             gap_ns -= (gap_ns / 2).min(sent_ns - earlier_ns);
             fields.tcp_wstamp_ns += gap_ns;
         }
         sent_ns / 1000
     }
 
-    /// Whether pacing lets nothing go now; a timer tells when it will.
+    /// Whether pacing holds everything back now; a timer tells when it ends.
     pub(super) fn pacing_holds(&mut self) -> bool {
         let fields = &self.socket.fields;
         if self.socket.pacing().is_none() || fields.tcp_wstamp_ns <= fields.tcp_clock_cache {
@@ -173,7 +173,7 @@ impl Sender {
         true
     }
 
-    /// Pacing lets the next train go.
+    /// Sends the next train when pacing allows it.
     pub(super) fn pacing_elapsed(&mut self, now: Time, out: &mut Vec<Segment>) {
         let fields = &self.socket.fields;
         if fields.lost_out > fields.retrans_out && fields.snd_cwnd > self.packets_in_flight() {
@@ -193,15 +193,15 @@ impl Sender {
         ((bytes.min(TRAIN_BYTES_MAX) / u64::from(self.mss)) as u32).max(TRAIN_MIN)
     }
 
-    /// Whether so little of the window may have been held back for a larger train.
+    /// Whether a remainder of the window this small may have been held back for a larger train.
     pub(super) fn may_hold_back(&self, left: u32) -> bool {
         let left = u64::from(left);
         left * HOLD_BACK_DIVISOR < self.cwnd().into()
             && left * u64::from(self.mss) < TRAIN_BYTES_MAX
     }
 
-    /// Whether to wait for the next ACK because a larger train could then go. `limited` is set
-    /// where it is the congestion window that is waited for.
+    /// Whether to wait for the next ACK because a larger train could then go. `limited` is set if the
+    /// congestion window is what limits.
     fn holds_back(&self, unit: u64, room: u64, train: u32, limited: &mut bool) -> bool {
         if !self.profile.segmentation_offload || self.state() >= CaState::Recovery {
             return false;
@@ -221,7 +221,8 @@ impl Sender {
         {
             return false;
         }
-        // The next ACK is due a round trip after the oldest segment left: not if that is far off.
+        // The next ACK is due a round trip after the oldest segment left. If that is far off, nothing is held
+        // back.
         let Some(first) = self.board.first() else { return false };
         let due_us = (first.sent_us + self.srtt_us()).saturating_sub(fields.tcp_mstamp);
         if due_us > HOLD_BACK_UNTIL_US.min(self.srtt_us() / 2) {

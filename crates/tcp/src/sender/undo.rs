@@ -1,65 +1,65 @@
-//! Taking a reduction of the window back that was wrong, because what was held for lost had only been
-//! delayed. Two signs tell of it: each segment that was sent again arrived twice (DSACK, RFC 3708), or an
-//! ACK echoes a timestamp older than what was sent again (the Eifel detection, RFC 3522). What is put back
-//! then is the Eifel response (RFC 4015).
+//! Undoes a reduction of the window that was wrong because segments that counted as lost had only been
+//! delayed. There are two signs of it: each segment that was sent again arrived twice (DSACK, RFC 3708), or
+//! an ACK echoes a timestamp older than the retransmission (the Eifel detection, RFC 3522). What is then
+//! restored is the Eifel response (RFC 4015).
 
-/// What is remembered of the latest reduction, so that it can be taken back.
+/// What is remembered of the latest reduction, so that it can be undone.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Undo {
-    /// The profile takes reductions back at all.
+    /// Whether the profile undoes reductions at all.
     is_enabled: bool,
-    /// First byte not ACKed when the reduction began. None: there is nothing to take back.
+    /// First byte not ACKed when the reduction began. None: there is nothing to undo.
     marker: Option<u64>,
-    /// Segments sent again that no DSACK has told of. None: nothing was sent again.
+    /// Number of retransmissions of which no DSACK has told. None: nothing was sent again.
     outstanding: Option<u32>,
-    /// Slow start threshold before the reduction, segments; 0: it is not to be restored.
+    /// Slow start threshold before the reduction, segments; 0: it must not be restored.
     prior_ssthresh: u32,
     /// When something was first sent again, in milliseconds of the timestamps' clock.
     retransmitted_at_ms: Option<u32>,
 }
 
 impl Undo {
-    /// Nothing to take back yet; where it is not enabled, there never is.
+    /// The state before any reduction. If it is not enabled, it never changes.
     pub fn new(is_enabled: bool) -> Undo {
         Undo { is_enabled, ..Undo::default() }
     }
 
-    /// A reduction begins, with `una` the first byte not ACKed and so many segments sent again that
-    /// are still in flight.
+    /// Notes that a reduction begins: `una` is the first byte not ACKed, and so many retransmissions are
+    /// still in flight.
     pub fn begin(&mut self, una: u64, retransmissions_in_flight: u32) {
         self.marker = Some(una);
         let outstanding = retransmissions_in_flight;
         self.outstanding = (outstanding > 0).then_some(outstanding);
     }
 
-    /// The reduction stands.
+    /// Gives the undo up: the reduction stands.
     pub fn give_up(&mut self) {
         self.marker = None;
     }
 
-    /// Whether there is a reduction that may still be taken back.
+    /// Whether there is a reduction that may still be undone.
     pub fn is_pending(&self) -> bool {
         self.marker.is_some()
     }
 
-    /// The threshold that taking the reduction back restores, segments.
+    /// Remembers the threshold that undoing the reduction restores, segments.
     pub fn remember_ssthresh(&mut self, ssthresh: u32) {
         self.prior_ssthresh = ssthresh;
     }
 
-    /// Window and threshold stay as they are, even if the reduction is taken back: there was a mark
-    /// (ECN), or another algorithm decides on them now.
+    /// Keeps window and threshold as they are, even if the reduction is undone: there was a mark (ECN), or
+    /// another algorithm decides on them now.
     pub fn forget_ssthresh(&mut self) {
         self.prior_ssthresh = 0;
     }
 
-    /// A segment is sent again at this time of the timestamps' clock.
+    /// Notes that a segment is sent again at this time of the timestamps' clock.
     pub fn sent_again(&mut self, now_ms: u32) {
         self.retransmitted_at_ms.get_or_insert(now_ms);
         *self.outstanding.get_or_insert(0) += 1;
     }
 
-    /// Nothing that was sent again is in flight any more: the next time begins a new episode.
+    /// Notes that no retransmission is in flight any more: the next one begins a new episode.
     pub fn forget_retransmissions(&mut self) {
         self.retransmitted_at_ms = None;
     }
@@ -69,8 +69,8 @@ impl Undo {
         self.retransmitted_at_ms
     }
 
-    /// A DSACK tells that so many segments, which end at `end`, arrived twice after they were sent
-    /// again. What lies below the marker belongs to an earlier episode.
+    /// Notes a DSACK for so many segments, which end at `end` and arrived twice after they were sent again.
+    /// What lies below the marker belongs to an earlier episode.
     pub fn on_dsack(&mut self, end: u64, segments: u32) {
         if self.marker.is_some_and(|marker| end > marker)
             && let Some(outstanding) = &mut self.outstanding
@@ -84,8 +84,8 @@ impl Undo {
         self.is_enabled && self.is_pending() && self.outstanding == Some(0)
     }
 
-    /// Whether an ACK that echoes this timestamp, if any, shows that an original was only delayed.
-    /// `unsent_tells`: where nothing was sent again, the ACK is for an original.
+    /// Whether an ACK that echoes this timestamp, if any, shows that an original was only delayed. With
+    /// `unsent_tells` the ACK counts as one for an original if nothing was sent again.
     pub fn original_was_delayed(&self, echo_ms: Option<u32>, unsent_tells: bool) -> bool {
         let is_older = match (self.retransmitted_at_ms, echo_ms) {
             (Some(again_ms), Some(echo_ms)) => is_before(echo_ms, again_ms),
@@ -95,8 +95,8 @@ impl Undo {
         self.is_enabled && self.is_pending() && is_older
     }
 
-    /// The reduction is taken back. Returns the threshold to restore, segments; with none, window and
-    /// threshold stay as they are.
+    /// Undoes the reduction. Returns the threshold to restore, segments; None if window and threshold stay as
+    /// they are.
     pub fn take_back(&mut self) -> Option<u32> {
         self.marker = None;
         (self.prior_ssthresh > 0).then_some(self.prior_ssthresh)

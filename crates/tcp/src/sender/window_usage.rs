@@ -1,51 +1,50 @@
-//! How far the congestion window is used, so that a window which the application left unused for long can
-//! be cut back (RFC 2861, RFC 7661).
+//! Notes how far the congestion window is used, so that a window that the application left unused for long
+//! can be cut (RFC 2861, RFC 7661).
 
-/// What is noted of the use of the window.
+/// The recorded use of the window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WindowUsage {
     /// Most segments in flight while the window was not the limit.
     used: u32,
-    /// When the window last was the limit or was changed, microseconds.
+    /// When the window last was the limit, or was last changed, microseconds.
     stamp_us: u64,
-    /// Sequence number at which the flight ends of which it was last noted whether the window was its
-    /// limit.
+    /// Sequence number at the end of the flight for which it was last noted whether the window was its limit.
     flight_end: u64,
 }
 
 impl WindowUsage {
-    /// The window was changed now, or was reconsidered.
+    /// Notes that the window was changed or checked now.
     pub fn window_changed(&mut self, now_us: u64) {
         self.stamp_us = now_us;
     }
 
-    /// The window is the limit now.
+    /// Notes that the window is the limit now.
     pub fn window_limits(&mut self, now_us: u64) {
         self.used = 0;
         self.stamp_us = now_us;
     }
 
-    /// So many segments are in flight, and the window would let go more.
+    /// Notes that so many segments are in flight, and that the window would allow more.
     pub fn application_limits(&mut self, in_flight: u32) {
         self.used = self.used.max(in_flight);
     }
 
-    /// How long the window has been no limit, and as it is, microseconds.
+    /// How long the window has been unchanged and not the limit, microseconds.
     pub fn unused_for_us(&self, now_us: u64) -> u64 {
         now_us - self.stamp_us
     }
 
-    /// Most segments in flight since the window was the limit; counting begins anew.
+    /// Returns the most segments in flight since the window was the limit; counting begins anew.
     pub fn take_used(&mut self) -> u32 {
         std::mem::take(&mut self.used)
     }
 
-    /// Whether the flight is ACKed of which it was last noted whether the window was its limit.
+    /// Whether the flight is ACKed for which it was last noted whether the window was its limit.
     pub fn is_flight_over(&self, una: u64) -> bool {
         una >= self.flight_end
     }
 
-    /// A flight that ends here is noted.
+    /// Notes a flight that ends at `nxt`.
     pub fn note_flight(&mut self, nxt: u64) {
         self.flight_end = nxt;
     }

@@ -1,5 +1,5 @@
-//! The congestion window while the application is the limit: growth needs a window that was the limit
-//! (RFC 7661), and one that was not used for long is cut back (RFC 5681, section 4.1; RFC 2861).
+//! The congestion window while the application is the limit. It grows only if it was the limit (RFC 7661),
+//! and is cut if it was not used for long (RFC 5681, section 4.1; RFC 2861).
 
 use kirikae_algorithms::{CaEvent, CaState};
 use kirikae_path::{Span, Time};
@@ -9,7 +9,8 @@ use crate::Growth;
 use crate::timer_wheel::{in_ticks, ticks};
 
 impl Sender {
-    /// The slow start threshold to come back to: one that has not been reached, or 3/4 of the window.
+    /// The slow start threshold to return to: the present one if it has not been reached, or 3/4 of the
+    /// window.
     pub(super) fn current_ssthresh(&self) -> u32 {
         let fields = &self.socket.fields;
         match self.state() {
@@ -18,7 +19,7 @@ impl Sender {
         }
     }
 
-    /// After sending: whether the window, and not the application, was the limit.
+    /// After sending, notes whether the window, and not the application, was the limit.
     pub(super) fn validate_window(&mut self, limited: bool) {
         let (una, nxt, now_us) = (self.una, self.nxt, self.now_us());
         let fields = &mut self.socket.fields;
@@ -55,8 +56,8 @@ impl Sender {
                 && fields.snd_cwnd < 2 * fields.max_packets_out)
     }
 
-    /// Tells the algorithm whether so many segments in flight left next to nothing of the window: what
-    /// may be reordered, or what is held back for a larger train.
+    /// Notes for the algorithm whether so many segments in flight left next to nothing of the window: no more
+    /// than may be reordered, or is held back for a larger train.
     pub(super) fn limit_by_flight(&mut self, in_flight: u32) {
         let left = self.cwnd().saturating_sub(in_flight);
         let held_back = self.profile.segmentation_offload && self.may_hold_back(left);
@@ -65,7 +66,7 @@ impl Sender {
         fields.max_packets_out = 0; // half of it used is not enough
     }
 
-    /// For a retransmission timeout the application used only part of the window.
+    /// The application used only part of the window during a retransmission timeout.
     fn application_limited(&mut self) {
         if self.state() == CaState::Open {
             let used = self.usage.take_used().max(self.profile.initial_window);
@@ -77,13 +78,13 @@ impl Sender {
         self.usage.window_changed(self.now_us());
     }
 
-    /// Nothing was in flight for a while: after a retransmission timeout the window is halved for
-    /// each of them, down to the initial one.
+    /// After idle time, halves the window for each retransmission timeout that has passed, down to the
+    /// initial window.
     pub(super) fn idle_restart(&mut self, now: Time) {
         if !self.profile.idle_restart || self.socket.algorithm().controls_alone() {
             return;
         }
-        // Counted in ticks, as the kernel does.
+        // Time is counted in ticks, as in the kernel.
         let hz = self.profile.hz;
         let idle = ticks(now, hz) - ticks(self.last_sent, hz);
         let rto = in_ticks(Span::from_nanos(self.rto_us() * 1000), hz);

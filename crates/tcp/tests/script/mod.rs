@@ -27,11 +27,11 @@
 //! +1     quiet                    # until now nothing else leaves
 //! ```
 //!
-//! A segment has the words `syn psh ece cwr migrate ect ce`, a range of bytes, `ack`, `win`, `sack` with blocks
-//! and `ecr`, the time whose timestamp it echoes. Of a segment that leaves, `psh`, `ect`, `ack`, `win`
-//! and `ecr` are looked at only where they stand; all else has to be as it stands. A segment that
-//! arrives has the window of the setup and echoes as RFC 7323 has it, unless it says otherwise. Each
-//! segment that leaves has to be told of.
+//! A segment has the words `syn psh ece cwr migrate ect ce`, a range of bytes, `ack`, `win`, `sack` with
+//! blocks and `ecr`, the time whose timestamp it echoes. For a segment that leaves, `psh`, `ect`, `ack`,
+//! `win` and `ecr` are checked only if the script has them; everything else must be as written. A segment
+//! that arrives has the window of the setup and echoes as RFC 7323 says, unless the script has something
+//! else. The script has to name each segment that leaves.
 
 mod parse;
 mod run;

@@ -1,4 +1,4 @@
-//! Reading a script.
+//! Parses a script.
 
 use std::ops::Range;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use kirikae_algorithms::Algorithm;
 use kirikae_path::Span;
 use kirikae_tcp::{Ecn, Handover, LossDetection, Profile, Reduction};
 
-/// A script: setup, and what happens.
+/// A script: its setup, and its lines.
 pub struct Script {
     pub setup: Setup,
     pub lines: Vec<Line>,
@@ -17,17 +17,17 @@ pub struct Script {
 pub struct Setup {
     pub profile: Profile,
     pub algorithm: Algorithm,
-    /// How long the handshake took; none: the script does it.
+    /// How long the handshake took; None: the script makes it.
     pub connect: Option<Span>,
     /// The other end's receive window.
     pub window: u32,
 }
 
 pub struct Line {
-    /// Its number in the file.
+    /// The line's number in the file.
     pub number: usize,
     pub at: At,
-    /// How far the time may be off.
+    /// The allowed difference of the time.
     pub tolerance: Span,
     pub event: Event,
 }
@@ -66,7 +66,7 @@ pub struct Pattern {
     pub echo: Option<Span>,
 }
 
-/// Something to hold of the connection.
+/// A condition on the connection.
 pub struct Condition {
     pub name: String,
     pub operator: Operator,
@@ -89,7 +89,7 @@ pub enum Value {
 }
 
 impl Script {
-    /// Reads a script, or says in which line it cannot.
+    /// Parses a script, or returns the line at which it fails.
     pub fn parse(text: &str) -> Result<Script, (usize, String)> {
         let algorithm = Algorithm::named("kk_reno").expect("built in");
         let mut setup = Setup {

@@ -1,4 +1,4 @@
-//! Playing a script against an endpoint.
+//! Plays a script against an endpoint.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -10,18 +10,18 @@ use kirikae_tcp::{Control, Ecn, Endpoint, Segment, Timestamp};
 
 use super::parse::{At, Condition, Event, Line, Operator, Pattern, Script, Setup, Value};
 
-/// Time 0 of a script: a multiple of what the timer wheel rounds to, so that scripts can tell times.
+/// Time 0 of a script: a multiple of what the timer wheel rounds to, so that scripts can name exact times.
 const START: Time = Time::from_nanos(4_096 * 4_000_000);
-/// How far times may be off that a script gives exactly: it rounds to microseconds.
+/// The allowed difference of times that a script gives exactly: it rounds to microseconds.
 const ROUNDING: Span = Span::from_nanos(1_000);
-/// A timer that goes off more often than this without time passing never stops.
+/// If timers go off more often than this without time passing, they never stop.
 const TIMERS_AT_ONCE: u32 = 1_000;
 
 struct Play<'a> {
     setup: &'a Setup,
     endpoint: Endpoint,
     now: Time,
-    /// Left the endpoint, and not told of by the script yet.
+    /// Segments that have left the endpoint, and that the script has not named yet.
     left: VecDeque<(Time, Segment)>,
     /// Ranges of data that have left, with their timestamps.
     stamps: Vec<(Range<u64>, u32)>,
@@ -31,7 +31,7 @@ struct Play<'a> {
 }
 
 impl Script {
-    /// Plays the script; what went wrong, and in which line.
+    /// Plays the script; returns the line at which it fails, and how.
     pub fn run(&self) -> Result<(), (usize, String)> {
         let mut play = Play::new(&self.setup).map_err(|problem| (0, problem))?;
         let mut at = START;
@@ -106,7 +106,7 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// Timers go off up to `at`; the script has to have told of all that has left before.
+    /// Lets timers go off up to `at`. The script must have named all segments that left before.
     fn advance(&mut self, at: Time) -> Result<(), String> {
         self.nothing_left()?;
         while let Some(timer) = self.endpoint.timer().filter(|timer| *timer <= at) {
@@ -154,7 +154,7 @@ impl<'a> Play<'a> {
     fn segment(&mut self, pattern: &Pattern, data: Range<u64>) -> Segment {
         let ack = pattern.ack.unwrap_or(if pattern.syn { 0 } else { self.acked });
         if ack > self.acked {
-            // RFC 7323, section 4.3: the segment that followed what was ACKed last.
+            // By RFC 7323, section 4.3, this is the segment that followed what was ACKed last.
             let earliest = self.stamps.iter().rev().find(|(data, _)| data.contains(&self.acked));
             self.recent = earliest.map_or(self.recent, |(_, value)| *value);
             self.acked = ack;
@@ -179,7 +179,7 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// What the script says leaves next does, and at that time.
+    /// Checks that the next segment of the script leaves, and at that time.
     fn leaves(&mut self, pattern: &Pattern, at: Time, tolerance: Span) -> Result<(), String> {
         let tolerance = tolerance.max(ROUNDING);
         let mss = self.endpoint.mss();
@@ -285,7 +285,7 @@ impl Pattern {
     }
 }
 
-/// Cuts data into full segments; no data is one piece.
+/// Cuts data into full segments; without data there is one piece.
 fn split(data: Range<u64>, mss: u32) -> impl Iterator<Item = Range<u64>> {
     let mss = u64::from(mss);
     let pieces = (data.end - data.start).div_ceil(mss).max(1);

@@ -1,4 +1,4 @@
-//! Asking the agent, beside the thread that draws.
+//! Asks the agent from a thread of its own, beside the one that draws.
 
 use std::borrow::Cow;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -11,7 +11,8 @@ use kirikae_daemon::status::{Connections, Status};
 
 use super::text::clean;
 
-/// What the agent told. Every text in it is fit for a terminal.
+/// What the agent told. Control characters in its texts have been replaced, so that they can be printed on a
+/// terminal.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     pub status: Status,
@@ -41,16 +42,16 @@ fn make_fit(text: &mut String) {
     }
 }
 
-/// Asks.
+/// Asks the agent once.
 pub fn ask() -> Result<Snapshot, AskError> {
     let status = client::get("/status")?;
     Ok(Snapshot::new(status, client::get("/connections")?))
 }
 
-/// How long an agent may take before that is told.
+/// How long an answer may take before the screen says that it is missing.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Asks again and again from a thread of its own, never before the answer to the question before.
+/// Asks again and again from a thread of its own, and only when the question before has been answered.
 pub struct Asker {
     questions: Sender<()>,
     answers: Receiver<Result<Snapshot, AskError>>,
@@ -60,16 +61,16 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// Begins to wait.
+    /// Starts the thread.
     pub fn new(every: Duration) -> Asker {
         let (questions, asked) = mpsc::channel();
         let (sender, answers) = mpsc::channel();
-        // It ends with its channels.
+        // The thread ends when its channels are closed.
         thread::spawn(move || asked.iter().all(|()| sender.send(ask()).is_ok()));
         Asker { questions, answers, every, asked_at: Instant::now(), is_waiting: false }
     }
 
-    /// Asks where it is time, and returns what has been answered, or why nothing was.
+    /// Asks if it is time, and returns the latest answer, or why there is none.
     pub fn turn(&mut self) -> Option<Result<Snapshot, String>> {
         if !self.is_waiting && self.asked_at.elapsed() >= self.every {
             self.asked_at = Instant::now();

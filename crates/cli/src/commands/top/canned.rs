@@ -1,14 +1,14 @@
-//! Connections as an agent might tell of them.
+//! Examples of connections as an agent might tell them.
 
 use std::net::SocketAddr;
 
 use kirikae_agent::{Connection, Cost, LatestSwitch, Treatment};
-use kirikae_daemon::status::{Connections, PolicyInForce, ScopeInForce, Status};
+use kirikae_daemon::status::{Connections, PolicyStatus, ScopeStatus, Status};
 use kirikae_vocabulary::Reason;
 
 use super::asking::Snapshot;
 
-/// When they were looked at.
+/// The time of the listing, CLOCK_MONOTONIC in nanoseconds.
 pub const NOW_NS: u64 = 1_000_000_000_000;
 
 pub fn connection(local: &str, remote: &str) -> Connection {
@@ -46,7 +46,7 @@ pub fn connection(local: &str, remote: &str) -> Connection {
     }
 }
 
-/// One of each kind.
+/// One connection of each kind.
 pub fn several() -> Vec<Connection> {
     let met = connection("192.0.2.1:443", "198.51.100.7:51234");
     vec![
@@ -105,10 +105,10 @@ pub fn snapshot(connections: Vec<Connection>) -> Snapshot {
     let mut status = Status {
         version: "0.1.0".into(),
         up_s: 7384.0,
-        policy: PolicyInForce {
+        policy: PolicyStatus {
             file: Some("/etc/kirikae/kirikae.toml".into()),
             generation: 3,
-            scopes: vec![ScopeInForce {
+            scopes: vec![ScopeStatus {
                 name: "web".into(),
                 matches: "local port 443".into(),
                 algorithms: vec!["kk_cubic".into()],

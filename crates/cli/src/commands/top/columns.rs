@@ -1,4 +1,4 @@
-//! The columns: what is in them, how they are sorted, and which of them there is room for.
+//! The columns: their texts, their order of sorting, and which of them fit the screen.
 
 use std::cmp::Ordering;
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use kirikae_agent::Connection;
 
 use super::text;
 
-/// A column.
+/// A column of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
     Local,
@@ -32,7 +32,7 @@ pub enum Column {
 use Column::*;
 
 impl Column {
-    /// From left to right.
+    /// All columns, from left to right.
     pub const ALL: [Column; 16] = [
         Local, Remote, Algorithm, Original, Treatment, Scope, Rtt, Isolated, Burst, Rate, Cwnd,
         Latency, Switches, Ago, Why, Gain,
@@ -59,7 +59,7 @@ impl Column {
         }
     }
 
-    /// For the help.
+    /// What the column means, for the help.
     pub fn meaning(self) -> &'static str {
         match self {
             Local => "this end; where there is little room its port",
@@ -85,7 +85,8 @@ impl Column {
         matches!(self, Rtt | Isolated | Burst | Rate | Cwnd | Latency | Switches | Ago | Gain)
     }
 
-    /// `now_ns` is CLOCK_MONOTONIC when the connections were looked at. Empty where nothing is known.
+    /// The text of a connection in this column. `now_ns` is CLOCK_MONOTONIC when the connections were looked
+    /// at. The text is empty if nothing is known.
     pub fn text(self, of: &Connection, now_ns: u64) -> String {
         let known = |text: Option<String>| text.unwrap_or_default();
         match self {
@@ -111,7 +112,7 @@ impl Column {
         }
     }
 
-    /// In the room of a column: of an address that is too long the port is what has to be seen.
+    /// The same within a width: an address that is too long is cut so that its port is seen.
     pub fn text_within(self, of: &Connection, now_ns: u64, width: usize) -> String {
         match self {
             Local => end_within(of.local, width),
@@ -120,7 +121,8 @@ impl Column {
         }
     }
 
-    /// Names as in a dictionary; of numbers the largest first, and those that are not known last.
+    /// The order of two connections by this column: names in alphabetical order, numbers in descending order,
+    /// unknown ones last.
     pub fn order(self, a: &Connection, b: &Connection) -> Ordering {
         let numbers = |of: fn(&Connection) -> f64| of(b).total_cmp(&of(a));
         match self {
@@ -147,7 +149,7 @@ impl Column {
     }
 }
 
-/// Share of the original algorithm's latency that is expected to be saved; negative: lost.
+/// Share of the original algorithm's latency that is expected to be saved; negative if latency is lost.
 pub fn gain(of: &Connection) -> Option<f64> {
     Some(1.0 - of.predicted_s? / of.predicted_original_s?)
 }
@@ -188,14 +190,13 @@ fn end_width(end: SocketAddr) -> usize {
     end.to_string().len()
 }
 
-/// An end of an IPv4 connection.
+/// Width of an end of an IPv4 connection.
 const IPV4_END: usize = 21;
 
-/// The columns for which there is room, from left to right, with their widths; a space is between
-/// them.
+/// The columns that fit the screen, from left to right, with their widths; there is a space between two.
 pub fn fitting(width: usize, widest: &Widest) -> Vec<(Column, usize)> {
     let end = |widest: usize| widest.clamp(6, IPV4_END);
-    // The most important first; some ask for more room when others have got theirs.
+    // The most important is first; some columns ask for more width after others have got theirs.
     let wishes = [
         (Remote, end(widest.remote)),
         (Algorithm, 11),
@@ -229,7 +230,7 @@ pub fn fitting(width: usize, widest: &Widest) -> Vec<(Column, usize)> {
             *has = wished.max(*has);
         }
     }
-    // What is left shows more of addresses that are cut.
+    // The width that is left shows more of addresses that are cut.
     let remote = &mut widths[Remote as usize];
     if *remote > 0 {
         *remote += room.min(widest.remote.saturating_sub(*remote));

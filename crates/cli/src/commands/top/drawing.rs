@@ -1,4 +1,4 @@
-//! Drawing the screen.
+//! Draws the screen.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,12 +15,12 @@ use super::keys::{self, Mode};
 use super::text::{self, number};
 use super::view::View;
 
-/// An algorithm that never lost anything has it.
+/// The ssthresh of a connection whose algorithm never saw a loss.
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
-/// Draws what there is to see.
+/// Draws the whole screen.
 pub fn draw(frame: &mut Frame, view: &mut View) {
-    // More of the selected connection, where there are lines for it.
+    // Shows more of the selected connection, if there are lines for it.
     let details = match frame.area().height {
         ..16 => 0,
         16..24 => 3,
@@ -49,7 +49,7 @@ pub fn draw(frame: &mut Frame, view: &mut View) {
     }
 }
 
-/// Columns with their first cell and width.
+/// The columns with the area of each.
 fn placed(columns: Vec<(Column, usize)>, area: Rect) -> Vec<(Column, Rect)> {
     let mut x = area.x;
     let place = |(column, width): (Column, usize)| {
@@ -89,7 +89,7 @@ fn draw_header(frame: &mut Frame, area: Rect, view: &View) {
     frame.render_widget(Paragraph::new(vec![first.into(), second.into(), third.into()]), area);
 }
 
-/// `: kk_cubic 10, kk_bbr 2`, the largest first.
+/// The numbers by algorithm, the largest first: `: kk_cubic 10, kk_bbr 2`
 fn counts(by_algorithm: &BTreeMap<String, usize>) -> String {
     let mut counts: Vec<_> = by_algorithm.iter().collect();
     counts.sort_by_key(|(_, number)| std::cmp::Reverse(**number));
@@ -137,7 +137,7 @@ fn draw_rows(frame: &mut Frame, area: Rect, view: &View, columns: &[(Column, Rec
     }
 }
 
-/// What the columns may have had no room for.
+/// Details of a connection that may not fit the columns.
 fn more_of(of: &Connection, now_ns: u64) -> Vec<Line<'static>> {
     let mut first = format!("{} > {}: {}", of.local, of.remote, of.treatment.name());
     if let Some(scope) = &of.scope {

@@ -1,8 +1,8 @@
-//! What keys do.
+//! What each key does.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// What has the keys.
+/// What the keys act on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     #[default]
@@ -12,31 +12,31 @@ pub enum Mode {
     Help,
 }
 
-/// What a key asks for.
+/// The action of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     Quit,
-    /// So many rows down; negative: up.
+    /// Moves so many rows down; negative: up.
     Move(isize),
-    /// So many screens down; negative: up.
+    /// Moves so many screens down; negative: up.
     Page(isize),
     First,
     Last,
-    /// So many columns to the right; negative: to the left.
+    /// Moves the sorting so many columns to the right; negative: to the left.
     Sort(isize),
     Reverse,
     Pause,
-    /// Into a mode.
+    /// Enters a mode.
     Enter(Mode),
-    /// A character more in the filter.
+    /// Appends a character to the filter.
     Type(char),
-    /// One less.
+    /// Removes the filter's last character.
     Erase,
-    /// No filter any more, and back to the table.
+    /// Removes the filter and returns to the table.
     ClearFilter,
 }
 
-/// None: the key does nothing in this mode.
+/// The action of a key in a mode; None if the key does nothing there.
 pub fn action(key: KeyEvent, mode: Mode) -> Option<Action> {
     use Action::*;
     if key.modifiers.contains(KeyModifiers::CONTROL) {
@@ -80,7 +80,7 @@ fn in_table(code: KeyCode) -> Option<Action> {
     })
 }
 
-/// For the help: keys, and what they do.
+/// The keys and what they do, for the help.
 pub const HELP: [(&str, &str); 8] = [
     ("↑ ↓  j k", "a row up or down"),
     ("PgUp PgDn", "a screen; g, G: the first, the last row"),

@@ -31,10 +31,10 @@ use asking::Asker;
 use keys::Action;
 use view::View;
 
-/// How long a signal or an answer waits at most.
+/// How long the loop waits for a key at most, before it looks for signals and answers.
 const TURN: Duration = Duration::from_millis(50);
 
-/// How often, in milliseconds, it is looked whether the terminal is still there.
+/// How often it checks whether the terminal still exists, milliseconds.
 const LOOK: u16 = 1000;
 
 /// Show the connections, live
@@ -58,7 +58,7 @@ fn interval(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Shows them until a key or a signal ends it.
+/// Shows the connections until a key or a signal ends it.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     ensure!(
         io::stdout().is_terminal(),
@@ -68,7 +68,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     end_on_signals(Arc::clone(&stop))?;
     end_with_terminal(Arc::clone(&stop));
     let view = View::new(asking::ask()?);
-    // Also where it panics.
+    // It is restored if the program panics, too.
     let terminal = ratatui::try_init().context("preparing the terminal")?;
     let shown = show(terminal, view, Asker::new(arguments.interval), &stop);
     shown.and(ratatui::try_restore()).context("using the terminal")?;
@@ -85,23 +85,24 @@ fn end_on_signals(stop: Arc<AtomicBool>) -> io::Result<()> {
     Ok(())
 }
 
-/// Not every terminal that goes away sends a signal first.
+/// Ends the program when its terminal has gone. Not every terminal sends a signal first.
 fn end_with_terminal(stop: Arc<AtomicBool>) {
     thread::spawn(move || {
         let stdout = io::stdout();
-        // Asked for nothing it tells only that the other end has gone, but wakes nobody for that.
+        // A poll for no event reports only that the other end has gone; but that does not wake it, hence the
+        // timeout.
         let mut terminal = [PollFd::new(stdout.as_fd(), PollFlags::empty())];
         while matches!(poll(&mut terminal, LOOK), Ok(0) | Err(Errno::EINTR)) {}
         end(&stop);
     });
 }
 
-/// A terminal that has gone may keep whoever asks it for keys from ever coming back: then the process
-/// ends all the same.
+/// Ends the process. A thread that waits for keys of a terminal that has gone may never return, so this does
+/// not wait for it.
 fn end(stop: &AtomicBool) -> ! {
     stop.store(true, Ordering::Relaxed);
     thread::sleep(20 * TURN);
-    // Where it is gone there is nobody to be told.
+    // If the terminal is gone, there is nobody to report an error to.
     let _ = ratatui::try_restore();
     process::exit(1)
 }

@@ -1,4 +1,4 @@
-//! The screen as it looks, and what keys do to it.
+//! Tests of the screen's look, and of what keys do to it.
 
 use insta::assert_snapshot;
 use kirikae_agent::Connection;
@@ -27,12 +27,12 @@ fn typed(view: &mut View, text: &str) {
     text.chars().for_each(|c| view.act(Action::Type(c)));
 }
 
-/// Remote ports, as they are on the screen.
+/// The remote ports that are on the screen.
 fn ports(view: &View) -> Vec<u16> {
     view.on_screen().map(|it| it.remote.port()).collect()
 }
 
-/// With so many rows on the screen.
+/// A view of so many connections, with so many rows on the screen.
 fn many(connections: u16, rows: usize) -> View {
     let numbered =
         |port: u16| connection("192.0.2.1:443", &format!("198.51.100.7:{}", 1000 + port));

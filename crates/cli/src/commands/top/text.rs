@@ -1,10 +1,10 @@
-//! Values as people read them, and nothing that a terminal would obey.
+//! Formats values for people, and removes what a terminal would obey.
 
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// Without what a terminal would take for a command, or would show as other text than it is: each
-/// such character is replaced.
+/// Replaces each character that a terminal would take for a command, or that would make the text look like
+/// another.
 pub fn clean(text: &str) -> Cow<'_, str> {
     if text.chars().any(is_unfit) {
         let fit = |c| if is_unfit(c) { char::REPLACEMENT_CHARACTER } else { c };
@@ -13,7 +13,7 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     text.into()
 }
 
-/// Control characters, those of no width, and those that change the direction of writing.
+/// Whether it is a control character, one without width, or one that changes the direction of writing.
 fn is_unfit(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}')
@@ -49,12 +49,12 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// `12.3 Mbit/s`
+/// A rate: `12.3 Mbit/s`
 pub fn rate(bit_s: u64) -> String {
     format!("{:.1} Mbit/s", bit_s as f64 / 1e6)
 }
 
-/// `12.3 kB`
+/// A size: `12.3 kB`
 pub fn bytes(bytes: u64) -> String {
     match bytes as f64 {
         b if b < 1e3 => format!("{b} B"),
@@ -64,7 +64,7 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
-/// `1 event`, `2 events`
+/// A number with its noun: `1 event`, `2 events`
 pub fn number(n: impl Into<u64>, of: &str) -> String {
     match n.into() {
         1 => format!("1 {of}"),

@@ -1,4 +1,4 @@
-//! What is shown: the latest answer, which rows of it in which order, and where the reader is.
+//! What is shown: the latest answer, its rows in order, and the reader's place in them.
 
 use kirikae_agent::Connection;
 use kirikae_daemon::status::Status;
@@ -11,7 +11,7 @@ use super::text::clean;
 /// The state of the screen.
 pub struct View {
     snapshot: Snapshot,
-    /// Between the latest two answers; None before there are two.
+    /// Switches a second between the latest two answers; None before there are two.
     switches_per_s: Option<f64>,
     /// Why the latest question was not answered.
     problem: Option<String>,
@@ -23,9 +23,9 @@ pub struct View {
     filter: String,
     mode: Mode,
     is_paused: bool,
-    /// Row that the reader is on.
+    /// The row that the reader is on.
     selected: usize,
-    /// First row on the screen, and how many there are on it.
+    /// The first row on the screen, and the number of rows on it.
     top: usize,
     height: usize,
 }
@@ -51,7 +51,8 @@ impl View {
         view
     }
 
-    /// The agent has answered. Whoever stands still does not see it.
+    /// Takes in an answer. The reader stays on the selected connection. While paused, the screen keeps the answer
+    /// before.
     pub fn answered(&mut self, snapshot: Snapshot) {
         self.problem = None;
         if self.is_paused {
@@ -63,18 +64,18 @@ impl View {
         self.widest = Widest::of(&snapshot.connections);
         self.snapshot = snapshot;
         self.arrange();
-        // The first row stays the first, whoever is in it.
+        // If the reader is on the first row, the first row stays selected, whichever connection is in it.
         if self.selected > 0 {
             self.follow(selected);
         }
     }
 
-    /// It has not.
+    /// Notes why the agent has not answered.
     pub fn not_answered(&mut self, why: &str) {
         self.problem = Some(clean(why).into_owned());
     }
 
-    /// What a key asks for, but for the end.
+    /// Does what a key asks for; ending is the caller's part.
     pub fn act(&mut self, action: Action) {
         match action {
             Action::Quit => {}
@@ -120,7 +121,7 @@ impl View {
         self.follow(selected);
     }
 
-    /// Filters and sorts; what is equal stays in the order of the answer.
+    /// Filters and sorts the rows. Equal ones stay in the order of the answer.
     fn arrange(&mut self) {
         let Snapshot { connections, now_ns, .. } = &self.snapshot;
         let wanted = self.filter.to_lowercase();
@@ -153,14 +154,14 @@ impl View {
         self.scroll();
     }
 
-    /// So that the selected row is on the screen.
+    /// Scrolls so that the selected row is on the screen.
     fn scroll(&mut self) {
         let lowest = (self.selected + 1).saturating_sub(self.height);
         let last = self.rows.len().saturating_sub(self.height);
         self.top = self.top.clamp(lowest, self.selected).min(last.max(lowest));
     }
 
-    /// There is room for so many rows, at least one.
+    /// Sets the number of rows on the screen, at least one.
     pub fn set_height(&mut self, height: usize) {
         self.height = height.max(1);
         self.scroll();
@@ -172,7 +173,7 @@ impl View {
         rows.map(|row| &self.snapshot.connections[*row])
     }
 
-    /// Which of them the reader is on.
+    /// The row on the screen that the reader is on.
     pub fn selected_on_screen(&self) -> usize {
         self.selected - self.top
     }
@@ -181,7 +182,7 @@ impl View {
         self.rows.get(self.selected).map(|row| &self.snapshot.connections[*row])
     }
 
-    /// Number of the row that the reader is on, from 1, and how many there are; 0 of none.
+    /// Number of the row that the reader is on, from 1, and the number of rows; 0 of 0 if there are none.
     pub fn position(&self) -> (usize, usize) {
         (self.rows.len().min(self.selected + 1), self.rows.len())
     }
@@ -225,14 +226,14 @@ impl View {
     }
 }
 
-/// What tells a connection from others.
+/// What identifies a connection: its namespace and its ends.
 type Whose = (u32, std::net::SocketAddr, std::net::SocketAddr);
 
 fn whose(connection: &Connection) -> Whose {
     (connection.namespace, connection.local, connection.remote)
 }
 
-/// None where another agent has answered.
+/// Switches a second between two answers; None if another agent has answered.
 fn switches_per_s(before: &Status, now: &Status) -> Option<f64> {
     let switches = |status: &Status| status.switches.values().sum::<u64>();
     let made = switches(now).checked_sub(switches(before))?;

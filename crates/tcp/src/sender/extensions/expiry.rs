@@ -1,8 +1,7 @@
-//! Losses found by time on each ACK, beside those found by duplicates: Cubic+ (Fukuda 2019, section 4.2,
-//! after draft-ietf-tcpm-rack-02). Deliberate differences: 1. it looks at ACKs that are dubious, since
-//! after one that is only progress everything in flight was sent later than what was ACKed; 2. that
-//! there is reordering is seen where an original arrives after it was sent again, by timestamp or by
-//! being faster than the lowest RTT.
+//! Finds losses by time on each ACK, besides those found by duplicates: Cubic+ (Fukuda 2019, section 4.2,
+//! after draft-ietf-tcpm-rack-02). Deliberate differences: 1. it looks only at dubious ACKs, since after one
+//! that is only progress everything in flight was sent later than what was ACKed; 2. reordering is seen when
+//! an original arrives after it was sent again, which the timestamp shows, or an RTT below the lowest one.
 
 use kirikae_algorithms::CaState;
 
@@ -14,7 +13,7 @@ use crate::sender::scoreboard::Sent;
 /// RACK.reo_wnd until reordering was seen, microseconds.
 const INITIAL_WINDOW_US: u64 = 1_000;
 
-/// When a segment has been in flight for too long. Times are in microseconds.
+/// Tells whether a segment has been in flight for too long. Times are in microseconds.
 #[derive(Clone, Copy, Debug)]
 struct Expiry {
     now_us: u64,
@@ -39,7 +38,8 @@ impl Sender {
         self.profile.loss_detection == LossDetection::DuplicatesOrTime
     }
 
-    /// A segment is ACKed: RACK.RTT, or reordering. `echo_ms`: the timestamp that the ACK echoes.
+    /// Notes a segment that is ACKed: it updates RACK.RTT, or shows reordering. `echo_ms` is the timestamp
+    /// that the ACK echoes.
     pub(in crate::sender) fn note_delivery(&mut self, sent: &Sent, echo_ms: Option<u32>) {
         let rtt_us = self.now_us().saturating_sub(sent.sent_us);
         let early = sent.ever_retransmitted && rtt_us < self.min_rtt_us().unwrap_or(u64::MAX);
@@ -50,7 +50,7 @@ impl Sender {
         }
     }
 
-    /// When a segment expires now: a quarter of the lowest RTT is allowed for where reordering was seen.
+    /// When a segment expires now. If reordering was seen, a quarter of the lowest RTT is allowed for it.
     fn expiry(&self) -> Expiry {
         let window_us = match self.min_rtt_us() {
             Some(lowest_us) if self.reordering.is_seen() => lowest_us / 4,
@@ -59,7 +59,7 @@ impl Sender {
         Expiry { now_us: self.now_us(), rtt_us: self.rack.rtt_us(), window_us }
     }
 
-    /// Outside of recovery: what took too long is to be sent again.
+    /// Outside of recovery, marks what took too long, so that it is sent again.
     pub(in crate::sender) fn mark_expired(&mut self) {
         let expiry = self.expiry();
         for index in 0..self.board.len() {
@@ -72,7 +72,7 @@ impl Sender {
         }
     }
 
-    /// In recovery: slow start follows where anything took too long.
+    /// In recovery, begins slow start if anything took too long.
     pub(in crate::sender) fn expire_recovery(&mut self) {
         if self.state() != CaState::Recovery {
             return;

@@ -6,7 +6,7 @@ use crate::sender::Sender;
 use crate::sender::timers::Purpose;
 use crate::{Handover, Segment};
 
-/// Fewest segments that an estimate sets ssthresh to.
+/// The least ssthresh that an estimate sets, segments.
 const LEAST_SSTHRESH: u64 = 2;
 
 /// A segment that is watched: where it ends, and when it was sent, microseconds.
@@ -16,7 +16,7 @@ struct Watched {
     sent_us: u64,
 }
 
-/// Two segments that left together: where they end, and when the ACK of the former came.
+/// Two segments that left together: where they end, and when the ACK of the first came.
 #[derive(Clone, Copy, Debug)]
 struct Pair {
     former: u64,
@@ -35,14 +35,15 @@ pub(in crate::sender) struct PathEstimate {
 }
 
 impl PathEstimate {
-    /// The first segment over the new link ends at `end` and was sent at `sent_us`, in microseconds.
+    /// The estimate begins with the first segment over the new link, which ends at `end` and was sent at
+    /// `sent_us`, microseconds.
     fn new(end: u64, sent_us: u64) -> PathEstimate {
         PathEstimate { first: Watched { end, sent_us }, rtt_us: None, pair: None }
     }
 
-    /// An ACK up to here comes in. Returns what it sets ssthresh to, segments: "bandwidth-delay
-    /// product = RTT x packet size / time between the ACKs", "ssthresh = bandwidth-delay product /
-    /// packet size".
+    /// Processes an ACK up to `acked_to`. Returns the new ssthresh, segments, if it gives one:
+    /// "bandwidth-delay product = RTT x packet size / time between the ACKs", "ssthresh = bandwidth-delay
+    /// product / packet size".
     fn on_ack(&mut self, now_us: u64, acked_to: u64) -> Option<u32> {
         if acked_to >= self.first.end {
             self.rtt_us.get_or_insert(now_us - self.first.sent_us);
@@ -67,7 +68,7 @@ impl PathEstimate {
         }
     }
 
-    /// Segments with these ends have just left: two together are a pair.
+    /// Notes that segments with these ends have just left; two together are a pair.
     fn note_sent(&mut self, mut ends: impl Iterator<Item = u64>) {
         if self.pair.is_none()
             && self.rtt_us.is_some()
@@ -79,7 +80,7 @@ impl PathEstimate {
 }
 
 impl Sender {
-    /// The link is back: what was in flight went with the old one.
+    /// The link is back, and what was in flight is lost with the old one.
     pub fn link_returned(&mut self, now: Time, out: &mut Vec<Segment>) {
         self.set_clock(now);
         let restarts = matches!(
@@ -90,7 +91,7 @@ impl Sender {
             return;
         }
         self.rtt.reset_back_off(self.rto_max_us());
-        // It is known that all was lost, however recently it was sent, and that this was no mistake.
+        // Everything is known to be lost, however recently it was sent, and so this is never undone.
         (0..self.board.len()).for_each(|index| self.mark_lost(index));
         self.enter_loss();
         self.frto.give_up();
@@ -105,7 +106,7 @@ impl Sender {
         }
     }
 
-    /// An ACK up to here may tell of the new link; no more when slow start is over.
+    /// An ACK up to `acked_to` may tell of the new link; it does not when slow start is over.
     pub(in crate::sender) fn estimate_path(&mut self, acked_to: u64) {
         let now_us = self.now_us();
         let Some(estimate) = &mut self.path_estimate else { return };
@@ -117,7 +118,7 @@ impl Sender {
         }
     }
 
-    /// These segments have just left.
+    /// Notes that these segments have just left.
     pub fn note_pair(&mut self, left: &[Segment]) {
         if let Some(estimate) = &mut self.path_estimate {
             let data = left.iter().filter(|segment| segment.len > 0);

@@ -1,5 +1,4 @@
-//! What publications add to the RFCs' behaviour, and no kernel does: it is done only where the profile of
-//! a stack asks for it.
+//! Behaviour that publications add to the RFCs, and that no kernel has. A stack profile turns it on.
 
 mod expiry;
 mod handover;
