@@ -11,14 +11,14 @@ mod large_bdp;
 mod page;
 mod published;
 mod reordering;
-mod rtcp_fairness;
-mod rtcp_lte;
-mod rtcp_tables;
-mod rtcp_wifi;
-mod rtcp_wimax;
 mod rtt_fairness;
 mod table;
 mod text;
+mod thesis_fairness;
+mod thesis_lte;
+mod thesis_tables;
+mod thesis_wifi;
+mod thesis_wimax;
 mod watch;
 mod wireless;
 
@@ -57,11 +57,11 @@ pub struct Study {
 
 /// Every study there is, in the order of docs/studies.md.
 pub const STUDIES: [Study; 9] = [
-    rtcp_tables::STUDY,
-    rtcp_fairness::STUDY,
-    rtcp_wifi::STUDY,
-    rtcp_wimax::STUDY,
-    rtcp_lte::STUDY,
+    thesis_tables::STUDY,
+    thesis_fairness::STUDY,
+    thesis_wifi::STUDY,
+    thesis_wimax::STUDY,
+    thesis_lte::STUDY,
     rtt_fairness::STUDY,
     large_bdp::STUDY,
     reordering::STUDY,

@@ -17,7 +17,7 @@ pub(super) const NOW: &str = "linux-6";
 /// Who contends, as scenarios call them.
 pub(super) const CUBIC: &str = "cubic";
 pub(super) const BBR: &str = "bbr";
-pub(super) const RTCP: &str = "r-tcp";
+pub(super) const R_TCP: &str = "r-tcp";
 pub(super) const KIRIKAE: &str = "kirikae";
 
 /// What kirikae is to be: this share below stock cubic, or so near the lower bound.
@@ -177,13 +177,13 @@ pub(super) fn published(
         [Column::new("cubic", 3), Column::new("R-TCP", 3), Column::new("R-TCP below cubic, %", 1)];
     let mut table = Table::new(title, "latency, s", columns);
     let runs = |name| Course::of(comparison, name).map(|course| course.latencies());
-    let (Some(cubic), Some(rtcp)) = (runs(CUBIC), runs(RTCP)) else { return Ok(table) };
+    let (Some(cubic), Some(r_tcp)) = (runs(CUBIC), runs(R_TCP)) else { return Ok(table) };
     for (metric, name, of) in rows {
         let printed = |column| printed(file, metric, column);
         let cells = vec![
             beside(printed("cubic")?, cubic.each(of), cubic.n()),
-            beside(printed("rtcp")?, rtcp.each(of), rtcp.n()),
-            beside(printed("improvement_percent")?, rtcp.below(&cubic, of), rtcp.n()),
+            beside(printed("r_tcp")?, r_tcp.each(of), r_tcp.n()),
+            beside(printed("improvement_percent")?, r_tcp.below(&cubic, of), r_tcp.n()),
         ];
         table.rows.push(Row::new(*name, cells));
     }
@@ -203,7 +203,7 @@ pub(super) fn printed(file: &Published, metric: &str, column: &str) -> Result<Op
 /// R-TCP as published and kirikae of today, each on hosts of its time, against cubic and bbr there and the
 /// lower bound; each comparison with its path's name.
 pub(super) fn then_and_now(paths: &[(&str, &Comparison)]) -> Table {
-    const SIDES: [(&str, &str); 2] = [(THEN, RTCP), (NOW, KIRIKAE)];
+    const SIDES: [(&str, &str); 2] = [(THEN, R_TCP), (NOW, KIRIKAE)];
     const WHAT: [(&str, usize); 4] = [
         ("mean latency, s", 3),
         ("below cubic's, %", 1),

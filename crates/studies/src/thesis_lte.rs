@@ -1,4 +1,4 @@
-//! R-TCP over LTE (Oguchi, doctoral thesis, 2016, chapter 6), rebuilt: studies/rtcp-lte/README.md.
+//! R-TCP over LTE (Oguchi, doctoral thesis, 2016, chapter 6), rebuilt: studies/thesis-lte/README.md.
 
 use kirikae_path::{Span, Time};
 use kirikae_results::Error;
@@ -10,7 +10,7 @@ use kirikae_simlab::sim;
 
 use super::watch::{FlowWatch, PathWatch};
 use super::wireless::{
-    self, CUBIC, KIRIKAE, RTCP, Runs, THEN, average, beside, cell, deviation, one,
+    self, CUBIC, KIRIKAE, R_TCP, Runs, THEN, average, beside, cell, deviation, one,
 };
 use super::{
     Axis, Bound, Column, Criterion, Figure, Findings, Form, Material, Panel, Published,
@@ -18,7 +18,7 @@ use super::{
 };
 
 pub(super) const STUDY: Study = Study {
-    name: "rtcp-lte",
+    name: "thesis-lte",
     about: "R-TCP over LTE, indoors and in trains",
     source: "Oguchi, doctoral thesis, 2016 (in Japanese), chapter 6",
     scenarios: &["together.toml", "alone.toml"],
@@ -151,7 +151,7 @@ impl Place<'_> {
         equivalent: &Published,
         short: bool,
     ) -> Result<Vec<Criterion>, Error> {
-        let Some([cubic, rtcp]) = self.pair(RTCP) else { return Ok(Vec::new()) };
+        let Some([cubic, r_tcp]) = self.pair(R_TCP) else { return Ok(Vec::new()) };
         let mut criteria = Vec::new();
         let (name, n) = (self.name, cubic.latency.n());
         let calibrated = [
@@ -167,7 +167,7 @@ impl Place<'_> {
             criteria.push(Criterion::new(what, off, n, bound).unless(short).calibrated());
         }
         let printed = number(row(equivalent, self.key, None)?, "improvement_percent")?;
-        let found = rtcp.latency.below(&cubic.latency, average);
+        let found = r_tcp.latency.below(&cubic.latency, average);
         if let (Some(found), Some(printed)) = (found, printed) {
             let what = format!("{name}: R-TCP below cubic, points from the printed");
             let off = (found.value - printed).abs();
@@ -178,7 +178,7 @@ impl Place<'_> {
     }
 
     fn figures(&self) -> Vec<Figure> {
-        let Some(sides) = self.pair(RTCP) else { return Vec::new() };
+        let Some(sides) = self.pair(R_TCP) else { return Vec::new() };
         let panel = |title: &str, y: &str, end_s: f64, of: &dyn Fn(&Side) -> Vec<(f64, f64)>| {
             let series = |(side, name): (&Side, &str)| {
                 let points = of(side).into_iter().filter(|(at, _)| *at < end_s);
@@ -188,7 +188,7 @@ impl Place<'_> {
                 title: title.into(),
                 x: Axis::new("time, s", Scale::Between(0.0, end_s)),
                 y: Axis::new(y, Scale::FromZero),
-                series: sides.iter().zip([CUBIC, RTCP]).map(series).collect(),
+                series: sides.iter().zip([CUBIC, R_TCP]).map(series).collect(),
             }
         };
         let latencies = |side: &Side| {
@@ -208,9 +208,9 @@ impl Place<'_> {
             panel("Loss", "lost of 10 s, %", DRAWN_S, &lost),
             panel("Packets sent", "packets in a second", SENT_S, &sent),
         ];
-        let rtcp = &sides[1].outcome;
-        let switches = rtcp.switches.iter().map(|(at, switch)| (seconds(*at), switch.to.name()));
-        let end = rtcp.client.iter().filter_map(|write| write.last).max().map_or(0.0, seconds);
+        let r_tcp = &sides[1].outcome;
+        let switches = r_tcp.switches.iter().map(|(at, switch)| (seconds(*at), switch.to.name()));
+        let end = r_tcp.client.iter().filter_map(|write| write.last).max().map_or(0.0, seconds);
         let title = format!("{}: algorithm in use (Fig. {})", self.name, self.algorithm);
         vec![
             Figure {
@@ -305,10 +305,10 @@ fn statistics(places: &[Place], field: &Published) -> Result<Table, Error> {
     let title = "RTT as TCP has it, latency from the first byte to the last at the receiver (tables 6-1 to 6-4)";
     let mut table = Table::new(title, "environment", columns);
     for place in places {
-        let Some(sides) = place.pair(RTCP) else { continue };
+        let Some(sides) = place.pair(R_TCP) else { continue };
         for (name, column, of) in STATISTICS {
             let mut cells = Vec::new();
-            for (side, algorithm) in sides.iter().zip(["cubic", "rtcp"]) {
+            for (side, algorithm) in sides.iter().zip(["cubic", "r_tcp"]) {
                 let printed = number(row(field, place.key, Some(algorithm))?, column)?;
                 cells.push(beside(printed, of(side), side.latency.n()));
             }
@@ -330,14 +330,14 @@ fn improvements(places: &[Place], today: &[Place], equivalent: &Published) -> Re
     let mut table = Table::new(title, "environment", columns);
     for place in places {
         let printed = number(row(equivalent, place.key, None)?, "improvement_percent")?;
-        let (Some(rtcp), Some(hybla)) = (place.pair(RTCP), place.pair(HYBLA)) else { continue };
+        let (Some(r_tcp), Some(hybla)) = (place.pair(R_TCP), place.pair(HYBLA)) else { continue };
         let below = |[cubic, other]: &[Side; 2]| other.latency.below(&cubic.latency, average);
-        let n = rtcp[1].latency.n();
-        let switched = rtcp[1].latency.below(&hybla[1].latency, average);
+        let n = r_tcp[1].latency.n();
+        let switched = r_tcp[1].latency.below(&hybla[1].latency, average);
         let today = today.iter().find(|other| other.key == place.key);
         let kirikae = today.and_then(|today| below(today.pair(KIRIKAE)?));
         let cells = vec![
-            beside(printed, below(rtcp), n),
+            beside(printed, below(r_tcp), n),
             cell(below(hybla), n),
             cell(switched, n),
             cell(kirikae, n),
@@ -357,13 +357,13 @@ fn equivalents(places: &[Place], equivalent: &Published) -> Result<Table, Error>
     let title = "As if the RTT were less (table 6-6), and what that is in opinions (section 6.4.4)";
     let mut table = Table::new(title, "environment", columns);
     for place in places {
-        let Some([cubic, rtcp]) = place.pair(RTCP) else { continue };
+        let Some([cubic, r_tcp]) = place.pair(R_TCP) else { continue };
         let value = |runs: &Runs| runs.each(average).map(|it| it.value);
-        let values = (value(&cubic.latency), value(&cubic.rtt), value(&rtcp.latency));
+        let values = (value(&cubic.latency), value(&cubic.rtt), value(&r_tcp.latency));
         let (Some(latency_s), Some(rtt_s), Some(better_s)) = values else { continue };
         let trips = latency_s / rtt_s;
         let less_ms = 1e3 * (latency_s - better_s) / trips;
-        let n = rtcp.latency.n();
+        let n = r_tcp.latency.n();
         let found = [
             ("mean_round_trips", trips),
             ("equivalent_rtt_reduction_ms", less_ms),

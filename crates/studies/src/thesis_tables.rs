@@ -1,5 +1,5 @@
 //! The latency tables by which R-TCP chooses (Oguchi, doctoral thesis, 2016, Figs 4-9 to 4-17), rebuilt:
-//! studies/rtcp-tables/README.md.
+//! studies/thesis-tables/README.md.
 
 use kirikae_path::{ElementSpec, PathSpec, bottleneck};
 use kirikae_results::Error;
@@ -14,7 +14,7 @@ use super::{
 };
 
 pub(super) const STUDY: Study = Study {
-    name: "rtcp-tables",
+    name: "thesis-tables",
     about: "the latency tables of the R-TCP thesis",
     source: "Oguchi, doctoral thesis, 2016 (in Japanese), Figs 4-9 to 4-17",
     scenarios: &["isolated.toml", "burst.toml"],
@@ -254,7 +254,7 @@ impl Compared {
             }
             Kind::BurstRate | Kind::BurstLatency => {
                 "The thesis does not give the queue, and what it calls bandwidth cannot be the \
-                 bottleneck's (studies/rtcp-tables/README.md): nothing is asked of this figure."
+                 bottleneck's (studies/thesis-tables/README.md): nothing is asked of this figure."
             }
         };
         let panels = (0..names.len()).map(panel).collect();

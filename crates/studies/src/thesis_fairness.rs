@@ -1,5 +1,5 @@
 //! Fairness of R-TCP (Oguchi, doctoral thesis, 2016, section 4.7): what algorithms carry by the loss rate, and
-//! what a longer round trip costs. studies/rtcp-fairness/README.md.
+//! what a longer round trip costs. studies/thesis-fairness/README.md.
 
 use kirikae_algorithms::Algorithm;
 use kirikae_results::Error;
@@ -15,7 +15,7 @@ use super::{
 };
 
 pub(super) const STUDY: Study = Study {
-    name: "rtcp-fairness",
+    name: "thesis-fairness",
     about: "fairness of R-TCP: response functions, and latency by RTT at heavy loss",
     source: "Oguchi, doctoral thesis, 2016 (in Japanese), section 4.7, Figs 4-25 and 4-26",
     scenarios: &[OLD_LATENCY, LATENCY, OLD_RESPONSE, RESPONSE],

@@ -1,14 +1,14 @@
 //! R-TCP in a mobile wireless environment (Oguchi, doctoral thesis, 2016, section 5.2), rebuilt:
-//! studies/rtcp-wimax/README.md.
+//! studies/thesis-wimax/README.md.
 
 use kirikae_results::Error;
 use kirikae_results::outcome::Comparison;
 
-use super::wireless::{self, CUBIC, Course, Metric, RTCP, THEN, average, deviation, total};
+use super::wireless::{self, CUBIC, Course, Metric, R_TCP, THEN, average, deviation, total};
 use super::{Bound, Criterion, Findings, Material, Study};
 
 pub(super) const STUDY: Study = Study {
-    name: "rtcp-wimax",
+    name: "thesis-wimax",
     about: "R-TCP with a mobile at a WiMAX base station",
     source: "Oguchi, doctoral thesis, 2016 (in Japanese), section 5.2",
     scenarios: &["latency.toml"],
@@ -53,20 +53,20 @@ fn compare(material: &Material) -> Result<Findings, Error> {
 /// latencies are apart.
 fn asked(printed: [Option<f64>; 2], then: &Comparison, short: bool) -> Vec<Criterion> {
     let runs = |name| Course::of(then, name).map(|course| course.latencies());
-    let (Some(cubic), Some(rtcp)) = (runs(CUBIC), runs(RTCP)) else { return Vec::new() };
+    let (Some(cubic), Some(r_tcp)) = (runs(CUBIC), runs(R_TCP)) else { return Vec::new() };
     let off = |what: &str, printed: Option<f64>, of: fn(&[f64]) -> f64| {
         let off = (cubic.each(of)?.value / printed? - 1.0).abs();
         let what = format!("cubic's {what}: relative difference");
         let bound = Bound::AtMost(CALIBRATED_WITHIN);
         Some(Criterion::new(what, off, cubic.n(), bound).unless(short).calibrated())
     };
-    let below = rtcp.below(&cubic, average).map(|below| {
+    let below = r_tcp.below(&cubic, average).map(|below| {
         let what = "R-TCP as published: mean latency below cubic's, %";
-        Criterion::new(what, below.value, rtcp.n(), Bound::AtLeast(BELOW_PERCENT)).unless(short)
+        Criterion::new(what, below.value, r_tcp.n(), Bound::AtLeast(BELOW_PERCENT)).unless(short)
     });
-    let told = rtcp.below(&cubic, deviation).map(|below| {
+    let told = r_tcp.below(&cubic, deviation).map(|below| {
         let what = "R-TCP as published: standard deviation below cubic's, %";
-        Criterion::told(what, below.value, rtcp.n())
+        Criterion::told(what, below.value, r_tcp.n())
     });
     let [mean, spread] = printed;
     let off = [off("mean latency", mean, average), off("standard deviation", spread, deviation)];

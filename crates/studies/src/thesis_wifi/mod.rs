@@ -1,17 +1,17 @@
 //! R-TCP in a fixed wireless environment (Oguchi, doctoral thesis, 2016, section 5.1), rebuilt:
-//! studies/rtcp-wifi/README.md.
+//! studies/thesis-wifi/README.md.
 
 mod channel;
 
 use kirikae_results::Error;
 use kirikae_results::outcome::Comparison;
 
-use super::wireless::{self, CUBIC, Course, Metric, RTCP, THEN, average, deviation, total};
+use super::wireless::{self, CUBIC, Course, Metric, R_TCP, THEN, average, deviation, total};
 use super::{Bound, Cell, Column, Criterion, Findings, Material, Row, Study, Table, swept};
 use channel::Channel;
 
 pub(super) const STUDY: Study = Study {
-    name: "rtcp-wifi",
+    name: "thesis-wifi",
     about: "R-TCP behind a wireless LAN, and the LAN's channel",
     source: "Oguchi, doctoral thesis, 2016 (in Japanese), section 5.1",
     scenarios: &["calibration.toml", "latency.toml"],
@@ -63,7 +63,7 @@ fn compare(material: &Material) -> Result<Findings, Error> {
 /// What is asked of what was published.
 fn asked(mean_s: f64, then: &Comparison) -> Vec<Criterion> {
     let runs = |name| Course::of(then, name).map(|course| course.latencies());
-    let (Some(cubic), Some(rtcp)) = (runs(CUBIC), runs(RTCP)) else { return Vec::new() };
+    let (Some(cubic), Some(r_tcp)) = (runs(CUBIC), runs(R_TCP)) else { return Vec::new() };
     let off = cubic.each(average).map(|it| (it.value / mean_s - 1.0).abs());
     let off = off.map(|off| {
         let what = "cubic's mean latency: relative difference";
@@ -72,7 +72,7 @@ fn asked(mean_s: f64, then: &Comparison) -> Vec<Criterion> {
     let below = |what: &str, of: fn(&[f64]) -> f64| {
         let what = format!("R-TCP as published: {what} below cubic's, %");
         let bound = Bound::AtLeast(BELOW_PERCENT);
-        Some(Criterion::new(what, rtcp.below(&cubic, of)?.value, rtcp.n(), bound))
+        Some(Criterion::new(what, r_tcp.below(&cubic, of)?.value, r_tcp.n(), bound))
     };
     let below = [below("mean latency", average), below("standard deviation", deviation)];
     off.into_iter().chain(below.into_iter().flatten()).collect()
