@@ -10,27 +10,28 @@ use kirikae_simlab::sim;
 
 use super::watch::{FlowWatch, PathWatch};
 use super::wireless::{
-    self, CUBIC, KIRIKAE, R_TCP, Runs, THEN, average, beside, cell, deviation, one,
+    self, BELOW_CUBIC, CUBIC, KIRIKAE, OVER_BBR, OVER_BOUND, R_TCP, Runs, THEN, average, beside,
+    cell, deviation, one,
 };
 use super::{
-    Axis, Bound, Column, Criterion, Figure, Findings, Form, Material, Panel, Published,
+    Axis, Column, Computed, Figure, Form, Found, Key, Material, Names, Panel, Published,
     PublishedRow, Row, Scale, Series, Study, Table,
 };
 
 pub(super) const STUDY: Study = Study {
     name: "thesis-lte",
-    about: "R-TCP over LTE, indoors and in trains",
-    source: "Oguchi, doctoral thesis, 2016 (in Japanese), chapter 6",
-    scenarios: &["together.toml", "alone.toml"],
-    published: &["field.csv", "equivalent.csv"],
-    compare,
+    names: Names {
+        criteria: &[CUBIC_RTT, CUBIC_LATENCY, IMPROVEMENT, OVER_BOUND, BELOW_CUBIC, OVER_BBR],
+        thresholds: &[],
+        explanations: &[],
+    },
+    compute,
 };
 
-/// How far cubic's mean RTT and mean latency may be from the printed ones, to which the paths are set.
-const CALIBRATED_WITHIN: f64 = 0.05;
-/// How far R-TCP's improvement may be from the printed one, points: found were 3.9 to 6.5, and the half
-/// widths of the 95 % intervals are up to 1.2.
-const IMPROVEMENT_WITHIN: f64 = 7.5;
+const CUBIC_RTT: Key = Key::with("cubic-rtt", &["environment"]);
+const CUBIC_LATENCY: Key = Key::with("cubic-latency", &["environment"]);
+const IMPROVEMENT: Key = Key::with("improvement", &["environment"]);
+
 /// The environments as the printed numbers call them, the thesis' figures of what came of each, and that of
 /// the algorithm in use.
 const ENVIRONMENTS: [(&str, &str, &str); 4] = [
@@ -49,31 +50,29 @@ const DRAWN_S: f64 = 300.0;
 /// And of what is sent in each second.
 const SENT_S: f64 = 40.0;
 
-fn compare(material: &Material) -> Result<Findings, Error> {
-    let [field, equivalent] = &material.published[..] else {
-        unreachable!("the study names two files")
-    };
+fn compute(material: &Material) -> Result<Computed, Error> {
+    let (field, equivalent) = (material.printed("field.csv")?, material.printed("equivalent.csv")?);
     let (alone, together): (Vec<Scenario>, Vec<Scenario>) =
         material.scenarios.iter().cloned().partition(|scenario| scenario.timed().is_some());
     let (then, now): (Vec<Scenario>, Vec<Scenario>) =
         together.into_iter().partition(|scenario| scenario.stack.name == THEN);
     let (places, today) = (places(&then)?, places(&now)?);
-    let mut findings = STUDY.findings(material);
-    findings.tables = vec![
+    let mut tables = vec![
         statistics(&places, field)?,
         improvements(&places, &today, equivalent)?,
         equivalents(&places, equivalent)?,
     ];
+    let (mut found, mut figures) = (Vec::new(), Vec::new());
     for place in &places {
-        findings.criteria.extend(place.asked(field, equivalent, material.short)?);
-        findings.figures.extend(place.figures());
+        found.extend(place.found(field, equivalent)?);
+        figures.extend(place.figures());
     }
     let comparisons = wireless::play(&alone)?;
     let paths = comparisons.iter().map(|it| (swept(&it.scenario, "environment.name"), it));
     let paths: Vec<(&str, &Comparison)> = paths.collect();
-    findings.criteria.extend(wireless::today(&paths, material.short));
-    findings.tables.extend([wireless::then_and_now(&paths), wireless::everyone(&paths)]);
-    Ok(findings)
+    found.extend(wireless::today(&paths, &material.definition));
+    tables.extend([wireless::then_and_now(&paths), wireless::everyone(&paths)]);
+    Ok(Computed { found, tables, figures })
 }
 
 fn swept<'a>(scenario: &'a Scenario, name: &str) -> &'a str {
@@ -144,37 +143,23 @@ impl Place<'_> {
         self.pairs.iter().find(|(name, _)| *name == contender).map(|(_, sides)| sides)
     }
 
-    /// What is asked of it. A few runs do not tell how far apart latencies are.
-    fn asked(
-        &self,
-        field: &Published,
-        equivalent: &Published,
-        short: bool,
-    ) -> Result<Vec<Criterion>, Error> {
+    /// Cubic beside print, and how much R-TCP is below it beside how much it is in print.
+    fn found(&self, field: &Published, equivalent: &Published) -> Result<Vec<Found>, Error> {
         let Some([cubic, r_tcp]) = self.pair(R_TCP) else { return Ok(Vec::new()) };
-        let mut criteria = Vec::new();
-        let (name, n) = (self.name, cubic.latency.n());
-        let calibrated = [
-            ("mean RTT", scaled(cubic.rtt.each(average), 1e3), "mean_rtt_ms"),
-            ("mean latency", cubic.latency.each(average), "mean_latency_s"),
-        ];
-        for (what, found, column) in calibrated {
-            let printed = number(row(field, self.key, Some("cubic"))?, column)?;
-            let (Some(found), Some(printed)) = (found, printed) else { continue };
-            let off = (found.value / printed - 1.0).abs();
-            let what = format!("{name}: cubic's {what}: relative difference");
-            let bound = Bound::AtMost(CALIBRATED_WITHIN);
-            criteria.push(Criterion::new(what, off, n, bound).unless(short).calibrated());
-        }
+        let beside = |column| number(row(field, self.key, Some("cubic"))?, column);
+        let off = |found: Option<Estimate>, printed: Option<f64>| {
+            Some((found?.value / printed? - 1.0).abs())
+        };
+        let rtt = off(scaled(cubic.rtt.each(average), 1e3), beside("mean_rtt_ms")?);
+        let latency = off(cubic.latency.each(average), beside("mean_latency_s")?);
         let printed = number(row(equivalent, self.key, None)?, "improvement_percent")?;
-        let found = r_tcp.latency.below(&cubic.latency, average);
-        if let (Some(found), Some(printed)) = (found, printed) {
-            let what = format!("{name}: R-TCP below cubic, points from the printed");
-            let off = (found.value - printed).abs();
-            let bound = Bound::AtMost(IMPROVEMENT_WITHIN);
-            criteria.push(Criterion::new(what, off, n, bound).unless(short));
-        }
-        Ok(criteria)
+        let below = r_tcp.latency.below(&cubic.latency, average);
+        let points = below.zip(printed).map(|(below, printed)| (below.value - printed).abs());
+        let found = |(key, value): (Key, Option<f64>)| {
+            Some(Found::new(key, value?, cubic.latency.n()).word("environment", self.name))
+        };
+        let all = [(CUBIC_RTT, rtt), (CUBIC_LATENCY, latency), (IMPROVEMENT, points)];
+        Ok(all.into_iter().filter_map(found).collect())
     }
 
     fn figures(&self) -> Vec<Figure> {

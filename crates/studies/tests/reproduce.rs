@@ -167,8 +167,8 @@ fn each_claim_is_known_and_there() {
     let file = directory.path().join("claims.csv");
     let refused = |claims: &str| {
         std::fs::write(&file, claims).unwrap();
-        let published = vec![Published::load(&file).unwrap()];
-        let material = Material { scenarios: Vec::new(), published, short: true };
+        let mut material = some(&study, &["none of them"]);
+        material.published = vec![Published::load(&file).unwrap()];
         study.compare(&material).unwrap_err().to_string()
     };
     let unknown = refused("claim,value\nworst_normalised_throughput_tahoe,0.5\n");

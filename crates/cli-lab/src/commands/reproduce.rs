@@ -69,7 +69,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let report = arguments.report.as_deref().map(Report::create).transpose()?;
     let mut all = Vec::new();
     for (study, material) in &studies {
-        eprintln!("{}: {}", study.name, study.about);
+        eprintln!("{}: {}", study.name, material.definition.about);
         all.push(study.compare(material)?);
     }
     report.map_or(Ok(()), |report| report.write(&kirikae_studies::page(&all)))?;

@@ -6,23 +6,35 @@ mod channel;
 use kirikae_results::Error;
 use kirikae_results::outcome::Comparison;
 
-use super::wireless::{self, CUBIC, Course, Metric, R_TCP, THEN, average, deviation, total};
-use super::{Bound, Cell, Column, Criterion, Findings, Material, Row, Study, Table, swept};
+use super::wireless::{
+    self, BELOW_CUBIC, BELOW_DEVIATION, BELOW_MEAN, CUBIC, CUBIC_MEAN, Course, Metric, OVER_BBR,
+    OVER_BOUND, THEN, average, deviation, total,
+};
+use super::{Cell, Column, Computed, Material, Names, Row, Study, Table, swept};
 use channel::Channel;
 
 pub(super) const STUDY: Study = Study {
     name: "thesis-wifi",
-    about: "R-TCP behind a wireless LAN, and the LAN's channel",
-    source: "Oguchi, doctoral thesis, 2016 (in Japanese), section 5.1",
-    scenarios: &["calibration.toml", "latency.toml"],
-    published: &["latency.csv", "throughput.csv", "channel.csv"],
-    compare,
+    names: Names {
+        criteria: &[
+            CUBIC_MEAN,
+            BELOW_MEAN,
+            BELOW_DEVIATION,
+            OVER_BOUND,
+            BELOW_CUBIC,
+            OVER_BBR,
+            channel::FIT,
+            channel::SHARE_FITTED,
+            channel::SHARE_PRINTED,
+            channel::TURNOVER_FITTED,
+            channel::TURNOVER_AS_PRINTED,
+            channel::TURNOVER_PRINTED,
+        ],
+        thresholds: &[],
+        explanations: &[],
+    },
+    compute,
 };
-
-/// How far cubic's mean latency may be from the printed one, to which the retry limit is set.
-const CALIBRATED_WITHIN: f64 = 0.05;
-/// How much less R-TCP's mean and standard deviation are to be than cubic's.
-const BELOW_PERCENT: f64 = 40.0;
 
 const ROWS: [Metric; 3] = [
     ("mean_latency_s", "mean", average),
@@ -30,52 +42,34 @@ const ROWS: [Metric; 3] = [
     ("stddev_latency_s", "standard deviation", deviation),
 ];
 
-fn compare(material: &Material) -> Result<Findings, Error> {
-    let [latency, throughput, channel] = &material.published[..] else {
-        unreachable!("the study names three files")
-    };
+fn compute(material: &Material) -> Result<Computed, Error> {
+    let latency = material.printed("latency.csv")?;
+    let channel =
+        Channel::read(material.printed("throughput.csv")?, material.printed("channel.csv")?)?;
     let comparisons = wireless::play(&material.scenarios)?;
     let (calibration, paths): (Vec<&Comparison>, Vec<&Comparison>) =
         comparisons.iter().partition(|it| it.scenario.swept.contains_key("limit"));
     let printed_s = wireless::printed(latency, "mean_latency_s", "cubic")?;
-    let mut findings = STUDY.findings(material);
-    let channel = Channel::read(throughput, channel)?;
-    findings.figures.push(channel.figure());
+    let (mut found, mut tables, mut figures) = (Vec::new(), Vec::new(), vec![channel.figure()]);
     if let Some(then) = paths.iter().find(|it| it.scenario.stack.name == THEN) {
-        findings.criteria.extend(printed_s.iter().flat_map(|mean_s| asked(*mean_s, then)));
-        findings.tables.push(wireless::published("Latency (table 5-3)", latency, &ROWS, then)?);
-        findings
-            .figures
-            .push(wireless::latencies("Latency of each burst (Figs 5-5 and 5-6)", then));
-        findings.figures.extend(wireless::algorithms("Algorithm in use (Fig. 5-7)", then));
-        findings.figures.push(wireless::losses("What the channel lost (Fig. 5-8)", then)?);
+        let of_then = [
+            wireless::off(CUBIC_MEAN, then, average, printed_s),
+            wireless::below(BELOW_MEAN, then, average),
+            wireless::below(BELOW_DEVIATION, then, deviation),
+        ];
+        found.extend(of_then.into_iter().flatten());
+        tables.push(wireless::published("Latency (table 5-3)", latency, &ROWS, then)?);
+        figures.push(wireless::latencies("Latency of each burst (Figs 5-5 and 5-6)", then));
+        figures.extend(wireless::algorithms("Algorithm in use (Fig. 5-7)", then));
+        figures.push(wireless::losses("What the channel lost (Fig. 5-8)", then)?);
     }
     let paths: Vec<(&str, &Comparison)> =
         paths.into_iter().map(|it| ("Wireless LAN", it)).collect();
-    findings.criteria.extend(wireless::today(&paths, material.short));
-    findings.criteria.extend(channel.criteria());
-    findings.tables.extend([wireless::then_and_now(&paths), wireless::everyone(&paths)]);
-    findings.tables.push(limits(printed_s, &calibration));
-    findings.tables.push(channel.table());
-    Ok(findings)
-}
-
-/// What is asked of what was published.
-fn asked(mean_s: f64, then: &Comparison) -> Vec<Criterion> {
-    let runs = |name| Course::of(then, name).map(|course| course.latencies());
-    let (Some(cubic), Some(r_tcp)) = (runs(CUBIC), runs(R_TCP)) else { return Vec::new() };
-    let off = cubic.each(average).map(|it| (it.value / mean_s - 1.0).abs());
-    let off = off.map(|off| {
-        let what = "cubic's mean latency: relative difference";
-        Criterion::new(what, off, cubic.n(), Bound::AtMost(CALIBRATED_WITHIN)).calibrated()
-    });
-    let below = |what: &str, of: fn(&[f64]) -> f64| {
-        let what = format!("R-TCP as published: {what} below cubic's, %");
-        let bound = Bound::AtLeast(BELOW_PERCENT);
-        Some(Criterion::new(what, r_tcp.below(&cubic, of)?.value, r_tcp.n(), bound))
-    };
-    let below = [below("mean latency", average), below("standard deviation", deviation)];
-    off.into_iter().chain(below.into_iter().flatten()).collect()
+    found.extend(wireless::today(&paths, &material.definition));
+    found.extend(channel.found());
+    tables.extend([wireless::then_and_now(&paths), wireless::everyone(&paths)]);
+    tables.extend([limits(printed_s, &calibration), channel.table()]);
+    Ok(Computed { found, tables, figures })
 }
 
 /// Cubic's mean by the retry limit, by which that was chosen.
