@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use kirikae_scenario::Refusal;
 use kirikae_settings::section::{Field, Section, Source};
 
-use super::findings::{Bound, Criterion, number};
+use super::findings::{Bound, Criterion};
 use super::{Cell, Names, Table};
 
 /// In a study's directory.
@@ -294,7 +294,7 @@ fn cell_of(field: &Field) -> Result<[String; 2], Refusal> {
 }
 
 /// The words of a sentence that stand in braces.
-pub(super) fn in_braces(what: &str) -> impl Iterator<Item = &str> {
+fn in_braces(what: &str) -> impl Iterator<Item = &str> {
     what.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0))
 }
 
@@ -346,7 +346,7 @@ impl Amount {
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Amount::Number(value) => f.write_str(&number(*value)),
+            Amount::Number(number) => write!(f, "{number}"),
             Amount::All => f.write_str("all"),
             Amount::Share { some, of } => write!(f, "{some} of {of}"),
         }

@@ -92,7 +92,7 @@ impl Criterion {
 }
 
 /// Counts are whole.
-pub(super) fn number(value: f64) -> String {
+fn number(value: f64) -> String {
     if value.fract() == 0.0 { value.to_string() } else { format!("{value:.3}") }
 }
 

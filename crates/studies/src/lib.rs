@@ -11,6 +11,7 @@ mod handover;
 mod large_bdp;
 mod page;
 mod published;
+mod readme;
 mod reordering;
 mod rtt_fairness;
 mod table;
@@ -37,6 +38,7 @@ pub use figure::{Axis, Figure, Form, Panel, Point, Scale, Series, Whose};
 pub use findings::{Bound, Criterion, Findings};
 pub use page::page;
 pub use published::{Published, PublishedRow};
+pub use readme::readme;
 pub use table::{Cell, Column, Row, Table};
 pub use text::render;
 
