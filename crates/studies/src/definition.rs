@@ -133,11 +133,17 @@ impl Definition {
         ])?;
         let text = |key| Ok::<_, Refusal>(root.required(key, TEXT)?.text(TEXT)?.to_owned());
         let published = root.optional("published").map(|field| files(&field)).transpose()?;
+        let published = published.unwrap_or_default();
+        let is_missing = |name: &&&str| !published.iter().any(|file| file.ends_with(name));
+        if let Some(missing) = names.published.iter().find(is_missing) {
+            let allowed = format!("a list with {}", names.published.join(", "));
+            return Err(root.refuse_at("published", &format!("{missing} is missing"), &allowed));
+        }
         Ok(Definition {
             about: text("about")?,
             source: text("source")?,
             scenarios: files(&root.required("scenarios", FILES)?)?,
-            published: published.unwrap_or_default(),
+            published,
             criteria: criteria(&root, names.criteria)?,
             thresholds: all_named(&root, "thresholds", names.thresholds, |field| {
                 field.number(f64::MIN..=f64::MAX, "a number")

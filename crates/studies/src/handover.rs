@@ -16,7 +16,12 @@ use super::{
 
 pub(super) const STUDY: Study = Study {
     name: "handover",
-    names: Names { criteria: &[THROUGHPUTS, ORDER], thresholds: &["within"], explanations: &[] },
+    names: Names {
+        published: &["throughput.csv"],
+        criteria: &[THROUGHPUTS, ORDER],
+        thresholds: &["within"],
+        explanations: &[],
+    },
     compute,
 };
 
@@ -108,7 +113,7 @@ fn published(material: &Material, ours: &Throughputs) -> Result<Table, Error> {
 
 /// A printed throughput in Mbit/s.
 fn throughput(material: &Material, case: &str, scheme: &str) -> Result<Option<f64>, Error> {
-    for row in material.published.iter().flat_map(|file| file.rows()) {
+    for row in material.printed("throughput.csv").rows() {
         if row.text("case")? == case && row.text("scheme")? == scheme {
             return Ok(row.number("throughput_mbps")?);
         }

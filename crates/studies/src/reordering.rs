@@ -17,6 +17,7 @@ use super::{
 pub(super) const STUDY: Study = Study {
     name: "reordering",
     names: Names {
+        published: &["claims.csv"],
         criteria: &[
             NEWRENO_WHOLE,
             CUBIC_WHOLE,
@@ -159,7 +160,7 @@ impl Claims {
     /// Each claim that is known must be there, and no other.
     fn read(material: &Material) -> Result<Claims, Error> {
         let mut claims = Vec::new();
-        for row in material.published.iter().flat_map(|file| file.rows()) {
+        for row in material.printed("claims.csv").rows() {
             let name = row.text("claim")?;
             let claim =
                 CLAIMS.into_iter().find(|claim| claim.key.name == name).ok_or_else(|| {

@@ -14,7 +14,7 @@ use super::{
 
 pub(super) const STUDY: Study = Study {
     name: "rtt-fairness",
-    names: Names { criteria: &[GAIN, NEARER], thresholds: &[], explanations: &[] },
+    names: Names { published: &[], criteria: &[GAIN, NEARER], thresholds: &[], explanations: &[] },
     compute,
 };
 

@@ -17,6 +17,7 @@ use super::{
 pub(super) const STUDY: Study = Study {
     name: "thesis-fairness",
     names: Names {
+        published: &[],
         criteria: &[GROWTH_THEN, GROWTH_NOW, ALIKE],
         thresholds: &["like-reno", "heavy"],
         explanations: &[],

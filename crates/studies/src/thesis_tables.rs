@@ -16,6 +16,7 @@ use super::{
 pub(super) const STUDY: Study = Study {
     name: "thesis-tables",
     names: Names {
+        published: &[],
         criteria: &[LATENCY, NEAR, FIRST, RANKS[0].1, RANKS[1].1, RANKS[2].1],
         thresholds: &["latency-within", "first-within", "fits-below"],
         explanations: &["overload", "hybla", "vegas", "slower"],

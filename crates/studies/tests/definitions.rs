@@ -77,6 +77,8 @@ fn names_are_those_that_the_module_uses() {
     assert!(threshold.contains("thresholds.witin") && threshold.contains("mean within?"));
     let none = refused("rtt-fairness", "scenarios", "thresholds = { x = 1 }\nscenarios");
     assert!(none.contains("thresholds"), "{none}");
+    let file = refused("large-bdp", "\"efficiency.csv\"", "\"jumbo.csv\"");
+    assert!(file.contains("published: efficiency.csv is missing"), "{file}");
     let gone = refused("large-bdp", "[explanations]\nmisprint = ", "# ");
     assert!(gone.contains("explanations: missing required key"), "{gone}");
     let cell = refused("handover", "[\"Repeated\", \"Immediate", "[\"Immediate");
