@@ -52,7 +52,7 @@ fn readmes_say_what_study_toml_asks() {
 #[test]
 fn criteria_are_those_that_the_module_computes() {
     let unknown = refused("handover", "key = \"order\"", "key = \"oder\"");
-    let wanted = "study.toml:31: criterion[1].key: found \"oder\"; \
+    let wanted = "study.toml:27: criterion[1].key: found \"oder\"; \
                   allowed: throughputs, order (did you mean order?)";
     assert!(unknown.ends_with(wanted), "{unknown}");
     let twice = refused("handover", "key = \"order\"", "key = \"throughputs\"");
