@@ -190,6 +190,6 @@ fn study_whose_files_are_not_there() {
     let output = lab().args(["reproduce", "--from"]).arg(&directory).output().unwrap();
     let message = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{message}");
-    assert!(message.contains("thesis-tables/isolated.toml"), "{message}");
+    assert!(message.contains("thesis-tables/study.toml"), "{message}");
     fs::remove_dir_all(directory).unwrap();
 }
