@@ -168,7 +168,20 @@ fn unknown_study() {
     let output = lab().args(["reproduce", "nothing"]).output().unwrap();
     let message = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{message}");
-    assert!(message.contains("nothing") && message.contains("rtcp-tables"), "{message}");
+    assert!(message.contains("nothing") && message.contains("thesis-tables"), "{message}");
+}
+
+#[test]
+fn study_that_had_another_name() {
+    let output = lab().args(["reproduce", "rtcp-tables"]).output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(
+        message.contains("rtcp-tables") && message.contains("called thesis-tables now"),
+        "{message}"
+    );
+    let help = lab().args(["reproduce", "--help"]).output().unwrap();
+    assert!(!String::from_utf8(help.stdout).unwrap().contains("rtcp"), "old names are not offered");
 }
 
 #[test]
@@ -177,6 +190,6 @@ fn study_whose_files_are_not_there() {
     let output = lab().args(["reproduce", "--from"]).arg(&directory).output().unwrap();
     let message = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{message}");
-    assert!(message.contains("rtcp-tables/isolated.toml"), "{message}");
+    assert!(message.contains("thesis-tables/study.toml"), "{message}");
     fs::remove_dir_all(directory).unwrap();
 }

@@ -113,6 +113,7 @@ pub const GROUPS: &[Group] = &[
             "crates/studies/src/drawing.rs",
             "crates/studies/src/page.css",
             "crates/studies/src/page.rs",
+            "crates/studies/src/readme.rs",
             "crates/studies/src/text.rs",
         ],
     },

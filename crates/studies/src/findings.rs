@@ -10,9 +10,9 @@ pub struct Findings {
     /// Its name.
     pub study: &'static str,
     /// What it rebuilds, in a line.
-    pub about: &'static str,
+    pub about: String,
     /// Who published it, what, where and when.
-    pub source: &'static str,
+    pub source: String,
     /// Whether it was run with few repetitions.
     pub short: bool,
     /// What has to hold, and what is told besides.
@@ -53,40 +53,18 @@ pub enum Bound {
     AtLeast(f64),
 }
 
-impl Criterion {
-    /// A figure of which something is asked.
-    pub fn new(what: impl Into<String>, value: f64, of: usize, bound: Bound) -> Criterion {
-        let met = match bound {
+impl Bound {
+    /// Whether a value of so many is what is asked; one of none never is.
+    pub(super) fn is_met(self, value: f64, of: usize) -> bool {
+        let holds = match self {
             Bound::AtMost(most) => value <= most,
             Bound::AtLeast(least) => value >= least,
         };
-        let told = Criterion::told(what, value, of);
-        Criterion { bound: Some(bound), met: Some(met && of > 0), ..told }
+        holds && of > 0
     }
+}
 
-    /// A figure that is only told.
-    pub fn told(what: impl Into<String>, value: f64, of: usize) -> Criterion {
-        let what = what.into();
-        Criterion { what, value, of, bound: None, met: None, why: None, calibrated: false }
-    }
-
-    /// The same, not judged where the run is a short one: for what few repetitions cannot tell.
-    pub fn unless(mut self, short: bool) -> Criterion {
-        self.met = self.met.filter(|_| !short);
-        self
-    }
-
-    /// Says why it is missed.
-    pub fn because(mut self, why: impl Into<String>) -> Criterion {
-        self.why = Some(why.into());
-        self
-    }
-
-    /// The same of a figure that the scenarios were set to.
-    pub fn calibrated(self) -> Criterion {
-        Criterion { calibrated: true, ..self }
-    }
-
+impl Criterion {
     /// The figure, as people read it.
     pub fn found(&self) -> String {
         number(self.value)

@@ -10,27 +10,24 @@ use kirikae_simlab::sim;
 
 use super::watch::WindowWatch;
 use super::{
-    Axis, Bound, Cell, Column, Criterion, Figure, Findings, Form, Material, Panel, Row, Scale,
+    Axis, Cell, Column, Computed, Figure, Form, Found, Key, Material, Names, Panel, Row, Scale,
     Series, Study, Table, simulate,
 };
 
 pub(super) const STUDY: Study = Study {
     name: "handover",
-    about: "TCP when the link under it is switched",
-    source: "Tsukamoto, Fukuda, Hori, Oie, 2003 (in Japanese), tables 1 to 5, Figs 2 to 6",
-    scenarios: &[
-        "wide-to-narrow.toml",
-        "narrow-to-wide.toml",
-        "same.toml",
-        "long-disconnect.toml",
-        "repeated.toml",
-    ],
-    published: &["throughput.csv"],
-    compare,
+    names: Names {
+        published: &["throughput.csv"],
+        criteria: &[THROUGHPUTS, ORDER],
+        thresholds: &["within"],
+        explanations: &[],
+    },
+    compute,
 };
 
-/// How far a throughput may be from the printed one.
-const WITHIN: f64 = 0.15;
+const THROUGHPUTS: Key = Key::new("throughputs");
+const ORDER: Key = Key::new("order");
+
 /// What was published, and what Linux plays today.
 const PUBLISHED: (&str, &str) = ("ns-2", "reno");
 const LINUX: (&str, &str) = ("linux-6", "cubic");
@@ -53,22 +50,19 @@ const SCHEMES: [(&str, &str, &str); 4] = [
     ("freeze", "", "Freeze-TCP"),
 ];
 
-/// Why Immediate Expiration is faster here where the link changes again and again.
-const WHY_REPEATED: &str = "In the paper the losses of the slow start after the first change begin a fast \
-    recovery, which goes on after the second change with a window of one segment. Here a restart counts as \
-    a timeout: duplicates of what was sent before it begin no recovery (RFC 6582, section 3.2), so that none \
-    is under way and slow start follows.";
-
-fn compare(material: &Material) -> Result<Findings, Error> {
+fn compute(material: &Material) -> Result<Computed, Error> {
     let outcome = simulate(&material.scenarios, Controls::default())?;
     let ours = Throughputs { comparisons: &outcome.comparisons };
-    let mut findings = STUDY.findings(material);
     let table = published(material, &ours)?;
-    findings.criteria = criteria(&table);
-    findings.tables =
-        vec![table, linux(material, &ours, LINUX), linux(material, &ours, ("linux-6", "reno"))];
-    findings.figures = figures(material)?;
-    Ok(findings)
+    Ok(Computed {
+        found: vec![Found::cells(THROUGHPUTS, &table), order(&table)],
+        tables: vec![
+            table,
+            linux(material, &ours, LINUX),
+            linux(material, &ours, ("linux-6", "reno")),
+        ],
+        figures: figures(material)?,
+    })
 }
 
 /// What came out.
@@ -97,17 +91,18 @@ fn published(material: &Material, ours: &Throughputs) -> Result<Table, Error> {
     let columns = SCHEMES.map(|(_, _, name)| Column::new(name, 3));
     let title = "Throughput in the window after the (first) change, Mbit/s (tables 1 to 5)";
     let mut table = Table::new(title, "case", columns);
+    let within = material.definition.threshold("within");
     for (case, key, _) in CASES {
         let mut cells = Vec::new();
-        for (scheme, printed, _) in SCHEMES {
+        for (scheme, printed, name) in SCHEMES {
             let Some(value) = ours.of(case, scheme, PUBLISHED) else { continue };
             let cell = match throughput(material, key, printed)? {
-                Some(printed) => Cell::compared(printed, value, 1).within(WITHIN),
+                Some(printed) => Cell::compared(printed, value, 1).within(within),
                 None => Cell::ours(value, 1),
             };
             let missed = cell.agrees == Some(false);
-            let known = missed && (case, scheme) == ("Repeated", "immediate-expiration");
-            cells.push(if known { cell.because(WHY_REPEATED) } else { cell });
+            let why = material.definition.why(THROUGHPUTS, case, name).filter(|_| missed);
+            cells.push(Cell { why: why.map(str::to_owned), ..cell });
         }
         if cells.len() == SCHEMES.len() {
             table.rows.push(Row::new(case, cells));
@@ -118,7 +113,7 @@ fn published(material: &Material, ours: &Throughputs) -> Result<Table, Error> {
 
 /// A printed throughput in Mbit/s.
 fn throughput(material: &Material, case: &str, scheme: &str) -> Result<Option<f64>, Error> {
-    for row in material.published.iter().flat_map(|file| file.rows()) {
+    for row in material.printed("throughput.csv").rows() {
         if row.text("case")? == case && row.text("scheme")? == scheme {
             return Ok(row.number("throughput_mbps")?);
         }
@@ -126,24 +121,10 @@ fn throughput(material: &Material, case: &str, scheme: &str) -> Result<Option<f6
     Ok(None)
 }
 
-fn criteria(table: &Table) -> Vec<Criterion> {
-    let cells = table.rows.iter().flat_map(|row| &row.cells);
-    let asked: Vec<&Cell> = cells.filter(|cell| cell.agrees.is_some()).collect();
-    let near = asked.iter().filter(|cell| cell.agrees == Some(true)).count();
-    let all = Bound::AtLeast(asked.len() as f64);
-    let within = "Throughputs within 15 % of the printed ones";
-    let within = Criterion::new(within, near as f64, asked.len(), all);
-    let mut missed = asked.iter().filter(|cell| cell.agrees == Some(false)).peekable();
-    let explained = missed.peek().is_some() && missed.all(|cell| cell.why.is_some());
-
+fn order(table: &Table) -> Found {
     let pairs: Vec<bool> = table.rows.iter().flat_map(in_order).collect();
     let ordered = pairs.iter().filter(|in_order| **in_order).count();
-    let all = Bound::AtLeast(pairs.len() as f64);
-    let order = "Pairs of schemes in a case of which the slower one in print is no faster";
-    vec![
-        if explained { within.because(WHY_REPEATED) } else { within },
-        Criterion::new(order, ordered as f64, pairs.len(), all),
-    ]
+    Found::new(ORDER, ordered as f64, pairs.len())
 }
 
 /// Of each two schemes of a case, whether ours are not in another order than the printed ones.

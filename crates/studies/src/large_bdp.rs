@@ -7,18 +7,25 @@ use kirikae_results::statistics::{Estimate, mean};
 use kirikae_scenario::{Controls, Scenario, Workload};
 
 use super::{
-    Axis, Bound, Cell, Column, Criterion, Figure, Findings, Form, Material, Panel, PublishedRow,
-    Row, Scale, Series, Study, Table, simulate, swept,
+    Axis, Cell, Column, Computed, Definition, Figure, Form, Found, Key, Material, Names, Panel,
+    PublishedRow, Row, Scale, Series, Study, Table, simulate, swept,
 };
 
 pub(super) const STUDY: Study = Study {
     name: "large-bdp",
-    about: "what limits TCP where bandwidth times delay is large",
-    source: "Chen and Sasaki: Performance investigation of TCP in large BDP networks, 2011 (in Japanese)",
-    scenarios: &[DELAY, SCALING_OFF, SCALING_ON, PIPE, LOSS, JUMBO],
-    published: &["throughput.csv", "efficiency.csv"],
-    compare,
+    names: Names {
+        published: &["throughput.csv", "efficiency.csv"],
+        criteria: &[THROUGHPUTS, ROUND_TRIPS, EFFICIENCIES, LOSS_RATE],
+        thresholds: &["throughput-within", "round-trips-within", "efficiency-within"],
+        explanations: &["misprint"],
+    },
+    compute,
 };
+
+const THROUGHPUTS: Key = Key::new("throughputs");
+const ROUND_TRIPS: Key = Key::new("round-trips");
+const EFFICIENCIES: Key = Key::new("efficiencies");
+const LOSS_RATE: Key = Key::new("loss-rate");
 
 const DELAY: &str = "delay.toml";
 const SCALING_OFF: &str = "window-scaling-off.toml";
@@ -27,17 +34,6 @@ const PIPE: &str = "pipe.toml";
 const LOSS: &str = "loss.toml";
 const JUMBO: &str = "jumbo.toml";
 
-/// How far a throughput may be from the printed one.
-const THROUGHPUT_WITHIN: f64 = 0.03;
-/// The printed row that is a misprint, and why.
-const MISPRINT: (&str, &str) = (
-    "4, 10 ms, 8760 B, off",
-    "A misprint: four windows of 8760 bytes in each round trip of 20 ms are 14 Mbit/s.",
-);
-/// How many round trips slow start may take more or less than printed.
-const ROUNDS_WITHIN: f64 = 0.5;
-/// How far an efficiency may be from the printed one, which has three digits.
-const EFFICIENCY_WITHIN: f64 = 0.001;
 /// Data in a segment, and the bytes around it that OPNET counts on a link: headers, frame, preamble.
 const SEGMENT: f64 = 1460.0;
 const AROUND: f64 = 40.0 + 26.0;
@@ -51,7 +47,8 @@ const LINK_MBIT: f64 = 1000.0;
 const EXAMPLE: f64 = 83_333.0;
 const EXAMPLE_LOSS: f64 = 2e-10;
 
-fn compare(material: &Material) -> Result<Findings, Error> {
+fn compute(material: &Material) -> Result<Computed, Error> {
+    let printed = (material.printed("throughput.csv"), material.printed("efficiency.csv"));
     let mut scenarios = material.scenarios.clone();
     for scenario in scenarios.iter_mut().filter(|scenario| is_of(scenario, PIPE)) {
         let bytes = (2.0 * pipe(scenario).ok_or_else(no_pipe)? - 1.0).floor() * SEGMENT;
@@ -70,45 +67,29 @@ fn compare(material: &Material) -> Result<Findings, Error> {
         .flat_map(&of)
         .filter_map(Throughput::new)
         .collect();
-    let printed = &material.published[0];
-    let throughputs = throughputs(&windows, printed.rows().collect())?;
-    let (rounds, round_trips) = rounds(&of(PIPE));
+    let Material { definition, .. } = material;
+    let throughputs = throughputs(&windows, printed.0.rows().collect(), definition)?;
+    let (rounds, round_trips) = rounds(&of(PIPE), definition.threshold("round-trips-within"));
     let (losses, loss) = losses(&of(LOSS));
-    let jumbo = efficiencies(&of(JUMBO), material.published[1].rows().collect())?;
-
-    let within = |table: &Table| {
-        let judged: Vec<bool> =
-            table.rows.iter().flat_map(|row| &row.cells).filter_map(|cell| cell.agrees).collect();
-        (judged.iter().filter(|agrees| **agrees).count() as f64, judged.len())
-    };
-    let all = |what: &str, table: &Table| {
-        let (good, of) = within(table);
-        Criterion::new(what, good, of, Bound::AtLeast(of as f64))
-    };
-    let mut criteria = vec![
-        all(
-            "Throughputs within 3 % of the printed one, but for the one that is misprinted",
-            &throughputs,
-        ),
-        all("Slow start fills the path in log2 N + 1 round trips, within half of one", &rounds),
-        all("Efficiency as printed, within a thousandth", &jumbo),
+    let jumbo = efficiencies(
+        &of(JUMBO),
+        printed.1.rows().collect(),
+        definition.threshold("efficiency-within"),
+    )?;
+    let mut found = vec![
+        Found::cells(THROUGHPUTS, &throughputs),
+        Found::cells(ROUND_TRIPS, &rounds),
+        Found::cells(EFFICIENCIES, &jumbo),
     ];
-    criteria.extend(loss.map(|p| {
-        Criterion::told(
-            "Loss rate that lets Reno fill 10 Gbit/s at 100 ms, times 10^10 (2 printed)",
-            p * 1e10,
-            1,
-        )
-    }));
-    Ok(Findings {
-        criteria,
+    found.extend(loss.map(|p| Found::new(LOSS_RATE, p * 1e10, 1)));
+    Ok(Computed {
+        found,
         figures: vec![
             by_delay(&windows, &throughputs),
             by_window(&windows, &throughputs),
             round_trips,
         ],
         tables: vec![throughputs, rounds, losses, jumbo],
-        ..STUDY.findings(material)
     })
 }
 
@@ -181,7 +162,11 @@ fn formula_mbit(flows: f64, window: f64, delay_ms: f64) -> f64 {
     link.min(bits / (2.0 * delay_ms * 1000.0))
 }
 
-fn throughputs(all: &[Throughput], printed: Vec<PublishedRow>) -> Result<Table, Error> {
+fn throughputs(
+    all: &[Throughput],
+    printed: Vec<PublishedRow>,
+    definition: &Definition,
+) -> Result<Table, Error> {
     let what = "throughput of the link, Mbit/s";
     let mut table = Table::new(
         "Throughput by delay and receive window (Figs 5 to 7)",
@@ -200,9 +185,9 @@ fn throughputs(all: &[Throughput], printed: Vec<PublishedRow>) -> Result<Table, 
         let Some(found) = all.iter().find(same) else { continue };
         let cell = Cell::compared(published, found.ours, found.n);
         let heading = found.heading();
-        let cell = match MISPRINT {
-            (misprinted, why) if heading == misprinted => cell.because(why),
-            _ => cell.within(THROUGHPUT_WITHIN),
+        let cell = match row.text("misprinted")? {
+            "" => cell.within(definition.threshold("throughput-within")),
+            _ => cell.because(definition.explanation("misprint")),
         };
         table.rows.push(Row::new(heading, vec![cell, Cell::published(found.formula_mbit())]));
     }
@@ -276,7 +261,7 @@ fn pipe(scenario: &Scenario) -> Option<f64> {
     Some(125.0 * mbit * rtt_ms / f64::from(scenario.stack.mtu))
 }
 
-fn rounds(comparisons: &[&Comparison]) -> (Table, Figure) {
+fn rounds(comparisons: &[&Comparison], within: f64) -> (Table, Figure) {
     let mut table = Table::new(
         "Round trips of slow start until the path is full: log2 N + 1 (section 2.2)",
         "rate, RTT",
@@ -293,7 +278,7 @@ fn rounds(comparisons: &[&Comparison]) -> (Table, Figure) {
         let Some(trips) = mean(&trips.collect::<Vec<f64>>()) else { continue };
         let formula = n.log2() + 1.0;
         let cell = Cell::compared(formula, trips, comparison.performances.len());
-        let agrees = (trips.value - formula).abs() <= ROUNDS_WITHIN;
+        let agrees = (trips.value - formula).abs() <= within;
         let rate = scenario.swept.get("rate").map_or("", String::as_str);
         let heading = format!("{rate}, {} ms", rtt_s * 1e3);
         table.rows.push(Row::new(heading, vec![Cell::published(n), cell.judged(agrees)]));
@@ -346,7 +331,11 @@ fn losses(comparisons: &[&Comparison]) -> (Table, Option<f64>) {
     (table, example)
 }
 
-fn efficiencies(comparisons: &[&Comparison], printed: Vec<PublishedRow>) -> Result<Table, Error> {
+fn efficiencies(
+    comparisons: &[&Comparison],
+    printed: Vec<PublishedRow>,
+    within: f64,
+) -> Result<Table, Error> {
     let mut table = Table::new(
         "Data in percent of what is sent, with usual and jumbo frames (section 5.1)",
         "MTU, bytes",
@@ -362,7 +351,7 @@ fn efficiencies(comparisons: &[&Comparison], printed: Vec<PublishedRow>) -> Resu
             continue;
         };
         let ours = scaled(goodput, 100.0 / LINK_MBIT);
-        let cell = Cell::compared(published, ours, found.plays.len()).within(EFFICIENCY_WITHIN);
+        let cell = Cell::compared(published, ours, found.plays.len()).within(within);
         table.rows.push(Row::new(found.scenario.stack.mtu.to_string(), vec![cell]));
     }
     Ok(table)

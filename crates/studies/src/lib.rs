@@ -1,7 +1,8 @@
-//! Published results rebuilt: each study is a directory with scenarios, printed numbers and a page that
-//! says what is claimed and assumed, and a module here that holds what comes out against what was
-//! printed.
+//! Published results rebuilt: each study is a directory with scenarios, printed numbers, a study.toml that says
+//! what has to hold and a page that says what is claimed and assumed; and a module here that computes the values
+//! that are held against what was printed.
 
+mod definition;
 mod drawing;
 mod figure;
 mod findings;
@@ -10,15 +11,16 @@ mod handover;
 mod large_bdp;
 mod page;
 mod published;
+mod readme;
 mod reordering;
-mod rtcp_fairness;
-mod rtcp_lte;
-mod rtcp_tables;
-mod rtcp_wifi;
-mod rtcp_wimax;
 mod rtt_fairness;
 mod table;
 mod text;
+mod thesis_fairness;
+mod thesis_lte;
+mod thesis_tables;
+mod thesis_wifi;
+mod thesis_wimax;
 mod watch;
 mod wireless;
 
@@ -27,13 +29,16 @@ use std::path::Path;
 use kirikae_algorithms::Algorithm;
 use kirikae_results::Error;
 use kirikae_results::outcome::Outcome;
-use kirikae_scenario::{Controls, Scenario};
+use kirikae_scenario::{Controls, Refusal, Scenario};
 use kirikae_simlab::sim::{self, Files};
 
+pub use definition::Definition;
+use definition::{Found, Key};
 pub use figure::{Axis, Figure, Form, Panel, Point, Scale, Series, Whose};
 pub use findings::{Bound, Criterion, Findings};
 pub use page::page;
 pub use published::{Published, PublishedRow};
+pub use readme::readme;
 pub use table::{Cell, Column, Row, Table};
 pub use text::render;
 
@@ -44,24 +49,35 @@ const SHORT: u32 = 2;
 pub struct Study {
     /// Its name, and its directory's.
     pub name: &'static str,
-    /// What it rebuilds, in a line.
-    pub about: &'static str,
-    /// Who published it, what, where and when.
-    pub source: &'static str,
-    /// Its scenario files.
-    scenarios: &'static [&'static str],
-    /// Its files of printed numbers.
+    names: Names,
+    compute: fn(&Material) -> Result<Computed, Error>,
+}
+
+/// What a module uses of its study.toml. All of it has to be there, and nothing else.
+struct Names {
+    /// The files of printed numbers that it reads.
     published: &'static [&'static str],
-    compare: fn(&Material) -> Result<Findings, Error>,
+    /// Each criterion for which it gives values.
+    criteria: &'static [Key],
+    thresholds: &'static [&'static str],
+    explanations: &'static [&'static str],
+}
+
+/// What a module gives.
+struct Computed {
+    /// In the order in which it is told.
+    found: Vec<Found>,
+    tables: Vec<Table>,
+    figures: Vec<Figure>,
 }
 
 /// Every study there is, in the order of docs/studies.md.
 pub const STUDIES: [Study; 9] = [
-    rtcp_tables::STUDY,
-    rtcp_fairness::STUDY,
-    rtcp_wifi::STUDY,
-    rtcp_wimax::STUDY,
-    rtcp_lte::STUDY,
+    thesis_tables::STUDY,
+    thesis_fairness::STUDY,
+    thesis_wifi::STUDY,
+    thesis_wimax::STUDY,
+    thesis_lte::STUDY,
     rtt_fairness::STUDY,
     large_bdp::STUDY,
     reordering::STUDY,
@@ -70,6 +86,8 @@ pub const STUDIES: [Study; 9] = [
 
 /// What a study is made of.
 pub struct Material {
+    /// What it is about and asks.
+    pub definition: Definition,
     /// Its scenarios, file by file; all, or those that are to be looked at.
     pub scenarios: Vec<Scenario>,
     /// Its printed numbers, file by file.
@@ -84,22 +102,30 @@ impl Study {
         STUDIES.into_iter().find(|study| study.name == name)
     }
 
+    /// What it is about and asks, from a directory that holds the studies' directories.
+    ///
+    /// # Errors
+    /// A study.toml that is not there or is refused.
+    pub fn definition(&self, from: &Path) -> Result<Definition, Refusal> {
+        Definition::load(&from.join(self.name), &self.names)
+    }
+
     /// Its files, from a directory that holds the studies' directories; with few repetitions of each
     /// scenario where it is to be short.
     ///
     /// # Errors
     /// A file that is not there or is refused.
     pub fn material(&self, from: &Path, short: bool) -> Result<Material, Error> {
-        let own = |file: &&str| from.join(self.name).join(file);
-        let mut scenarios = Scenario::load_all(self.scenarios.iter().map(own))?;
+        let definition = self.definition(from)?;
+        let mut scenarios = Scenario::load_all(&definition.scenarios)?;
         if short {
             for scenario in &mut scenarios {
                 scenario.repetitions = scenario.repetitions.min(SHORT);
             }
         }
-        let published = self.published.iter().map(|file| Published::load(&own(file)));
+        let published = definition.published.iter().map(|file| Published::load(file));
         let published = published.collect::<Result<_, _>>()?;
-        Ok(Material { scenarios, published, short })
+        Ok(Material { definition, scenarios, published, short })
     }
 
     /// Simulates its scenarios, all or some of them, and holds them against what was published.
@@ -107,21 +133,25 @@ impl Study {
     /// # Errors
     /// A scenario for which nothing was published.
     pub fn compare(&self, material: &Material) -> Result<Findings, Error> {
-        (self.compare)(material)
+        let Material { definition, short, .. } = material;
+        let Computed { found, tables, figures } = (self.compute)(material)?;
+        Ok(Findings {
+            study: self.name,
+            about: definition.about.clone(),
+            source: definition.source.clone(),
+            short: *short,
+            criteria: found.iter().map(|found| definition.criterion(found, *short)).collect(),
+            tables,
+            figures,
+        })
     }
+}
 
-    /// Findings that tell nothing yet.
-    fn findings(&self, material: &Material) -> Findings {
-        let Study { name, about, source, .. } = *self;
-        Findings {
-            study: name,
-            about,
-            source,
-            short: material.short,
-            criteria: Vec::new(),
-            tables: Vec::new(),
-            figures: Vec::new(),
-        }
+impl Material {
+    /// The printed numbers of a file that the module names.
+    fn printed(&self, file: &str) -> &Published {
+        let found = self.published.iter().find(|published| published.is_of(file));
+        found.unwrap_or_else(|| unreachable!("study.toml was looked at for {file}"))
     }
 }
 

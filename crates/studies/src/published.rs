@@ -50,6 +50,11 @@ impl Published {
         Ok(Published { file: file.to_owned(), header, records })
     }
 
+    /// Whether its file has this name.
+    pub(super) fn is_of(&self, name: &str) -> bool {
+        self.file.ends_with(name)
+    }
+
     /// Its lines, in order.
     pub fn rows(&self) -> impl Iterator<Item = PublishedRow<'_>> {
         self.records.iter().map(|(line, fields)| PublishedRow {

@@ -10,32 +10,58 @@ use kirikae_simlab::sim;
 
 use super::watch::WindowWatch;
 use super::{
-    Axis, Bound, Cell, Column, Criterion, Figure, Findings, Form, Material, Row, Scale, Series,
-    Study, Table, simulate,
+    Axis, Cell, Column, Computed, Definition, Figure, Form, Found, Key, Material, Names, Row,
+    Scale, Series, Study, Table, simulate,
 };
 
 pub(super) const STUDY: Study = Study {
     name: "reordering",
-    about: "TCP under periodic packet reordering, and Cubic+",
-    source: "Fukuda, report of KAKENHI 16K00129, 2019 (in Japanese), Figs 3 to 6",
-    scenarios: &["published.toml", "ours.toml"],
-    published: &["claims.csv"],
-    compare,
+    names: Names {
+        published: &["claims.csv"],
+        criteria: &[
+            NEWRENO_WHOLE,
+            CUBIC_WHOLE,
+            NEWRENO_WORST,
+            CUBIC_WORST,
+            CUBIC_PLUS_FARTHEST,
+            CUBIC_PLUS_BEST,
+            ALL_AT_LONGEST,
+            OURS_RENO,
+            OURS_CUBIC,
+            LINUX_RENO,
+            LINUX_CUBIC,
+            CUBIC_BELOW,
+        ],
+        thresholds: &["cubic-plus-from"],
+        explanations: &[],
+    },
+    compute,
 };
 
-/// How far a throughput may be from one that is printed with six digits, and from all of it.
-const EXACT_WITHIN: f64 = 0.01;
-/// How far a value may be from one that is printed as "about".
-const ABOUT_WITHIN: f64 = 0.15;
-/// What ours keeps of the throughput at every reorder interval.
-const KEPT: f64 = 0.9;
-/// From this reorder interval on Cubic+ helps, as the report says.
-const CUBIC_PLUS_FROM: u32 = 30;
+/// What the report says, as the printed numbers call it, too.
+const NEWRENO_WHOLE: Key = Key::new("throughput_without_reordering_mbps_newreno");
+const CUBIC_WHOLE: Key = Key::new("throughput_without_reordering_mbps_cubic");
+const NEWRENO_WORST: Key = Key::new("worst_normalised_throughput_newreno_about");
+const CUBIC_WORST: Key = Key::new("worst_normalised_throughput_cubic_about");
+const CUBIC_PLUS_FARTHEST: Key =
+    Key::new("cubic_plus_normalised_throughput_for_reorder_interval_at_least_30_about");
+const CUBIC_PLUS_BEST: Key = Key::new("cubic_plus_over_cubic_best_ratio_at_least");
+const ALL_AT_LONGEST: Key = Key::new("normalised_throughput_all_at_reorder_interval_100");
+/// The lowest normalised throughput.
+const OURS_RENO: Key = Key::new("ours-reno");
+const OURS_CUBIC: Key = Key::new("ours-cubic");
+const LINUX_RENO: Key = Key::new("linux-reno");
+const LINUX_CUBIC: Key = Key::new("linux-cubic");
+const CUBIC_BELOW: Key = Key::new("cubic-below-newreno");
+
 /// The longest reorder interval of the report, the one whose windows it shows, and the one that stands
 /// for no reordering in the scenarios.
 const LONGEST: u32 = 100;
 const SHOWN: u32 = 70;
 const NONE: u32 = 1000;
+
+/// What a criterion ends with of which the relative difference to the print is asked.
+const DIFFERENCE: &str = ": relative difference";
 
 /// Who is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,34 +108,24 @@ impl Who {
 /// Throughput in Mbit/s by reorder interval.
 type Curves = BTreeMap<Who, BTreeMap<u32, f64>>;
 
-fn compare(material: &Material) -> Result<Findings, Error> {
+fn compute(material: &Material) -> Result<Computed, Error> {
+    let claims = Claims::read(material)?;
     let outcome = simulate(&material.scenarios, Controls::default())?;
     let curves = curves(&outcome.comparisons);
-    let claims = Claims::read(material)?;
-    let mut findings = STUDY.findings(material);
-    let (table, mut criteria) = claims.compare(&curves);
-    for who in [Who::OursReno, Who::OursCubic] {
-        let kept = normalised(&curves, who);
-        if let Some(worst) = kept.values().copied().min_by(f64::total_cmp) {
-            let what = format!("{}: lowest normalised throughput", who.name());
-            criteria.push(Criterion::new(what, worst, kept.len(), Bound::AtLeast(KEPT)));
-        }
-    }
-    for who in [Who::LinuxReno, Who::LinuxCubic] {
-        let kept = normalised(&curves, who);
-        if let Some(worst) = kept.values().copied().min_by(f64::total_cmp) {
-            let what = format!("{}: lowest normalised throughput", who.name());
-            criteria.push(Criterion::told(what, worst, kept.len()));
-        }
+    let (table, mut found) = claims.compare(&curves, &material.definition);
+    for (key, who) in [
+        (OURS_RENO, Who::OursReno),
+        (OURS_CUBIC, Who::OursCubic),
+        (LINUX_RENO, Who::LinuxReno),
+        (LINUX_CUBIC, Who::LinuxCubic),
+    ] {
+        let worst = worst(&curves, who);
+        found.extend(worst.map(|worst| Found::new(key, worst.value, worst.of)));
     }
     let (reno, cubic) = (normalised(&curves, Who::NewReno), normalised(&curves, Who::Cubic));
     let below = cubic.iter().filter(|(at, cubic)| reno.get(at).is_some_and(|reno| *cubic < reno));
-    let what = "Cubic below NewReno (\"nearly always\"), intervals";
-    criteria.push(Criterion::told(what, below.count() as f64, cubic.len()));
-    findings.criteria = criteria;
-    findings.tables = vec![table];
-    findings.figures = figures(material, &curves)?;
-    Ok(findings)
+    found.push(Found::new(CUBIC_BELOW, below.count() as f64, cubic.len()));
+    Ok(Computed { found, tables: vec![table], figures: figures(material, &curves)? })
 }
 
 fn interval(scenario: &Scenario) -> Option<u32> {
@@ -144,20 +160,20 @@ impl Claims {
     /// Each claim that is known must be there, and no other.
     fn read(material: &Material) -> Result<Claims, Error> {
         let mut claims = Vec::new();
-        for row in material.published.iter().flat_map(|file| file.rows()) {
+        for row in material.printed("claims.csv").rows() {
             let name = row.text("claim")?;
-            let claim = CLAIMS.into_iter().find(|claim| claim.name == name).ok_or_else(|| {
-                row.refuse("claim", name, &CLAIMS.map(|claim| claim.name).join(", "))
-            })?;
+            let claim =
+                CLAIMS.into_iter().find(|claim| claim.key.name == name).ok_or_else(|| {
+                    row.refuse("claim", name, &CLAIMS.map(|claim| claim.key.name).join(", "))
+                })?;
             let value = row.number("value")?;
             let value = value.ok_or_else(|| row.refuse("value", "nothing", "a number"))?;
             claims.push((claim, value));
         }
-        let is_missing = |it: &Claim| claims.iter().all(|(claim, _)| claim.name != it.name);
+        let is_missing = |it: &Claim| claims.iter().all(|(claim, _)| claim.key.name != it.key.name);
         match CLAIMS.into_iter().find(is_missing) {
             Some(claim) => {
-                let told =
-                    format!("{}: {} has no line {}", STUDY.name, STUDY.published[0], claim.name);
+                let told = format!("{}: claims.csv has no line {}", STUDY.name, claim.key.name);
                 Err(Error::Incompatible(told))
             }
             None => Ok(Claims(claims)),
@@ -165,126 +181,92 @@ impl Claims {
     }
 
     /// Each claim beside what came out.
-    fn compare(&self, curves: &Curves) -> (Table, Vec<Criterion>) {
+    fn compare(&self, curves: &Curves, definition: &Definition) -> (Table, Vec<Found>) {
         let columns = [Column::new("value", 3)];
         let mut table = Table::new("What the report says (sections 4.1 and 4.2)", "claim", columns);
-        let mut criteria = Vec::new();
+        let mut found = Vec::new();
         for (claim, printed) in &self.0 {
-            let Some(ours) = (claim.ours)(curves) else { continue };
-            let off = (ours.value / printed - 1.0).abs();
-            let (value, bound) = match ours.asked {
-                Asked::Within(share) => (off, Bound::AtMost(share)),
-                Asked::AtLeast => (ours.value, Bound::AtLeast(*printed)),
+            let said = Said { printed: *printed, definition };
+            let Some(Ours { value, of }) = (claim.ours)(curves, said) else { continue };
+            let what = definition.what(claim.key);
+            let (heading, judged) = match what.strip_suffix(DIFFERENCE) {
+                Some(heading) => (heading, (value / printed - 1.0).abs()),
+                None => (what, value),
             };
-            let what = match ours.asked {
-                Asked::Within(_) => format!("{}: relative difference", ours.what),
-                Asked::AtLeast => ours.what.to_owned(),
-            };
-            let criterion = Criterion::new(what, value, ours.of, bound);
-            let cell = Cell::compared(*printed, one(ours.value), ours.of);
-            let cell = cell.judged(criterion.met == Some(true));
-            table.rows.push(Row::new(ours.what, vec![cell]));
-            criteria.push(criterion);
+            let cell = Cell::compared(*printed, one(value), of);
+            let cell = cell.judged(definition.is_met(claim.key, judged, of));
+            table.rows.push(Row::new(heading, vec![cell]));
+            found.push(Found::new(claim.key, judged, of));
         }
-        (table, criteria)
+        (table, found)
     }
 }
 
 /// Something that the report says.
 #[derive(Clone, Copy)]
 struct Claim {
-    /// As the printed numbers call it.
-    name: &'static str,
+    key: Key,
     /// What came out in its place; none where what it needs was not simulated.
-    ours: fn(&Curves) -> Option<Ours>,
+    ours: fn(&Curves, Said) -> Option<Ours>,
+}
+
+/// The value that the report gives, and what study.toml says of it.
+struct Said<'a> {
+    printed: f64,
+    definition: &'a Definition,
 }
 
 /// What came out in place of a claim.
 struct Ours {
-    what: &'static str,
     value: f64,
     /// From so many runs.
     of: usize,
-    asked: Asked,
 }
-
-#[derive(Clone, Copy)]
-enum Asked {
-    /// To differ by at most this share.
-    Within(f64),
-    /// To be no less.
-    AtLeast,
-}
-
-const EXACT: Asked = Asked::Within(EXACT_WITHIN);
-const ABOUT: Asked = Asked::Within(ABOUT_WITHIN);
 
 const CLAIMS: [Claim; 7] = [
+    Claim { key: NEWRENO_WHOLE, ours: |curves, _| whole(curves, Who::NewReno) },
+    Claim { key: CUBIC_WHOLE, ours: |curves, _| whole(curves, Who::Cubic) },
+    Claim { key: NEWRENO_WORST, ours: |curves, _| worst(curves, Who::NewReno) },
+    Claim { key: CUBIC_WORST, ours: |curves, _| worst(curves, Who::Cubic) },
     Claim {
-        name: "throughput_without_reordering_mbps_newreno",
-        ours: |curves| whole(curves, Who::NewReno, "NewReno without reordering, Mbit/s"),
-    },
-    Claim {
-        name: "throughput_without_reordering_mbps_cubic",
-        ours: |curves| whole(curves, Who::Cubic, "Cubic without reordering, Mbit/s"),
-    },
-    Claim {
-        name: "worst_normalised_throughput_newreno_about",
-        ours: |curves| worst(curves, Who::NewReno, "NewReno, lowest normalised throughput"),
-    },
-    Claim {
-        name: "worst_normalised_throughput_cubic_about",
-        ours: |curves| worst(curves, Who::Cubic, "Cubic, lowest normalised throughput"),
-    },
-    Claim {
-        name: "cubic_plus_normalised_throughput_for_reorder_interval_at_least_30_about",
-        ours: |curves| {
+        key: CUBIC_PLUS_FARTHEST,
+        ours: |curves, said| {
             let mut curve = normalised(curves, Who::CubicPlus);
-            let from = curve.split_off(&CUBIC_PLUS_FROM);
+            let from = curve.split_off(&(said.definition.threshold("cubic-plus-from") as u32));
+            let off = |normalised: f64| (normalised - said.printed).abs();
             let value = from.values().copied().max_by(|a, b| off(*a).total_cmp(&off(*b)))?;
-            let what = "Cubic+ from RI 30 on, normalised throughput farthest from it";
-            Some(Ours { what, value, of: from.len(), asked: ABOUT })
+            Some(Ours { value, of: from.len() })
         },
     },
     Claim {
-        name: "cubic_plus_over_cubic_best_ratio_at_least",
-        ours: |curves| {
+        key: CUBIC_PLUS_BEST,
+        ours: |curves, _| {
             let plus = normalised(curves, Who::CubicPlus);
             let cubic = normalised(curves, Who::Cubic);
             let ratios = plus.iter().filter_map(|(at, plus)| Some(plus / cubic.get(at)?));
-            let value = ratios.max_by(f64::total_cmp)?;
-            let what = "Cubic+ over Cubic, where most";
-            Some(Ours { what, value, of: plus.len(), asked: Asked::AtLeast })
+            Some(Ours { value: ratios.max_by(f64::total_cmp)?, of: plus.len() })
         },
     },
     Claim {
-        name: "normalised_throughput_all_at_reorder_interval_100",
-        ours: |curves| {
+        key: ALL_AT_LONGEST,
+        ours: |curves, _| {
             let all = [Who::NewReno, Who::Cubic, Who::CubicPlus];
             let all = all.map(|who| normalised(curves, who).get(&LONGEST).copied());
             let value = all.iter().copied().min_by(|a, b| a.partial_cmp(b).expect("no NaN"))??;
-            let what = "All at RI 100, lowest normalised throughput";
-            Some(Ours { what, value, of: all.len(), asked: EXACT })
+            Some(Ours { value, of: all.len() })
         },
     },
 ];
 
 /// The throughput without reordering.
-fn whole(curves: &Curves, who: Who, what: &'static str) -> Option<Ours> {
-    let value = *curves.get(&who)?.get(&NONE)?;
-    Some(Ours { what, value, of: 1, asked: EXACT })
+fn whole(curves: &Curves, who: Who) -> Option<Ours> {
+    Some(Ours { value: *curves.get(&who)?.get(&NONE)?, of: 1 })
 }
 
 /// The lowest normalised throughput.
-fn worst(curves: &Curves, who: Who, what: &'static str) -> Option<Ours> {
+fn worst(curves: &Curves, who: Who) -> Option<Ours> {
     let curve = normalised(curves, who);
-    let value = curve.values().copied().min_by(f64::total_cmp)?;
-    Some(Ours { what, value, of: curve.len(), asked: ABOUT })
-}
-
-/// How far Cubic+ is from what is printed as "about 90 %".
-fn off(normalised: f64) -> f64 {
-    (normalised - 0.9).abs()
+    Some(Ours { value: curve.values().copied().min_by(f64::total_cmp)?, of: curve.len() })
 }
 
 /// Of a run in which nothing is left to chance.

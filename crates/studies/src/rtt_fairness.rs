@@ -8,19 +8,18 @@ use kirikae_results::statistics::{Estimate, fairness, mean};
 use kirikae_scenario::Controls;
 
 use super::{
-    Axis, Bound, Cell, Column, Criterion, Figure, Findings, Form, Material, Panel, Row, Scale,
+    Axis, Cell, Column, Computed, Figure, Form, Found, Key, Material, Names, Panel, Row, Scale,
     Series, Study, Table, simulate, swept,
 };
 
 pub(super) const STUDY: Study = Study {
     name: "rtt-fairness",
-    about: "RTT-fair CUBIC beside flows with a shorter round trip",
-    source: "Kozu, Akiyama, Yamaguchi: RTT Fairness on CUBIC TCP in Practical Networks, 2014 (in \
-             Japanese), Figs 2 and 3, of which no numbers are printed",
-    scenarios: &["fairness.toml"],
-    published: &[],
-    compare,
+    names: Names { published: &[], criteria: &[GAIN, NEARER], thresholds: &[], explanations: &[] },
+    compute,
 };
+
+const GAIN: Key = Key::with("gain", &["queue", "gain"]);
+const NEARER: Key = Key::new("nearer");
 
 /// The contender with the shorter recovery, by its name; the others are CUBIC.
 const FAIR: &str = "kk_cubic_fair";
@@ -57,19 +56,20 @@ impl Place<'_> {
     }
 }
 
-fn compare(material: &Material) -> Result<Findings, Error> {
+fn compute(material: &Material) -> Result<Computed, Error> {
     let outcome = simulate(&material.scenarios, Controls::default())?;
     let places: Vec<Place> = outcome.comparisons.iter().flat_map(places).collect();
     let mut queues: Vec<&str> = places.iter().map(|place| place.queue).collect();
     queues.dedup();
-    let mut findings = STUDY.findings(material);
-    for queue in queues {
-        let own: Vec<&Place> = places.iter().filter(|place| place.queue == queue).collect();
-        findings.tables.push(table(queue, &own));
-    }
-    findings.figures = vec![throughputs(&places), fairnesses(&places)];
-    findings.criteria = criteria(&places, material.short);
-    Ok(findings)
+    let own = |queue: &&str| {
+        let own: Vec<&Place> = places.iter().filter(|place| place.queue == *queue).collect();
+        table(queue, &own)
+    };
+    Ok(Computed {
+        found: found(&places),
+        tables: queues.iter().map(own).collect(),
+        figures: vec![throughputs(&places), fairnesses(&places)],
+    })
 }
 
 fn places(comparison: &Comparison) -> impl Iterator<Item = Place<'_>> {
@@ -197,10 +197,10 @@ fn gains(fair: &Place, places: &[Place]) -> Option<Vec<f64>> {
     Some(fair.indices().into_iter().zip(standard).map(|(fair, standard)| fair - standard).collect())
 }
 
-fn criteria(places: &[Place], short: bool) -> Vec<Criterion> {
+fn found(places: &[Place]) -> Vec<Found> {
     let apart = |place: &&Place| place.contender == FAIR && place.second_ms > FIRST_MS;
     let (mut nearer, mut of) = (0.0, 0);
-    let mut criteria = Vec::new();
+    let mut found = Vec::new();
     for own in places.chunk_by(|a, b| a.queue == b.queue) {
         let each: Vec<Vec<f64>> =
             own.iter().filter(apart).filter_map(|fair| gains(fair, own)).collect();
@@ -212,18 +212,9 @@ fn criteria(places: &[Place], short: bool) -> Vec<Criterion> {
         let of_all = |place| each.iter().map(|gains| gains[place]).sum::<f64>() / each.len() as f64;
         let gain = mean(&(0..repetitions).map(of_all).collect::<Vec<f64>>());
         let Some(Estimate { value, half_width: Some(half) }) = gain else { continue };
-        let what = format!(
-            "Queue of {}: what Jain's index gains over cubic's where RTTs differ, {value:.3} in the mean; \
-             lower end of its 95 % interval",
-            own[0].queue
-        );
-        let least = Criterion::new(what, value - half, repetitions, Bound::AtLeast(0.0));
-        criteria.push(least.unless(short));
+        let gain = Found::new(GAIN, value - half, repetitions).word("gain", format!("{value:.3}"));
+        found.push(gain.word("queue", own[0].queue));
     }
-    criteria.push(Criterion::told(
-        "RTTs that differ, and queues: index nearer 1 than cubic's",
-        nearer,
-        of,
-    ));
-    criteria
+    found.push(Found::new(NEARER, nearer, of));
+    found
 }

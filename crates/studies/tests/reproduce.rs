@@ -9,8 +9,8 @@ use kirikae_testing::{Figure, moved};
 /// What short runs come to, by study.
 const LARGE_BDP: [Figure; 3] =
     [("Mbit/s at 10 ms", 14.523), ("round trips of 100 ms", 10.782), ("packets at 0.0024", 25.286)];
-const RTCP_WIFI: [Figure; 1] = [("R-TCP below cubic, %", 57.953)];
-const RTCP_LTE: [Figure; 2] = [("R-TCP below cubic, %", 39.473), ("round trips of cubic", 3.946)];
+const THESIS_WIFI: [Figure; 1] = [("R-TCP below cubic, %", 57.953)];
+const THESIS_LTE: [Figure; 2] = [("R-TCP below cubic, %", 39.473), ("round trips of cubic", 3.946)];
 /// How far they may be from that, as a share.
 const ROOM: f64 = 0.02;
 
@@ -32,7 +32,7 @@ fn some(study: &Study, titles: &[&str]) -> Material {
 
 /// The same of R-TCP's tables with a few contenders.
 fn tables(titles: &[&str]) -> Result<Findings, kirikae_results::Error> {
-    let study = Study::named("rtcp-tables").unwrap();
+    let study = Study::named("thesis-tables").unwrap();
     let mut material = some(&study, titles);
     for scenario in &mut material.scenarios {
         let few = ["kk_hybla", "kk_reno", "kk_scalable"];
@@ -84,7 +84,7 @@ fn burst_losses_are_paired_against_the_print() {
 
 #[test]
 fn what_was_not_published_is_refused() {
-    let study = Study::named("rtcp-tables").unwrap();
+    let study = Study::named("thesis-tables").unwrap();
     let mut material = some(&study, &["delay 50 ms, isolated loss 0.001"]);
     material.scenarios[0].contenders = vec![Contender::BASELINE, Contender::Stock("bbr")];
     let error = study.compare(&material).unwrap_err();
@@ -167,8 +167,8 @@ fn each_claim_is_known_and_there() {
     let file = directory.path().join("claims.csv");
     let refused = |claims: &str| {
         std::fs::write(&file, claims).unwrap();
-        let published = vec![Published::load(&file).unwrap()];
-        let material = Material { scenarios: Vec::new(), published, short: true };
+        let mut material = some(&study, &["none of them"]);
+        material.published = vec![Published::load(&file).unwrap()];
         study.compare(&material).unwrap_err().to_string()
     };
     let unknown = refused("claim,value\nworst_normalised_throughput_tahoe,0.5\n");
@@ -213,7 +213,7 @@ fn a_link_that_comes_back_is_used_at_once() {
 
 #[test]
 fn longer_round_trips_cost_cubic_more_than_who_switches() {
-    let study = Study::named("rtcp-fairness").unwrap();
+    let study = Study::named("thesis-fairness").unwrap();
     let mut material = some(
         &study,
         &["delay 50 ms, 5 % lost", "delay 150 ms, 5 % lost", "2.6.33, bulk, loss 0.05"],
@@ -241,12 +241,12 @@ fn longer_round_trips_cost_cubic_more_than_who_switches() {
 
 #[test]
 fn r_tcp_answers_sooner_behind_a_wireless_lan() {
-    let study = Study::named("rtcp-wifi").unwrap();
+    let study = Study::named("thesis-wifi").unwrap();
     let findings = study.compare(&some(&study, &["LAN, linux-2.6.33", "most 5 retries"])).unwrap();
     let latency = &findings.tables[0];
     assert_eq!(cell(latency, "mean", "cubic").published, Some(0.589));
     let below = cell(latency, "mean", "R-TCP below cubic, %").ours.unwrap().value;
-    have_not_moved(&RTCP_WIFI, &[below]);
+    have_not_moved(&THESIS_WIFI, &[below]);
     let limits = findings.tables.iter().find(|it| it.by == "retries").unwrap();
     assert_eq!(limits.rows.len(), 1);
     // What was measured is on a curve; the printed parameters' is another.
@@ -258,7 +258,7 @@ fn r_tcp_answers_sooner_behind_a_wireless_lan() {
 
 #[test]
 fn kirikae_answers_a_mobile_nearly_as_soon_as_can_be() {
-    let study = Study::named("rtcp-wimax").unwrap();
+    let study = Study::named("thesis-wimax").unwrap();
     let findings = study.compare(&some(&study, &["WiMAX, linux-6"])).unwrap();
     let [bound, bbr] = &findings.criteria[..] else { panic!("{:?}", findings.criteria) };
     assert!(bound.what.contains("lower bound") && bbr.what.contains("bbr"));
@@ -267,7 +267,7 @@ fn kirikae_answers_a_mobile_nearly_as_soon_as_can_be() {
 
 #[test]
 fn r_tcp_answers_sooner_beside_cubic_over_lte() {
-    let study = Study::named("rtcp-lte").unwrap();
+    let study = Study::named("thesis-lte").unwrap();
     let titles =
         ["Indoors, low use, beside cubic, linux-2.6.33", "Indoors, low use, alone, linux-6"];
     let findings = study.compare(&some(&study, &titles)).unwrap();
@@ -277,7 +277,7 @@ fn r_tcp_answers_sooner_beside_cubic_over_lte() {
     assert_eq!(below.published, Some(34.1));
     let trips = cell(equivalent, "Indoors, low use", "round trips of cubic").ours.unwrap().value;
     // Printed: 34.1 and 3.78; with all repetitions 40.6 and 3.82.
-    have_not_moved(&RTCP_LTE, &[below.ours.unwrap().value, trips]);
+    have_not_moved(&THESIS_LTE, &[below.ours.unwrap().value, trips]);
     assert_eq!(everyone.rows.len(), 3);
     assert_eq!(findings.figures.len(), 2);
     assert!(findings.agrees(), "{:?}", findings.criteria);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use kirikae_command::print;
 use kirikae_studies::{Findings, STUDIES, Study};
 
@@ -36,8 +36,25 @@ pub struct Arguments {
     from: PathBuf,
 }
 
-fn names() -> PossibleValuesParser {
-    PossibleValuesParser::new(STUDIES.iter().map(|study| study.name))
+/// What studies were called before, and what they are called now: rtcp is another protocol's name.
+const RENAMED: [(&str, &str); 5] = [
+    ("rtcp-tables", "thesis-tables"),
+    ("rtcp-fairness", "thesis-fairness"),
+    ("rtcp-wifi", "thesis-wifi"),
+    ("rtcp-wimax", "thesis-wimax"),
+    ("rtcp-lte", "thesis-lte"),
+];
+
+/// The names of the studies. For an old name the new one is told; it is not among those that are shown.
+fn names() -> impl TypedValueParser<Value = String> {
+    let now = STUDIES.iter().map(|study| PossibleValue::new(study.name));
+    let before = RENAMED.iter().map(|(before, _)| PossibleValue::new(*before).hide(true));
+    PossibleValuesParser::new(now.chain(before)).try_map(|name| {
+        match RENAMED.iter().find(|(before, _)| *before == name) {
+            Some((_, now)) => Err(format!("it is called {now} now")),
+            None => Ok(name),
+        }
+    })
 }
 
 /// Rebuilds them.
@@ -52,7 +69,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let report = arguments.report.as_deref().map(Report::create).transpose()?;
     let mut all = Vec::new();
     for (study, material) in &studies {
-        eprintln!("{}: {}", study.name, study.about);
+        eprintln!("{}: {}", study.name, material.definition.about);
         all.push(study.compare(material)?);
     }
     report.map_or(Ok(()), |report| report.write(&kirikae_studies::page(&all)))?;

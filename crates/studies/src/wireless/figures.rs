@@ -7,10 +7,10 @@ use kirikae_simlab::sim;
 
 use super::super::watch::{FlowWatch, PathWatch, WindowWatch};
 use super::super::{Axis, Figure, Form, Panel, Scale, Series};
-use super::{CUBIC, Course, RTCP, controls, one};
+use super::{CUBIC, Course, R_TCP, controls, one};
 
 /// Who is drawn, in the scenarios' order.
-const DRAWN: [&str; 2] = [CUBIC, RTCP];
+const DRAWN: [&str; 2] = [CUBIC, R_TCP];
 /// How much is drawn of what changes with each ACK, seconds.
 const DRAWN_S: f64 = 120.0;
 const ABOUT: &str = "The run in which cubic was slowest.";
@@ -57,7 +57,7 @@ pub(in super::super) fn latencies(title: &str, comparison: &Comparison) -> Figur
 
 /// The algorithm that R-TCP has in use.
 pub(in super::super) fn algorithms(title: &str, comparison: &Comparison) -> Option<Figure> {
-    let run = run(comparison, RTCP)?;
+    let run = run(comparison, R_TCP)?;
     let switches = run.switches.iter().map(|switch| (switch.at_ns as f64 / 1e9, &*switch.to));
     Some(in_use(title, ABOUT, switches, run.end_ns as f64 / 1e9))
 }
@@ -86,7 +86,7 @@ pub(in super::super) fn in_use<'a>(
         title,
         about,
         [Axis::new("time, s", Scale::FromZero), Axis::new("", Scale::Names(names))],
-        vec![Series::ours(RTCP, Form::Line, steps.into_iter().map(point))],
+        vec![Series::ours(R_TCP, Form::Line, steps.into_iter().map(point))],
     )
 }
 

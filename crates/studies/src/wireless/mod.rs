@@ -8,7 +8,7 @@ use kirikae_results::outcome::{Comparison, Delivery, Performance};
 use kirikae_results::statistics::{Estimate, mean, ratio_of_means};
 use kirikae_scenario::{Controls, Scenario};
 
-use super::{Bound, Cell, Column, Criterion, Published, Row, Table, idle_keep_off, simulate};
+use super::{Cell, Column, Definition, Found, Key, Published, Row, Table, idle_keep_off, simulate};
 pub(super) use figures::{algorithms, in_use, latencies, losses, windows};
 
 /// The hosts' stacks.
@@ -17,12 +17,18 @@ pub(super) const NOW: &str = "linux-6";
 /// Who contends, as scenarios call them.
 pub(super) const CUBIC: &str = "cubic";
 pub(super) const BBR: &str = "bbr";
-pub(super) const RTCP: &str = "r-tcp";
+pub(super) const R_TCP: &str = "r-tcp";
 pub(super) const KIRIKAE: &str = "kirikae";
 
-/// What kirikae is to be: this share below stock cubic, or so near the lower bound.
-const BELOW_CUBIC_PERCENT: f64 = 60.0;
-const OVER_BOUND: f64 = 1.2;
+/// What is asked of kirikae on today's hosts: to be near the lower bound, or else far below stock cubic; and
+/// not to be above bbr.
+pub(super) const OVER_BOUND: Key = Key::with("over-bound", &["path"]);
+pub(super) const BELOW_CUBIC: Key = Key::with("below-cubic", &["path", "over-bound"]);
+pub(super) const OVER_BBR: Key = Key::with("over-bbr", &["path"]);
+/// What is asked beside print where the thesis has one path: of cubic, and of R-TCP as published.
+pub(super) const CUBIC_MEAN: Key = Key::new("cubic-mean");
+pub(super) const BELOW_MEAN: Key = Key::new("below-cubic-mean");
+pub(super) const BELOW_DEVIATION: Key = Key::new("below-cubic-deviation");
 
 /// Everyone in every scenario; what our algorithms have of today is off on hosts of that time.
 pub(super) fn play(scenarios: &[Scenario]) -> Result<Vec<Comparison>, Error> {
@@ -177,13 +183,13 @@ pub(super) fn published(
         [Column::new("cubic", 3), Column::new("R-TCP", 3), Column::new("R-TCP below cubic, %", 1)];
     let mut table = Table::new(title, "latency, s", columns);
     let runs = |name| Course::of(comparison, name).map(|course| course.latencies());
-    let (Some(cubic), Some(rtcp)) = (runs(CUBIC), runs(RTCP)) else { return Ok(table) };
+    let (Some(cubic), Some(r_tcp)) = (runs(CUBIC), runs(R_TCP)) else { return Ok(table) };
     for (metric, name, of) in rows {
         let printed = |column| printed(file, metric, column);
         let cells = vec![
             beside(printed("cubic")?, cubic.each(of), cubic.n()),
-            beside(printed("rtcp")?, rtcp.each(of), rtcp.n()),
-            beside(printed("improvement_percent")?, rtcp.below(&cubic, of), rtcp.n()),
+            beside(printed("r_tcp")?, r_tcp.each(of), r_tcp.n()),
+            beside(printed("improvement_percent")?, r_tcp.below(&cubic, of), r_tcp.n()),
         ];
         table.rows.push(Row::new(*name, cells));
     }
@@ -203,7 +209,7 @@ pub(super) fn printed(file: &Published, metric: &str, column: &str) -> Result<Op
 /// R-TCP as published and kirikae of today, each on hosts of its time, against cubic and bbr there and the
 /// lower bound; each comparison with its path's name.
 pub(super) fn then_and_now(paths: &[(&str, &Comparison)]) -> Table {
-    const SIDES: [(&str, &str); 2] = [(THEN, RTCP), (NOW, KIRIKAE)];
+    const SIDES: [(&str, &str); 2] = [(THEN, R_TCP), (NOW, KIRIKAE)];
     const WHAT: [(&str, usize); 4] = [
         ("mean latency, s", 3),
         ("below cubic's, %", 1),
@@ -286,10 +292,26 @@ pub(super) fn everyone(paths: &[(&str, &Comparison)]) -> Table {
     table
 }
 
-/// What is asked of kirikae on today's hosts, on each of these paths. A few runs do not tell whether it is
-/// before bbr.
-pub(super) fn today(paths: &[(&str, &Comparison)], short: bool) -> Vec<Criterion> {
-    let mut criteria = Vec::new();
+/// How far cubic's latency is from the printed one, as a share of it.
+pub(super) fn off(
+    key: Key,
+    then: &Comparison,
+    of: fn(&[f64]) -> f64,
+    printed: Option<f64>,
+) -> Option<Found> {
+    let cubic = Course::of(then, CUBIC)?.latencies();
+    Some(Found::new(key, (cubic.each(of)?.value / printed? - 1.0).abs(), cubic.n()))
+}
+
+/// How much less R-TCP's latency is than cubic's, in percent.
+pub(super) fn below(key: Key, then: &Comparison, of: fn(&[f64]) -> f64) -> Option<Found> {
+    let (r_tcp, cubic) = (Course::of(then, R_TCP)?.latencies(), Course::of(then, CUBIC)?);
+    Some(Found::new(key, r_tcp.below(&cubic.latencies(), of)?.value, r_tcp.n()))
+}
+
+/// What came of kirikae on today's hosts, on each of these paths.
+pub(super) fn today(paths: &[(&str, &Comparison)], definition: &Definition) -> Vec<Found> {
+    let mut found = Vec::new();
     for (path, comparison) in paths.iter().filter(|(_, it)| it.scenario.stack.name == NOW) {
         let course = |name| Course::of(comparison, name);
         let (Some(own), Some(cubic), Some(bbr)) = (course(KIRIKAE), course(CUBIC), course(BBR))
@@ -304,22 +326,16 @@ pub(super) fn today(paths: &[(&str, &Comparison)], short: bool) -> Vec<Criterion
             continue;
         };
         let n = latencies.n();
-        let near = over_bound.value <= OVER_BOUND;
-        criteria.push(if near {
-            let what = format!("{path}: kirikae's mean latency over the lower bound");
-            Criterion::new(what, over_bound.value, n, Bound::AtMost(OVER_BOUND))
-        } else {
-            let what = format!(
-                "{path}: kirikae's mean latency below stock cubic's, % (it is {:.2} times the lower bound; \
-                 at most {OVER_BOUND} would do, too)",
-                over_bound.value
-            );
-            Criterion::new(what, below.value, n, Bound::AtLeast(BELOW_CUBIC_PERCENT))
+        let of = |key, value| Found::new(key, value, n).word("path", *path);
+        found.push(match definition.is_met(OVER_BOUND, over_bound.value, n) {
+            true => of(OVER_BOUND, over_bound.value),
+            false => {
+                of(BELOW_CUBIC, below.value).word("over-bound", format!("{:.2}", over_bound.value))
+            }
         });
-        let what = format!("{path}: kirikae's mean latency over bbr's");
-        criteria.push(Criterion::new(what, over_bbr.value, n, Bound::AtMost(1.0)).unless(short));
+        found.push(of(OVER_BBR, over_bbr.value));
     }
-    criteria
+    found
 }
 
 /// A value without an interval.

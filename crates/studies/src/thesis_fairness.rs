@@ -1,5 +1,5 @@
 //! Fairness of R-TCP (Oguchi, doctoral thesis, 2016, section 4.7): what algorithms carry by the loss rate, and
-//! what a longer round trip costs. studies/rtcp-fairness/README.md.
+//! what a longer round trip costs. studies/thesis-fairness/README.md.
 
 use kirikae_algorithms::Algorithm;
 use kirikae_results::Error;
@@ -10,18 +10,24 @@ use kirikae_scenario::Controls;
 use kirikae_table::{Kind, printed};
 
 use super::{
-    Axis, Bound, Cell, Column, Criterion, Figure, Findings, Form, Material, Panel, Row, Scale,
-    Series, Study, Table, idle_keep_off, simulate, swept,
+    Axis, Cell, Column, Computed, Definition, Figure, Form, Found, Key, Material, Names, Panel,
+    Row, Scale, Series, Study, Table, idle_keep_off, simulate, swept,
 };
 
 pub(super) const STUDY: Study = Study {
-    name: "rtcp-fairness",
-    about: "fairness of R-TCP: response functions, and latency by RTT at heavy loss",
-    source: "Oguchi, doctoral thesis, 2016 (in Japanese), section 4.7, Figs 4-25 and 4-26",
-    scenarios: &[OLD_LATENCY, LATENCY, OLD_RESPONSE, RESPONSE],
-    published: &[],
-    compare,
+    name: "thesis-fairness",
+    names: Names {
+        published: &[],
+        criteria: &[GROWTH_THEN, GROWTH_NOW, ALIKE],
+        thresholds: &["like-reno", "heavy"],
+        explanations: &[],
+    },
+    compute,
 };
+
+const GROWTH_THEN: Key = Key::with("growth-then", &["own", "cubic"]);
+const GROWTH_NOW: Key = Key::with("growth-now", &["own", "cubic"]);
+const ALIKE: Key = Key::with("like-reno", &["algorithms"]);
 
 const OLD_LATENCY: &str = "latency-2.6.33.toml";
 const LATENCY: &str = "latency-6.toml";
@@ -30,11 +36,6 @@ const RESPONSE: &str = "response-6.toml";
 
 /// The thesis' loss rate.
 const LOSS: f64 = 0.05;
-/// How near Reno counts as the same, as a factor.
-const LIKE_RENO: f64 = 1.5;
-/// From this loss rate on is heavy.
-const HEAVY: f64 = 0.01;
-
 /// A contender's figures by what a sweep stands for.
 struct Curve {
     name: String,
@@ -61,7 +62,7 @@ impl Curve {
     }
 }
 
-fn compare(material: &Material) -> Result<Findings, Error> {
+fn compute(material: &Material) -> Result<Computed, Error> {
     // Idle keep, pacing included, is not of that time; Kirikae's own is of today.
     let of_then = |file: &str| file == OLD_LATENCY || file == OLD_RESPONSE;
     let run = |old: bool, controls: Controls| -> Result<Outcome, Error> {
@@ -85,8 +86,13 @@ fn compare(material: &Material) -> Result<Findings, Error> {
             })
         });
     let print = Print::read()?;
-    Ok(Findings {
-        criteria: criteria(&old_latency, &latency, &old_response, material.short),
+    let growths = [
+        growth(GROWTH_THEN, &old_latency, "r-tcp", "kk_cubic"),
+        growth(GROWTH_NOW, &latency, "kirikae", "cubic"),
+    ];
+    let alike = like_reno(&old_response, &material.definition);
+    Ok(Computed {
+        found: growths.into_iter().chain([alike]).flatten().collect(),
         tables: vec![
             by_rtt(&print, &old_latency, &latency),
             by_loss("Linux 2.6.33", &old_response),
@@ -96,7 +102,6 @@ fn compare(material: &Material) -> Result<Findings, Error> {
             latency_figure(&print, &old_latency, &latency),
             response_figure(&old_response, &response),
         ],
-        ..STUDY.findings(material)
     })
 }
 
@@ -259,51 +264,30 @@ fn response_figure(old: &[Curve], new: &[Curve]) -> Figure {
     }
 }
 
-/// The largest and the smallest factor to Reno at heavy loss.
-fn beside_reno(curves: &[Curve], name: &str) -> Option<(f64, f64)> {
-    let reno = named(curves, "kk_reno")?;
-    let own = named(curves, name)?;
-    let heavy = own.points.iter().filter(|(loss, ..)| *loss >= HEAVY);
-    let factors = heavy.filter_map(|(loss, value, _)| Some(value.value / reno.value(*loss)?));
-    factors.fold(None, |range: Option<(f64, f64)>, it| {
-        Some(range.map_or((it, it), |(low, high)| (low.min(it), high.max(it))))
-    })
+/// How much latency grows, over how much cubic's does.
+fn growth(key: Key, curves: &[Curve], own: &str, cubic: &str) -> Option<Found> {
+    let own = named(curves, own)?.growth()?;
+    let cubic = named(curves, cubic)?.growth()?;
+    let found = Found::new(key, own / cubic, 1).word("own", format!("{own:.2}"));
+    Some(found.word("cubic", format!("{cubic:.2}")))
 }
 
-fn criteria(old: &[Curve], new: &[Curve], response: &[Curve], short: bool) -> Vec<Criterion> {
-    let mut criteria = Vec::new();
-    let growth = |curves: &[Curve], name: &str| named(curves, name)?.growth();
-    for (stack, curves, ours, cubic) in
-        [("Linux 2.6.33", old, "r-tcp", "kk_cubic"), ("Linux 6", new, "kirikae", "cubic")]
-    {
-        let Some((own, theirs)) = growth(curves, ours).zip(growth(curves, cubic)) else { continue };
-        let what = format!(
-            "{stack}: {ours}'s latency grows {own:.2} times from the shortest RTT to the longest, cubic's \
-             {theirs:.2} times; ratio"
-        );
-        let criterion = Criterion::new(what, own / theirs, 1, Bound::AtMost(1.0));
-        criteria.push(criterion.unless(short));
-    }
-    let others: Vec<&Curve> = response
-        .iter()
-        .filter(|curve| !["kk_reno", "r-tcp"].contains(&curve.name.as_str()))
-        .collect();
-    let near: Vec<&str> = others
-        .iter()
-        .filter(|curve| {
-            beside_reno(response, &curve.name)
-                .is_some_and(|(low, high)| low > 1.0 / LIKE_RENO && high < LIKE_RENO)
-        })
-        .map(|curve| curve.name.as_str())
-        .collect();
-    if beside_reno(response, "kk_reno").is_some() {
-        let what = format!(
-            "Linux 2.6.33: of the other algorithms, those within a factor of {LIKE_RENO} of reno at each loss rate \
-             from 1 % on ({})",
-            near.join(", "),
-        );
-        let some = Criterion::new(what, near.len() as f64, others.len(), Bound::AtLeast(1.0));
-        criteria.push(some.unless(short));
-    }
-    criteria
+/// Which of the algorithms are like reno at heavy loss.
+fn like_reno(curves: &[Curve], definition: &Definition) -> Option<Found> {
+    let reno = named(curves, "kk_reno")?;
+    let (most, heavy) = (definition.threshold("like-reno"), definition.threshold("heavy"));
+    reno.points.iter().find(|(loss, ..)| *loss >= heavy)?;
+    let is_alike = |curve: &&&Curve| {
+        let points = curve.points.iter().filter(|(loss, ..)| *loss >= heavy);
+        let factors = points.filter_map(|(loss, value, _)| Some(value.value / reno.value(*loss)?));
+        let factors: Vec<f64> = factors.collect();
+        let alike = factors.iter().all(|factor| (1.0 / most) < *factor && *factor < most);
+        alike && !factors.is_empty()
+    };
+    let others = curves.iter().filter(|curve| !["kk_reno", "r-tcp"].contains(&curve.name.as_str()));
+    let others: Vec<&Curve> = others.collect();
+    let alike = others.iter().filter(is_alike).map(|curve| curve.name.as_str());
+    let alike: Vec<&str> = alike.collect();
+    let found = Found::new(ALIKE, alike.len() as f64, others.len());
+    Some(found.word("algorithms", alike.join(", ")))
 }

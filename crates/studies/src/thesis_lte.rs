@@ -1,4 +1,4 @@
-//! R-TCP over LTE (Oguchi, doctoral thesis, 2016, chapter 6), rebuilt: studies/rtcp-lte/README.md.
+//! R-TCP over LTE (Oguchi, doctoral thesis, 2016, chapter 6), rebuilt: studies/thesis-lte/README.md.
 
 use kirikae_path::{Span, Time};
 use kirikae_results::Error;
@@ -10,27 +10,29 @@ use kirikae_simlab::sim;
 
 use super::watch::{FlowWatch, PathWatch};
 use super::wireless::{
-    self, CUBIC, KIRIKAE, RTCP, Runs, THEN, average, beside, cell, deviation, one,
+    self, BELOW_CUBIC, CUBIC, KIRIKAE, OVER_BBR, OVER_BOUND, R_TCP, Runs, THEN, average, beside,
+    cell, deviation, one,
 };
 use super::{
-    Axis, Bound, Column, Criterion, Figure, Findings, Form, Material, Panel, Published,
+    Axis, Column, Computed, Figure, Form, Found, Key, Material, Names, Panel, Published,
     PublishedRow, Row, Scale, Series, Study, Table,
 };
 
 pub(super) const STUDY: Study = Study {
-    name: "rtcp-lte",
-    about: "R-TCP over LTE, indoors and in trains",
-    source: "Oguchi, doctoral thesis, 2016 (in Japanese), chapter 6",
-    scenarios: &["together.toml", "alone.toml"],
-    published: &["field.csv", "equivalent.csv"],
-    compare,
+    name: "thesis-lte",
+    names: Names {
+        published: &["field.csv", "equivalent.csv"],
+        criteria: &[CUBIC_RTT, CUBIC_LATENCY, IMPROVEMENT, OVER_BOUND, BELOW_CUBIC, OVER_BBR],
+        thresholds: &[],
+        explanations: &[],
+    },
+    compute,
 };
 
-/// How far cubic's mean RTT and mean latency may be from the printed ones, to which the paths are set.
-const CALIBRATED_WITHIN: f64 = 0.05;
-/// How far R-TCP's improvement may be from the printed one, points: found were 3.9 to 6.5, and the half
-/// widths of the 95 % intervals are up to 1.2.
-const IMPROVEMENT_WITHIN: f64 = 7.5;
+const CUBIC_RTT: Key = Key::with("cubic-rtt", &["environment"]);
+const CUBIC_LATENCY: Key = Key::with("cubic-latency", &["environment"]);
+const IMPROVEMENT: Key = Key::with("improvement", &["environment"]);
+
 /// The environments as the printed numbers call them, the thesis' figures of what came of each, and that of
 /// the algorithm in use.
 const ENVIRONMENTS: [(&str, &str, &str); 4] = [
@@ -49,31 +51,29 @@ const DRAWN_S: f64 = 300.0;
 /// And of what is sent in each second.
 const SENT_S: f64 = 40.0;
 
-fn compare(material: &Material) -> Result<Findings, Error> {
-    let [field, equivalent] = &material.published[..] else {
-        unreachable!("the study names two files")
-    };
+fn compute(material: &Material) -> Result<Computed, Error> {
+    let (field, equivalent) = (material.printed("field.csv"), material.printed("equivalent.csv"));
     let (alone, together): (Vec<Scenario>, Vec<Scenario>) =
         material.scenarios.iter().cloned().partition(|scenario| scenario.timed().is_some());
     let (then, now): (Vec<Scenario>, Vec<Scenario>) =
         together.into_iter().partition(|scenario| scenario.stack.name == THEN);
     let (places, today) = (places(&then)?, places(&now)?);
-    let mut findings = STUDY.findings(material);
-    findings.tables = vec![
+    let mut tables = vec![
         statistics(&places, field)?,
         improvements(&places, &today, equivalent)?,
         equivalents(&places, equivalent)?,
     ];
+    let (mut found, mut figures) = (Vec::new(), Vec::new());
     for place in &places {
-        findings.criteria.extend(place.asked(field, equivalent, material.short)?);
-        findings.figures.extend(place.figures());
+        found.extend(place.found(field, equivalent)?);
+        figures.extend(place.figures());
     }
     let comparisons = wireless::play(&alone)?;
     let paths = comparisons.iter().map(|it| (swept(&it.scenario, "environment.name"), it));
     let paths: Vec<(&str, &Comparison)> = paths.collect();
-    findings.criteria.extend(wireless::today(&paths, material.short));
-    findings.tables.extend([wireless::then_and_now(&paths), wireless::everyone(&paths)]);
-    Ok(findings)
+    found.extend(wireless::today(&paths, &material.definition));
+    tables.extend([wireless::then_and_now(&paths), wireless::everyone(&paths)]);
+    Ok(Computed { found, tables, figures })
 }
 
 fn swept<'a>(scenario: &'a Scenario, name: &str) -> &'a str {
@@ -144,41 +144,27 @@ impl Place<'_> {
         self.pairs.iter().find(|(name, _)| *name == contender).map(|(_, sides)| sides)
     }
 
-    /// What is asked of it. A few runs do not tell how far apart latencies are.
-    fn asked(
-        &self,
-        field: &Published,
-        equivalent: &Published,
-        short: bool,
-    ) -> Result<Vec<Criterion>, Error> {
-        let Some([cubic, rtcp]) = self.pair(RTCP) else { return Ok(Vec::new()) };
-        let mut criteria = Vec::new();
-        let (name, n) = (self.name, cubic.latency.n());
-        let calibrated = [
-            ("mean RTT", scaled(cubic.rtt.each(average), 1e3), "mean_rtt_ms"),
-            ("mean latency", cubic.latency.each(average), "mean_latency_s"),
-        ];
-        for (what, found, column) in calibrated {
-            let printed = number(row(field, self.key, Some("cubic"))?, column)?;
-            let (Some(found), Some(printed)) = (found, printed) else { continue };
-            let off = (found.value / printed - 1.0).abs();
-            let what = format!("{name}: cubic's {what}: relative difference");
-            let bound = Bound::AtMost(CALIBRATED_WITHIN);
-            criteria.push(Criterion::new(what, off, n, bound).unless(short).calibrated());
-        }
+    /// Cubic beside print, and how much R-TCP is below it beside how much it is in print.
+    fn found(&self, field: &Published, equivalent: &Published) -> Result<Vec<Found>, Error> {
+        let Some([cubic, r_tcp]) = self.pair(R_TCP) else { return Ok(Vec::new()) };
+        let beside = |column| number(row(field, self.key, Some("cubic"))?, column);
+        let off = |found: Option<Estimate>, printed: Option<f64>| {
+            Some((found?.value / printed? - 1.0).abs())
+        };
+        let rtt = off(scaled(cubic.rtt.each(average), 1e3), beside("mean_rtt_ms")?);
+        let latency = off(cubic.latency.each(average), beside("mean_latency_s")?);
         let printed = number(row(equivalent, self.key, None)?, "improvement_percent")?;
-        let found = rtcp.latency.below(&cubic.latency, average);
-        if let (Some(found), Some(printed)) = (found, printed) {
-            let what = format!("{name}: R-TCP below cubic, points from the printed");
-            let off = (found.value - printed).abs();
-            let bound = Bound::AtMost(IMPROVEMENT_WITHIN);
-            criteria.push(Criterion::new(what, off, n, bound).unless(short));
-        }
-        Ok(criteria)
+        let below = r_tcp.latency.below(&cubic.latency, average);
+        let points = below.zip(printed).map(|(below, printed)| (below.value - printed).abs());
+        let found = |(key, value): (Key, Option<f64>)| {
+            Some(Found::new(key, value?, cubic.latency.n()).word("environment", self.name))
+        };
+        let all = [(CUBIC_RTT, rtt), (CUBIC_LATENCY, latency), (IMPROVEMENT, points)];
+        Ok(all.into_iter().filter_map(found).collect())
     }
 
     fn figures(&self) -> Vec<Figure> {
-        let Some(sides) = self.pair(RTCP) else { return Vec::new() };
+        let Some(sides) = self.pair(R_TCP) else { return Vec::new() };
         let panel = |title: &str, y: &str, end_s: f64, of: &dyn Fn(&Side) -> Vec<(f64, f64)>| {
             let series = |(side, name): (&Side, &str)| {
                 let points = of(side).into_iter().filter(|(at, _)| *at < end_s);
@@ -188,7 +174,7 @@ impl Place<'_> {
                 title: title.into(),
                 x: Axis::new("time, s", Scale::Between(0.0, end_s)),
                 y: Axis::new(y, Scale::FromZero),
-                series: sides.iter().zip([CUBIC, RTCP]).map(series).collect(),
+                series: sides.iter().zip([CUBIC, R_TCP]).map(series).collect(),
             }
         };
         let latencies = |side: &Side| {
@@ -208,9 +194,9 @@ impl Place<'_> {
             panel("Loss", "lost of 10 s, %", DRAWN_S, &lost),
             panel("Packets sent", "packets in a second", SENT_S, &sent),
         ];
-        let rtcp = &sides[1].outcome;
-        let switches = rtcp.switches.iter().map(|(at, switch)| (seconds(*at), switch.to.name()));
-        let end = rtcp.client.iter().filter_map(|write| write.last).max().map_or(0.0, seconds);
+        let r_tcp = &sides[1].outcome;
+        let switches = r_tcp.switches.iter().map(|(at, switch)| (seconds(*at), switch.to.name()));
+        let end = r_tcp.client.iter().filter_map(|write| write.last).max().map_or(0.0, seconds);
         let title = format!("{}: algorithm in use (Fig. {})", self.name, self.algorithm);
         vec![
             Figure {
@@ -305,10 +291,10 @@ fn statistics(places: &[Place], field: &Published) -> Result<Table, Error> {
     let title = "RTT as TCP has it, latency from the first byte to the last at the receiver (tables 6-1 to 6-4)";
     let mut table = Table::new(title, "environment", columns);
     for place in places {
-        let Some(sides) = place.pair(RTCP) else { continue };
+        let Some(sides) = place.pair(R_TCP) else { continue };
         for (name, column, of) in STATISTICS {
             let mut cells = Vec::new();
-            for (side, algorithm) in sides.iter().zip(["cubic", "rtcp"]) {
+            for (side, algorithm) in sides.iter().zip(["cubic", "r_tcp"]) {
                 let printed = number(row(field, place.key, Some(algorithm))?, column)?;
                 cells.push(beside(printed, of(side), side.latency.n()));
             }
@@ -330,14 +316,14 @@ fn improvements(places: &[Place], today: &[Place], equivalent: &Published) -> Re
     let mut table = Table::new(title, "environment", columns);
     for place in places {
         let printed = number(row(equivalent, place.key, None)?, "improvement_percent")?;
-        let (Some(rtcp), Some(hybla)) = (place.pair(RTCP), place.pair(HYBLA)) else { continue };
+        let (Some(r_tcp), Some(hybla)) = (place.pair(R_TCP), place.pair(HYBLA)) else { continue };
         let below = |[cubic, other]: &[Side; 2]| other.latency.below(&cubic.latency, average);
-        let n = rtcp[1].latency.n();
-        let switched = rtcp[1].latency.below(&hybla[1].latency, average);
+        let n = r_tcp[1].latency.n();
+        let switched = r_tcp[1].latency.below(&hybla[1].latency, average);
         let today = today.iter().find(|other| other.key == place.key);
         let kirikae = today.and_then(|today| below(today.pair(KIRIKAE)?));
         let cells = vec![
-            beside(printed, below(rtcp), n),
+            beside(printed, below(r_tcp), n),
             cell(below(hybla), n),
             cell(switched, n),
             cell(kirikae, n),
@@ -357,13 +343,13 @@ fn equivalents(places: &[Place], equivalent: &Published) -> Result<Table, Error>
     let title = "As if the RTT were less (table 6-6), and what that is in opinions (section 6.4.4)";
     let mut table = Table::new(title, "environment", columns);
     for place in places {
-        let Some([cubic, rtcp]) = place.pair(RTCP) else { continue };
+        let Some([cubic, r_tcp]) = place.pair(R_TCP) else { continue };
         let value = |runs: &Runs| runs.each(average).map(|it| it.value);
-        let values = (value(&cubic.latency), value(&cubic.rtt), value(&rtcp.latency));
+        let values = (value(&cubic.latency), value(&cubic.rtt), value(&r_tcp.latency));
         let (Some(latency_s), Some(rtt_s), Some(better_s)) = values else { continue };
         let trips = latency_s / rtt_s;
         let less_ms = 1e3 * (latency_s - better_s) / trips;
-        let n = rtcp.latency.n();
+        let n = r_tcp.latency.n();
         let found = [
             ("mean_round_trips", trips),
             ("equivalent_rtt_reduction_ms", less_ms),

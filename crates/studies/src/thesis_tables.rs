@@ -1,5 +1,5 @@
 //! The latency tables by which R-TCP chooses (Oguchi, doctoral thesis, 2016, Figs 4-9 to 4-17), rebuilt:
-//! studies/rtcp-tables/README.md.
+//! studies/thesis-tables/README.md.
 
 use kirikae_path::{ElementSpec, PathSpec, bottleneck};
 use kirikae_results::Error;
@@ -9,27 +9,30 @@ use kirikae_results::summary::ScenarioSummary;
 use kirikae_table::{Kind, Printed, printed};
 
 use super::{
-    Axis, Bound, Cell, Column, Criterion, Figure, Findings, Form, Material, Panel, Row, Scale,
-    Series, Study, Table, idle_keep_off, simulate,
+    Axis, Cell, Column, Computed, Definition, Figure, Form, Found, Key, Material, Names, Panel,
+    Row, Scale, Series, Study, Table, idle_keep_off, simulate,
 };
 
 pub(super) const STUDY: Study = Study {
-    name: "rtcp-tables",
-    about: "the latency tables of the R-TCP thesis",
-    source: "Oguchi, doctoral thesis, 2016 (in Japanese), Figs 4-9 to 4-17",
-    scenarios: &["isolated.toml", "burst.toml"],
-    published: &[],
-    compare,
+    name: "thesis-tables",
+    names: Names {
+        published: &[],
+        criteria: &[LATENCY, NEAR, FIRST, RANKS[0].1, RANKS[1].1, RANKS[2].1],
+        thresholds: &["latency-within", "first-within", "fits-below"],
+        explanations: &["overload", "hybla", "vegas", "slower"],
+    },
+    compute,
 };
 
-/// How far a latency may be from the printed one.
-const LATENCY_WITHIN: f64 = 0.15;
-/// How far above the best the printed latency of the algorithm may be that is first with us.
-const FIRST_WITHIN: f64 = 0.10;
-/// In this share of the cells of RTT and loss rate.
-const FIRST_SHARE: f64 = 40.0 / 45.0;
-/// Where a burst takes longer than this, the time from one to the next, the load does not fit the path.
-const INTERVAL_S: f64 = 2.0;
+const LATENCY: Key = Key::new("latency");
+const NEAR: Key = Key::new("near");
+const FIRST: Key = Key::new("first");
+const RANKS: [(Kind, Key); 3] = [
+    (Kind::IsolatedLatency, Key::new("isolated-latency-ranks")),
+    (Kind::BurstRate, Key::new("burst-rate-ranks")),
+    (Kind::BurstLatency, Key::new("burst-latency-ranks")),
+];
+
 /// What our algorithms' names begin with, and Linux's do not.
 const PREFIX: &str = "kk_";
 
@@ -69,7 +72,8 @@ struct Compared {
     lines: Vec<Line>,
 }
 
-fn compare(material: &Material) -> Result<Findings, Error> {
+fn compute(material: &Material) -> Result<Computed, Error> {
+    let definition = &material.definition;
     let outcome = simulate(&material.scenarios, idle_keep_off())?;
     let mut all = Vec::new();
     let mut number = 9;
@@ -79,7 +83,10 @@ fn compare(material: &Material) -> Result<Findings, Error> {
                 let place = place(comparison.scenario.timed()?.0)?;
                 let isolated = kind == Kind::IsolatedLatency;
                 let here = place.isolated == isolated && place.rtt_ms == published.rtt_ms;
-                here.then(|| line(kind, &published, place.point, ours(kind, comparison)))
+                here.then(|| {
+                    let ours = ours(kind, comparison);
+                    line(definition, kind, &published, place.point, ours)
+                })
             });
             let lines: Vec<Line> = lines.collect::<Result<_, _>>()?;
             if !lines.is_empty() {
@@ -88,11 +95,10 @@ fn compare(material: &Material) -> Result<Findings, Error> {
             number += 1;
         }
     }
-    Ok(Findings {
-        criteria: criteria(&all, material.short),
+    Ok(Computed {
+        found: found(&all, definition),
         tables: all.iter().map(Compared::table).collect(),
         figures: all.iter().map(Compared::figure).collect(),
-        ..STUDY.findings(material)
     })
 }
 
@@ -135,7 +141,14 @@ fn overflow_percent(performance: &Performance) -> f64 {
     100.0 * dropped as f64 / forward.offered.max(1) as f64
 }
 
-fn line(kind: Kind, published: &Printed, at: f64, ours: Vec<Ours>) -> Result<Line, Error> {
+fn line(
+    definition: &Definition,
+    kind: Kind,
+    published: &Printed,
+    at: f64,
+    ours: Vec<Ours>,
+) -> Result<Line, Error> {
+    let fits_below = definition.threshold("fits-below");
     let cell = |Ours { algorithm, value, n }: Ours| {
         let nothing = || {
             let rtt_ms = published.rtt_ms;
@@ -146,10 +159,12 @@ fn line(kind: Kind, published: &Printed, at: f64, ours: Vec<Ours>) -> Result<Lin
         };
         let published = published.value(at, &algorithm).ok_or_else(nothing)?;
         let cell = Cell::compared(published, value, n);
-        let asked = kind == Kind::IsolatedLatency && published < INTERVAL_S;
-        let cell = if asked { cell.within(LATENCY_WITHIN) } else { cell };
-        let known = (kind == Kind::IsolatedLatency).then(|| why(&algorithm, &cell)).flatten();
-        Ok((algorithm, known.map_or(cell.clone(), |why| cell.because(why))))
+        let asked = kind == Kind::IsolatedLatency && published < fits_below;
+        let cell = if asked { cell.within(definition.threshold("latency-within")) } else { cell };
+        let known =
+            (kind == Kind::IsolatedLatency).then(|| why(&algorithm, &cell, fits_below)).flatten();
+        let why = known.map(|name| definition.explanation(name).to_owned());
+        Ok((algorithm, Cell { why, ..cell }))
     };
     let cells: Vec<(String, Cell)> = ours.into_iter().map(cell).collect::<Result<_, Error>>()?;
     let pairs: Vec<(f64, f64)> = cells.iter().filter_map(|(_, cell)| both(cell)).collect();
@@ -170,24 +185,15 @@ fn both(cell: &Cell) -> Option<(f64, f64)> {
     Some((cell.ours?.value, cell.published?))
 }
 
-/// What is known of a latency that is not as printed; docs/studies.md tells more.
-fn why(algorithm: &str, cell: &Cell) -> Option<&'static str> {
+/// The explanation of a latency that is not as printed.
+fn why(algorithm: &str, cell: &Cell, fits_below: f64) -> Option<&'static str> {
     let missed = cell.agrees == Some(false);
     let (ours, published) = both(cell)?;
-    if published >= INTERVAL_S {
-        return Some("The load does not fit the path: latency grows with the length of the run.");
-    }
     match algorithm {
-        "hybla" if missed => Some(
-            "At a loss ours loses less than theirs; the module's sources of \
-                                   2.6.32 do not say why.",
-        ),
-        "vegas" if missed => Some("Ours grows only a window that is used, Linux's any."),
-        _ if missed && ours > published => Some(
-            "At the edge of what the path carries: a connection \
-                                                 that is a little slower lets bursts wait for one \
-                                                 another.",
-        ),
+        _ if published >= fits_below => Some("overload"),
+        "hybla" if missed => Some("hybla"),
+        "vegas" if missed => Some("vegas"),
+        _ if missed && ours > published => Some("slower"),
         _ => None,
     }
 }
@@ -254,7 +260,7 @@ impl Compared {
             }
             Kind::BurstRate | Kind::BurstLatency => {
                 "The thesis does not give the queue, and what it calls bandwidth cannot be the \
-                 bottleneck's (studies/rtcp-tables/README.md): nothing is asked of this figure."
+                 bottleneck's (studies/thesis-tables/README.md): nothing is asked of this figure."
             }
         };
         let panels = (0..names.len()).map(panel).collect();
@@ -262,49 +268,31 @@ impl Compared {
     }
 }
 
-fn criteria(all: &[Compared], short: bool) -> Vec<Criterion> {
+fn found(all: &[Compared], definition: &Definition) -> Vec<Found> {
     let lines = |kind: Kind| {
         all.iter().filter(move |table| table.kind == kind).flat_map(|table| &table.lines)
     };
+    let (latency_within, first_within) =
+        (definition.threshold("latency-within"), definition.threshold("first-within"));
     let cells = lines(Kind::IsolatedLatency).flat_map(|line| &line.cells).map(|(_, cell)| cell);
     let asked = cells.filter(|cell| cell.agrees.is_some());
     let mut differences: Vec<f64> = asked.filter_map(|cell| Some(cell.difference?.abs())).collect();
     differences.sort_by(f64::total_cmp);
-    let agreeing = differences.iter().filter(|difference| **difference <= LATENCY_WITHIN).count();
+    let near = differences.iter().filter(|difference| **difference <= latency_within).count();
     let isolated: Vec<&Line> = lines(Kind::IsolatedLatency).collect();
-    let good = isolated.iter().filter(|line| line.first_over_lowest <= 1.0 + FIRST_WITHIN).count();
-    let mut criteria = Vec::new();
+    let first = isolated.iter().filter(|line| line.first_over_lowest <= 1.0 + first_within).count();
+    let mut found = Vec::new();
     if let Some(median) = quantile(&differences, 0.5) {
-        let first = Criterion::new(
-            "Isolated loss, RTTs and loss rates whose first is within 10 % of the printed best",
-            good as f64,
-            isolated.len(),
-            Bound::AtLeast((FIRST_SHARE * isolated.len() as f64).ceil()),
-        );
-        criteria.extend([
-            Criterion::new(
-                "Isolated loss, median relative difference of latency where the load fits the path",
-                median,
-                differences.len(),
-                Bound::AtMost(LATENCY_WITHIN),
-            ),
-            Criterion::told(
-                "Isolated loss, cells that differ by at most 15 %",
-                agreeing as f64,
-                differences.len(),
-            ),
-            // Who is first takes more than a few repetitions to tell.
-            first.unless(short),
+        found.extend([
+            Found::new(LATENCY, median, differences.len()),
+            Found::new(NEAR, near as f64, differences.len()),
+            Found::new(FIRST, first as f64, isolated.len()),
         ]);
     }
-    for (kind, what) in [
-        (Kind::IsolatedLatency, "Isolated loss, latency: mean rank correlation of a row"),
-        (Kind::BurstRate, "Burst loss, loss rate: mean rank correlation of a row"),
-        (Kind::BurstLatency, "Burst loss, latency: mean rank correlation of a row"),
-    ] {
+    for (kind, key) in RANKS {
         let ranks: Vec<f64> = lines(kind).filter_map(|line| line.rank_correlation).collect();
         let average = mean(&ranks);
-        criteria.extend(average.map(|mean| Criterion::told(what, mean.value, ranks.len())));
+        found.extend(average.map(|mean| Found::new(key, mean.value, ranks.len())));
     }
-    criteria
+    found
 }

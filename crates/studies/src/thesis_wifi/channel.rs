@@ -6,11 +6,15 @@ use kirikae_results::Error;
 use kirikae_results::statistics::Estimate;
 
 use super::super::{
-    Axis, Bound, Cell, Column, Criterion, Figure, Form, Published, Row, Scale, Series, Table,
+    Axis, Cell, Column, Figure, Form, Found, Key, Published, Row, Scale, Series, Table,
 };
 
-/// How far the fitted curve may be from what was measured, at any length of a window.
-const FITTED_WITHIN: f64 = 0.05;
+pub(super) const FIT: Key = Key::new("channel-fit");
+pub(super) const SHARE_FITTED: Key = Key::new("channel-share-fitted");
+pub(super) const SHARE_PRINTED: Key = Key::new("channel-share-printed");
+pub(super) const TURNOVER_FITTED: Key = Key::new("channel-turnover-fitted");
+pub(super) const TURNOVER_AS_PRINTED: Key = Key::new("channel-turnover-fitted-as-printed");
+pub(super) const TURNOVER_PRINTED: Key = Key::new("channel-turnover-printed");
 
 /// What was measured, what was printed of it, and what is fitted here.
 pub(super) struct Channel {
@@ -81,34 +85,22 @@ impl Channel {
         table
     }
 
-    pub fn criteria(&self) -> Vec<Criterion> {
+    /// The largest difference between the fitted curve and what was measured, and both shares and turnovers.
+    pub fn found(&self) -> [Found; 6] {
         let off = |point: &Point| {
             (self.fitted.coefficient(point.packets) / point.coefficient - 1.0).abs()
         };
         let worst = self.measured.iter().map(off).fold(0.0, f64::max);
-        let told = |what: &str, value| Criterion::told(what, value, self.measured.len());
-        vec![
-            Criterion::new(
-                "Channel: largest relative difference between the fitted curve and what was measured",
-                worst,
-                self.measured.len(),
-                Bound::AtMost(FITTED_WITHIN),
-            ),
-            told("Channel: share of losses, fitted", self.fitted.share),
-            told(
-                "Channel: share of losses by the printed parameters",
-                Variation::of_losses(&self.parameters).share,
-            ),
-            told("Channel: p + r in thousandths, fitted", 1e3 * self.fitted.turnover),
-            told(
-                "Channel: p + r in thousandths, fitted to the coefficients as printed",
-                1e3 * self.fitted_as_printed.turnover,
-            ),
-            told(
-                "Channel: p + r in thousandths, printed",
-                1e3 * (self.parameters.p + self.parameters.r),
-            ),
+        let printed = &self.parameters;
+        [
+            (FIT, worst),
+            (SHARE_FITTED, self.fitted.share),
+            (SHARE_PRINTED, Variation::of_losses(printed).share),
+            (TURNOVER_FITTED, 1e3 * self.fitted.turnover),
+            (TURNOVER_AS_PRINTED, 1e3 * self.fitted_as_printed.turnover),
+            (TURNOVER_PRINTED, 1e3 * (printed.p + printed.r)),
         ]
+        .map(|(key, value)| Found::new(key, value, self.measured.len()))
     }
 
     pub fn figure(&self) -> Figure {
