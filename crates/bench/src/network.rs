@@ -8,7 +8,7 @@ use kirikae_emu::{Namespace, Network, NetworkSpec, RouteSpec};
 use kirikae_results::While;
 use kirikae_results::contest::Contest;
 use kirikae_scenario::{Contender, FlowGroup};
-use kirikae_sim::{Flow, Simulation};
+use kirikae_sim::{End, Flow, Simulation};
 
 use crate::error::Error;
 use crate::player::{Assignment, FlowAssignment, GroupAssignment, HostAssignment};
@@ -24,7 +24,7 @@ fn groups<'a>(
 ) -> impl Iterator<Item = (&'a FlowGroup, &'a [Flow])> {
     let mut rest = &simulation.flows[..];
     contest.scenario.flows.iter().map(move |group| {
-        let (own, others) = rest.split_at(group.count as usize);
+        let (own, others) = rest.split_at(group.connections() as usize);
         rest = others;
         (group, own)
     })
@@ -51,12 +51,16 @@ pub fn furnish(contest: &Contest, network: &Network) -> Result<(), Error> {
     for (group, hosts) in contest.scenario.flows.iter().zip(network.hosts().chunks(2)) {
         let [client, server] = hosts else { unreachable!("a group has two hosts") };
         hosts.iter().try_for_each(|host| set_buffers(contest, host))?;
+        let (sender, other) = match group.sender() {
+            End::Client => (client, server),
+            End::Server => (server, client),
+        };
         match group.contender.unwrap_or(contest.contender) {
             kirikae @ (Contender::Kirikae | Contender::KirikaeOnBbr) => {
-                start_from(kirikae.congestion_control(), client, server)?;
+                start_from(kirikae.congestion_control(), sender, other)?;
             }
             Contender::CubicWithoutIdleRestart => {
-                client.set_sysctl("net.ipv4.tcp_slow_start_after_idle", "0")?;
+                sender.set_sysctl("net.ipv4.tcp_slow_start_after_idle", "0")?;
             }
             Contender::Stock(_) | Contender::Fixed(_) => {}
             Contender::RTcp | Contender::Bpftune => unreachable!("refused before"),
@@ -84,11 +88,11 @@ fn set_buffers(contest: &Contest, host: &Namespace) -> Result<(), Error> {
 /// (net.ipv4.tcp_allowed_congestion_control), which need not have it and is the
 /// operator's to change; and not by the socket, since an application that chooses for itself is
 /// not what kirikae is for. (The route would win over the socket: the other contenders go without.)
-fn start_from(algorithm: &str, client: &Namespace, server: &Namespace) -> Result<(), Error> {
-    let server = server.address().to_string();
-    let route = ["route", "add", &server, "via", &server, "congctl", algorithm];
+fn start_from(algorithm: &str, sender: &Namespace, other: &Namespace) -> Result<(), Error> {
+    let other = other.address().to_string();
+    let route = ["route", "add", &other, "via", &other, "congctl", algorithm];
     let output = Command::new("ip")
-        .args(["-n", client.name()])
+        .args(["-n", sender.name()])
         .args(route)
         .output()
         .during(|| "running ip".into())?;
@@ -99,7 +103,7 @@ fn start_from(algorithm: &str, client: &Namespace, server: &Namespace) -> Result
     Err(kirikae_results::Error::Failed(format!("ip {}: {}", route.join(" "), says.trim())).into())
 }
 
-/// What the player of the network is told. `cgroup` is where clients are switched.
+/// What the player of the network is told. `cgroup` is where those who send are switched.
 pub fn assignment(
     contest: &Contest,
     simulation: &Simulation,
@@ -114,11 +118,15 @@ pub fn assignment(
             .map(|host| HostAssignment { namespace: host.path(), address: host.address() });
         let own_first_port = first_port;
         first_port += flows.len() as u16;
-        let flow =
-            |flow: &Flow| FlowAssignment { start: flow.start, activities: flow.activities.clone() };
+        let flow = |flow: &Flow| FlowAssignment {
+            start: flow.start,
+            after: flow.after,
+            activities: flow.activities.clone(),
+        };
         GroupAssignment {
             client,
             server,
+            sender: group.sender(),
             congestion_control: played.congestion_control().into(),
             is_switched: played.is_switched(),
             first_port: own_first_port,
@@ -134,11 +142,17 @@ pub fn assignment(
     }
 }
 
-/// Where each client is, flow by flow.
-pub fn client_ends(assignment: &Assignment) -> Vec<SocketAddr> {
-    let ends = |group: &GroupAssignment| {
-        let ends = (0..group.flows.len()).map(|place| group.client_end(place).into());
-        ends.collect::<Vec<SocketAddr>>()
+/// Flow by flow where the one is that sends, and where the other.
+pub fn ends(assignment: &Assignment) -> Vec<[SocketAddr; 2]> {
+    let of_group = |group: &GroupAssignment| {
+        let of_flow = |place| {
+            let [client, server] = [group.client_end(place), group.server_end()].map(Into::into);
+            match group.sender {
+                End::Client => [client, server],
+                End::Server => [server, client],
+            }
+        };
+        (0..group.flows.len()).map(of_flow).collect::<Vec<[SocketAddr; 2]>>()
     };
-    assignment.groups.iter().flat_map(ends).collect()
+    assignment.groups.iter().flat_map(of_group).collect()
 }

@@ -17,6 +17,9 @@ pub struct Bursts {
     pub interval: Duration,
     /// How the bursts are spaced.
     pub spacing: Spacing,
+    /// On which connection each is.
+    #[serde(default, skip_serializing_if = "Connection::is_kept")]
+    pub connection: Connection,
     /// Whether a burst is written at its time even if the one before it has not all arrived; otherwise it
     /// waits for that.
     pub overlap: bool,
@@ -34,6 +37,23 @@ pub struct Key {
     pub every: u32,
     /// ... is so many times as large, at least 1.
     pub times: u32,
+}
+
+/// On which connection each burst is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Connection {
+    /// All are written by the client, on one that is kept.
+    #[default]
+    Kept,
+    /// Each is the server's answer on a new one, which the client opens when the burst is due.
+    New,
+}
+
+impl Connection {
+    fn is_kept(&self) -> bool {
+        *self == Connection::Kept
+    }
 }
 
 /// How bursts are spaced in time, or their sizes spread.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use kirikae_path::{PathSpec, Span, Time};
+use kirikae_path::{Direction, PathSpec, Span, Time};
 use kirikae_policy::Scope;
 use kirikae_settings::Refusal;
 use kirikae_settings::quantity::{Long, Quantity};
@@ -151,10 +151,11 @@ impl Scenario {
         })
     }
 
-    /// The path and what is written on it, where the scenario is one connection over one link that
+    /// The path and what is written on it, where the scenario is one flow over one link, the forward way, that
     /// does nothing but write by the clock: then it is compared write by write.
     pub fn timed(&self) -> Option<(&PathSpec, &Workload)> {
-        let [FlowGroup { count: 1, forward, backward, activities, .. }] = &self.flows[..] else {
+        let [group @ FlowGroup { count: 1, forward, backward, activities, .. }] = &self.flows[..]
+        else {
             return None;
         };
         let ([link], [there], [back], [activity]) =
@@ -162,8 +163,15 @@ impl Scenario {
         else {
             return None;
         };
-        let same = there == back;
-        (same && activity.workload.is_timed()).then_some((&link.path, &activity.workload))
+        let is_forward = group.hops(group.sent()).all(|hop| hop.direction == Direction::Forward);
+        let is_timed = there == back && is_forward && activity.workload.is_timed();
+        is_timed.then_some((&link.path, &activity.workload))
+    }
+
+    /// Every connection: its group, and its number in that. The order is the one in which they are played.
+    pub fn connections(&self) -> impl Iterator<Item = (&FlowGroup, u32)> {
+        let of = |group: &'_ FlowGroup| 0..group.connections();
+        self.flows.iter().flat_map(move |group| of(group).map(move |number| (group, number)))
     }
 
     /// Checks that the real kernel can be shown it, whoever is compared.
