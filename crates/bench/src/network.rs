@@ -7,7 +7,7 @@ use std::process::Command;
 use kirikae_emu::{Namespace, Network, NetworkSpec, RouteSpec};
 use kirikae_results::While;
 use kirikae_results::contest::Contest;
-use kirikae_scenario::{Contender, FlowGroup};
+use kirikae_scenario::{Contender, FlowGroup, stack};
 use kirikae_sim::{End, Flow, Simulation};
 
 use crate::error::Error;
@@ -55,16 +55,14 @@ pub fn furnish(contest: &Contest, network: &Network) -> Result<(), Error> {
             End::Client => (client, server),
             End::Server => (server, client),
         };
-        match group.contender.unwrap_or(contest.contender) {
-            kirikae @ (Contender::Kirikae | Contender::KirikaeOnBbr) => {
-                start_from(kirikae.congestion_control(), sender, other)?;
-            }
-            Contender::CubicWithoutIdleRestart => {
-                sender.set_sysctl("net.ipv4.tcp_slow_start_after_idle", "0")?;
-            }
-            Contender::Stock(_) | Contender::Fixed(_) => {}
-            Contender::RTcp | Contender::Bpftune => unreachable!("refused before"),
+        let played = group.contender.unwrap_or(contest.contender);
+        if played == Contender::CubicWithoutIdleRestart {
+            sender.set_sysctl("net.ipv4.tcp_slow_start_after_idle", "0")?;
         }
+        let window = initial_window(contest);
+        let start = played.is_kirikae().then(|| start_from(played.congestion_control()));
+        set_route(sender, other, window.iter().chain(&start))?;
+        set_route(other, sender, &window)?;
     }
     Ok(())
 }
@@ -82,18 +80,40 @@ fn set_buffers(contest: &Contest, host: &Namespace) -> Result<(), Error> {
     Ok(host.set_sysctl("net.ipv4.tcp_no_metrics_save", "1")?)
 }
 
-/// Makes an algorithm of the kernel's what connections start with, by name and whatever the host's default is.
+/// The attribute of a route by which connections begin with the window that the scenario wants, where that is
+/// not the kernel's own.
+fn initial_window(contest: &Contest) -> Option<[String; 2]> {
+    let segments = contest.scenario.stack.initial_window;
+    let is_usual = segments == stack::usual().initial_window;
+    (!is_usual).then(|| ["initcwnd".into(), segments.to_string()])
+}
+
+/// The attribute of a route that makes an algorithm of the kernel's what connections start with, by name and
+/// whatever the host's default is.
 ///
 /// By the route, since a namespace may take as its default only what the host allows to everyone
 /// (net.ipv4.tcp_allowed_congestion_control), which need not have it and is the
 /// operator's to change; and not by the socket, since an application that chooses for itself is
 /// not what kirikae is for. (The route would win over the socket: the other contenders go without.)
-fn start_from(algorithm: &str, sender: &Namespace, other: &Namespace) -> Result<(), Error> {
-    let other = other.address().to_string();
-    let route = ["route", "add", &other, "via", &other, "congctl", algorithm];
+fn start_from(algorithm: &str) -> [String; 2] {
+    ["congctl".into(), algorithm.into()]
+}
+
+/// Gives a host a route of its own to the other one, where there is something to say about it.
+fn set_route<'a>(
+    from: &Namespace,
+    to: &Namespace,
+    attributes: impl IntoIterator<Item = &'a [String; 2]>,
+) -> Result<(), Error> {
+    let attributes: Vec<&str> = attributes.into_iter().flatten().map(String::as_str).collect();
+    if attributes.is_empty() {
+        return Ok(());
+    }
+    let to = to.address().to_string();
+    let route = [&["route", "add", &to, "via", &to], &attributes[..]].concat();
     let output = Command::new("ip")
-        .args(["-n", sender.name()])
-        .args(route)
+        .args(["-n", from.name()])
+        .args(&route)
         .output()
         .during(|| "running ip".into())?;
     if output.status.success() {

@@ -54,6 +54,8 @@ fn main() {
     println!("a comparison measures what the path does ... ok");
     each_answer_has_a_connection_of_its_own();
     println!("each answer has a connection of its own ... ok");
+    an_initial_window_is_as_asked_for();
+    println!("an initial window is as asked for ... ok");
 }
 
 /// Plays a scenario, with its records in this directory.
@@ -144,6 +146,16 @@ fn each_answer_has_a_connection_of_its_own() {
             let end_ns = pair[0].start_ns as f64 + pair[0].delivery.unwrap().latency_s * 1e9;
             assert!(pair[1].start_ns as f64 >= end_ns, "{pair:?}");
         }
+    }
+}
+
+fn an_initial_window_is_as_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let outcome = play(&format!("{ANSWERS}[stack]\ninitial-window = 30\n"), directory.path());
+    for performance in &outcome.comparisons[0].performances {
+        // All 21 segments in one flight: nothing but the bound, 92 ms.
+        let latencies = performance.bursts[1..].iter().map(|burst| burst.delivery.unwrap());
+        assert!(latencies.clone().all(|it| (0.092..0.115).contains(&it.latency_s)));
     }
 }
 

@@ -30,7 +30,8 @@ pub struct Scenario {
     pub links: Vec<Link>,
     /// Connections over the links; without `[[flow]]`, one over the path.
     pub flows: Vec<FlowGroup>,
-    /// How the hosts' TCP behaves in the simulator; of it the real kernel has the buffers.
+    /// How the hosts' TCP behaves in the simulator; of it the real kernel has the buffers
+    /// and the initial window.
     pub stack: Profile,
     /// What is compared, in the order of the table's rows.
     pub contenders: Vec<Contender>,

@@ -26,7 +26,7 @@ fn with_buffers(profile: Profile) -> Profile {
 }
 
 /// What a scenario without `[stack]` has, as the kernel has it in the bench.
-fn usual() -> Profile {
+pub fn usual() -> Profile {
     with_buffers(Profile::linux_6())
 }
 
@@ -172,17 +172,18 @@ fn read_kinds(section: &Section, profile: &mut Profile) -> Result<[&'static str;
     Ok(["loss-detection", "reduction", "growth", "handover"])
 }
 
-/// What of it the real kernel is not shown, if anything: its TCP is as it is, but for the buffers.
+/// What of it the real kernel is not shown, if anything: its TCP is as it is, but for the buffers and the initial window.
 pub(super) fn only_simulated(root: &Section, profile: &Profile) -> Option<Refusal> {
     let kernel = Profile {
         receive_buffer: profile.receive_buffer,
         receive_window_max: profile.receive_window_max,
+        initial_window: profile.initial_window,
         ..usual()
     };
     let field = root.optional("stack").filter(|_| *profile != kernel)?;
     Some(field.refuse(
-        "none but receive-buffer and receive-window-max on the real kernel, whose TCP is as it is; \
-         kirikae-lab sim has the profiles",
+        "none but receive-buffer, receive-window-max and initial-window on the real kernel, whose TCP \
+         is as it is; kirikae-lab sim has the profiles",
     ))
 }
 
