@@ -92,7 +92,7 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
     let switches = switcher.map_or(Ok(Vec::new()), Switcher::finish)?;
 
     let interrupted = interruption.came();
-    let mut switches = by_client(switches);
+    let mut switches = by_ends(switches);
     let kept = contests
         .iter()
         .zip(played)
@@ -127,24 +127,24 @@ fn label(scenario: &Scenario) -> String {
     format!("{}: {}", scenario.file.display(), scenario.title)
 }
 
-/// The switches of each client's connection, in order of time.
-fn by_client(switches: Vec<Switch>) -> BTreeMap<SocketAddr, Vec<Switch>> {
-    let mut by_client: BTreeMap<SocketAddr, Vec<Switch>> = BTreeMap::new();
+/// The switches of each connection by its ends, the one that was switched first, in order of time.
+fn by_ends(switches: Vec<Switch>) -> BTreeMap<[SocketAddr; 2], Vec<Switch>> {
+    let mut by_ends: BTreeMap<[SocketAddr; 2], Vec<Switch>> = BTreeMap::new();
     for switch in switches {
-        by_client.entry(switch.local).or_default().push(switch);
+        by_ends.entry([switch.local, switch.remote]).or_default().push(switch);
     }
-    by_client
+    by_ends
 }
 
 fn kept(
     contest: &Contest,
     played: Played,
-    switches: &mut BTreeMap<SocketAddr, Vec<Switch>>,
+    switches: &mut BTreeMap<[SocketAddr; 2], Vec<Switch>>,
     interrupted: bool,
 ) -> Kept {
-    let Played { mut course, client_ends } = played;
-    for (flow, client) in course.flows.iter_mut().zip(&client_ends) {
-        flow.switches = switches.remove(client).unwrap_or_default();
+    let Played { mut course, ends } = played;
+    for (flow, ends) in course.flows.iter_mut().zip(&ends) {
+        flow.switches = switches.remove(ends).unwrap_or_default();
     }
     contest.kept(&course, interrupted)
 }

@@ -7,8 +7,8 @@ use std::process::Command;
 use kirikae_emu::{Namespace, Network, NetworkSpec, RouteSpec};
 use kirikae_results::While;
 use kirikae_results::contest::Contest;
-use kirikae_scenario::{Contender, FlowGroup};
-use kirikae_sim::{Flow, Simulation};
+use kirikae_scenario::{Contender, FlowGroup, stack};
+use kirikae_sim::{End, Flow, Simulation};
 
 use crate::error::Error;
 use crate::player::{Assignment, FlowAssignment, GroupAssignment, HostAssignment};
@@ -24,7 +24,7 @@ fn groups<'a>(
 ) -> impl Iterator<Item = (&'a FlowGroup, &'a [Flow])> {
     let mut rest = &simulation.flows[..];
     contest.scenario.flows.iter().map(move |group| {
-        let (own, others) = rest.split_at(group.count as usize);
+        let (own, others) = rest.split_at(group.connections() as usize);
         rest = others;
         (group, own)
     })
@@ -51,16 +51,18 @@ pub fn furnish(contest: &Contest, network: &Network) -> Result<(), Error> {
     for (group, hosts) in contest.scenario.flows.iter().zip(network.hosts().chunks(2)) {
         let [client, server] = hosts else { unreachable!("a group has two hosts") };
         hosts.iter().try_for_each(|host| set_buffers(contest, host))?;
-        match group.contender.unwrap_or(contest.contender) {
-            kirikae @ (Contender::Kirikae | Contender::KirikaeOnBbr) => {
-                start_from(kirikae.congestion_control(), client, server)?;
-            }
-            Contender::CubicWithoutIdleRestart => {
-                client.set_sysctl("net.ipv4.tcp_slow_start_after_idle", "0")?;
-            }
-            Contender::Stock(_) | Contender::Fixed(_) => {}
-            Contender::RTcp | Contender::Bpftune => unreachable!("refused before"),
+        let (sender, other) = match group.sender() {
+            End::Client => (client, server),
+            End::Server => (server, client),
+        };
+        let played = group.contender.unwrap_or(contest.contender);
+        if played == Contender::CubicWithoutIdleRestart {
+            sender.set_sysctl("net.ipv4.tcp_slow_start_after_idle", "0")?;
         }
+        let window = initial_window(contest);
+        let start = played.is_kirikae().then(|| start_from(played.congestion_control()));
+        set_route(sender, other, window.iter().chain(&start))?;
+        set_route(other, sender, &window)?;
     }
     Ok(())
 }
@@ -78,19 +80,40 @@ fn set_buffers(contest: &Contest, host: &Namespace) -> Result<(), Error> {
     Ok(host.set_sysctl("net.ipv4.tcp_no_metrics_save", "1")?)
 }
 
-/// Makes an algorithm of the kernel's the one that connections start with, by name and whatever the host's
-/// default is.
+/// The attribute of a route by which connections begin with the window that the scenario wants, where that is
+/// not the kernel's own.
+fn initial_window(contest: &Contest) -> Option<[String; 2]> {
+    let segments = contest.scenario.stack.initial_window;
+    let is_usual = segments == stack::usual().initial_window;
+    (!is_usual).then(|| ["initcwnd".into(), segments.to_string()])
+}
+
+/// The attribute of a route that makes an algorithm of the kernel's what connections start with, by name and
+/// whatever the host's default is.
 ///
-/// A route does that. A namespace takes as its default only what the host allows to everyone
-/// (net.ipv4.tcp_allowed_congestion_control); that is the operator's to change, and need not have it. And the
-/// socket must not do it, since kirikae leaves applications alone that choose for themselves. (The route
-/// would win over the socket, so hosts of other contenders have no such route.)
-fn start_from(algorithm: &str, client: &Namespace, server: &Namespace) -> Result<(), Error> {
-    let server = server.address().to_string();
-    let route = ["route", "add", &server, "via", &server, "congctl", algorithm];
+/// By the route, since a namespace may take as its default only what the host allows to everyone
+/// (net.ipv4.tcp_allowed_congestion_control), which need not have it and is the
+/// operator's to change; and not by the socket, since an application that chooses for itself is
+/// not what kirikae is for. (The route would win over the socket: the other contenders go without.)
+fn start_from(algorithm: &str) -> [String; 2] {
+    ["congctl".into(), algorithm.into()]
+}
+
+/// Gives a host a route of its own to the other one, where there is something to say about it.
+fn set_route<'a>(
+    from: &Namespace,
+    to: &Namespace,
+    attributes: impl IntoIterator<Item = &'a [String; 2]>,
+) -> Result<(), Error> {
+    let attributes: Vec<&str> = attributes.into_iter().flatten().map(String::as_str).collect();
+    if attributes.is_empty() {
+        return Ok(());
+    }
+    let to = to.address().to_string();
+    let route = [&["route", "add", &to, "via", &to], &attributes[..]].concat();
     let output = Command::new("ip")
-        .args(["-n", client.name()])
-        .args(route)
+        .args(["-n", from.name()])
+        .args(&route)
         .output()
         .during(|| "running ip".into())?;
     if output.status.success() {
@@ -100,7 +123,7 @@ fn start_from(algorithm: &str, client: &Namespace, server: &Namespace) -> Result
     Err(kirikae_results::Error::Failed(format!("ip {}: {}", route.join(" "), says.trim())).into())
 }
 
-/// The assignment of the network's player. `cgroup` is the cgroup in which clients are switched.
+/// What the player of the network is told. `cgroup` is where those who send are switched.
 pub fn assignment(
     contest: &Contest,
     simulation: &Simulation,
@@ -115,11 +138,15 @@ pub fn assignment(
             .map(|host| HostAssignment { namespace: host.path(), address: host.address() });
         let own_first_port = first_port;
         first_port += flows.len() as u16;
-        let flow =
-            |flow: &Flow| FlowAssignment { start: flow.start, activities: flow.activities.clone() };
+        let flow = |flow: &Flow| FlowAssignment {
+            start: flow.start,
+            after: flow.after,
+            activities: flow.activities.clone(),
+        };
         GroupAssignment {
             client,
             server,
+            sender: group.sender(),
             congestion_control: played.congestion_control().into(),
             is_switched: played.is_switched(),
             first_port: own_first_port,
@@ -135,11 +162,17 @@ pub fn assignment(
     }
 }
 
-/// The address and port of each client, flow by flow.
-pub fn client_ends(assignment: &Assignment) -> Vec<SocketAddr> {
-    let ends = |group: &GroupAssignment| {
-        let ends = (0..group.flows.len()).map(|place| group.client_end(place).into());
-        ends.collect::<Vec<SocketAddr>>()
+/// Flow by flow where the one is that sends, and where the other.
+pub fn ends(assignment: &Assignment) -> Vec<[SocketAddr; 2]> {
+    let of_group = |group: &GroupAssignment| {
+        let of_flow = |place| {
+            let [client, server] = [group.client_end(place), group.server_end()].map(Into::into);
+            match group.sender {
+                End::Client => [client, server],
+                End::Server => [server, client],
+            }
+        };
+        (0..group.flows.len()).map(of_flow).collect::<Vec<[SocketAddr; 2]>>()
     };
-    assignment.groups.iter().flat_map(ends).collect()
+    assignment.groups.iter().flat_map(of_group).collect()
 }

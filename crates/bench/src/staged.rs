@@ -23,16 +23,16 @@ pub struct Staged {
     pub duration: Duration,
     /// How much its beginning may be put off: a period after which its applications repeat what they do.
     pub spread: Duration,
-    client_ends: Vec<SocketAddr>,
-    // The order of dropping matters: sockets before their namespaces.
+    ends: Vec<[SocketAddr; 2]>,
+    // Dropped in this order: the sockets go before their namespaces.
     player: Player,
     network: Network,
 }
 
-/// The course of the contest, and where each flow's client was.
+/// How it went, and of each flow where the one was that sent, and where the other.
 pub struct Played {
     pub course: Course,
-    pub client_ends: Vec<SocketAddr>,
+    pub ends: Vec<[SocketAddr; 2]>,
 }
 
 impl Staged {
@@ -55,7 +55,7 @@ impl Staged {
         Ok(Staged {
             duration: simulation.duration.into(),
             spread: spread.unwrap_or(SPREAD),
-            client_ends: network::client_ends(&assignment),
+            ends: network::ends(&assignment),
             player: Player::start(&assignment)?,
             network,
         })
@@ -69,7 +69,7 @@ impl Staged {
     /// Plays from `start_ns` (CLOCK_MONOTONIC) on, until nothing is left to do, time is up or `stop` returns
     /// true.
     pub fn run(self, start_ns: u64, stop: impl Fn() -> bool) -> Result<Played, Error> {
-        let Staged { mut player, network, client_ends, .. } = self;
+        let Staged { mut player, network, ends, .. } = self;
         let network = network.start(Some(start_ns))?;
         player.begin(start_ns)?;
         let report = player.report(stop)?;
@@ -78,6 +78,6 @@ impl Staged {
         player.dismiss()?;
         let (end, flows) = (report.end, report.flows);
         let course = Course { begin_ns: start_ns, end, flows, links, is_real: true };
-        Ok(Played { course, client_ends })
+        Ok(Played { course, ends })
     }
 }

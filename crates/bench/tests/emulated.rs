@@ -8,6 +8,7 @@ use std::path::Path;
 
 use kirikae_bench::{self as bench, Options, player};
 use kirikae_checks::{Need, can_run};
+use kirikae_results::outcome::Outcome;
 use kirikae_results::report;
 use kirikae_results::summary::Summary;
 use kirikae_scenario::{Controls, Scenario};
@@ -51,19 +52,28 @@ fn main() {
     }
     a_comparison_measures_what_the_path_does();
     println!("a comparison measures what the path does ... ok");
+    each_answer_has_a_connection_of_its_own();
+    println!("each answer has a connection of its own ... ok");
+    an_initial_window_is_as_asked_for();
+    println!("an initial window is as asked for ... ok");
 }
 
-fn a_comparison_measures_what_the_path_does() {
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("three-lost.toml");
-    fs::write(&file, SCENARIO).unwrap();
+/// Plays a scenario, with its records in this directory.
+fn play(scenario: &str, directory: &Path) -> Outcome {
+    let file = directory.join("scenario.toml");
+    fs::write(&file, scenario).unwrap();
     let scenarios = Scenario::load(&file).unwrap_or_else(|refusal| panic!("{refusal}"));
-    let output = directory.path().join("results");
+    let output = directory.join("results");
     let (controls, at_once) = (Controls::default(), NonZeroUsize::MIN);
     let options = Options { output, controls, at_once, recording: None };
     let outcome = bench::run(&scenarios, &options).unwrap_or_else(|error| panic!("{error}"));
     println!("{}", report::render(&outcome, false));
+    outcome
+}
 
+fn a_comparison_measures_what_the_path_does() {
+    let directory = tempfile::tempdir().unwrap();
+    let outcome = play(SCENARIO, directory.path());
     assert!(!outcome.interrupted);
     let [cubic] = &outcome.comparisons[0].performances[..] else { panic!("one contender") };
     assert_eq!(cubic.unfinished, 0);
@@ -88,6 +98,65 @@ fn a_comparison_measures_what_the_path_does() {
     let of_itself = numbers.over_cubic.expect("cubic is there");
     assert!((of_itself.value - 1.0).abs() < 1e-9);
     check_records(outcome.records.as_deref().expect("a bench writes records"));
+}
+
+/// The servers' packet 0 is the SYN-ACK of the first connection, and the answers have 21 more each: packet 10 is
+/// of the first.
+const ANSWERS: &str = r#"title = "New connections"
+seed = 1
+[workload]
+burst = "30 kB"
+interval = "100 ms"
+connection = "new"
+overlap = false
+count = 3
+[[path.forward]]
+element = "listed-loss"
+packets = [10]
+[[path.forward]]
+element = "rate"
+rate = "20 Mbit/s"
+queue = "200 packets"
+[[path.forward]]
+element = "delay"
+delay = "20 ms"
+[[path.backward]]
+element = "delay"
+delay = "20 ms"
+[bench]
+contenders = ["cubic", "reno"]
+"#;
+
+fn each_answer_has_a_connection_of_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let outcome = play(ANSWERS, directory.path());
+    for performance in &outcome.comparisons[0].performances {
+        let bursts = &performance.bursts;
+        assert_eq!((bursts.len(), performance.unfinished), (4, 0));
+        // The server has what is compared.
+        let contender = performance.contender.name();
+        assert!(bursts.iter().all(|burst| burst.algorithm_after == contender), "{bursts:?}");
+        // Handshake 60 ms, 21 segments in two flights, a round trip apart; the first lost one of them.
+        let found = bursts.iter().map(|burst| burst.delivery.expect("it arrived"));
+        let latencies: Vec<f64> = found.clone().map(|delivery| delivery.latency_s).collect();
+        assert!(found.clone().all(|it| it.latency_s >= it.bound_s && it.bound_s > 0.092));
+        assert!(latencies[1..].iter().all(|latency| (0.12..0.19).contains(latency)));
+        assert!(latencies[0] > 0.15, "{latencies:?}");
+        for pair in bursts.windows(2) {
+            let end_ns = pair[0].start_ns as f64 + pair[0].delivery.unwrap().latency_s * 1e9;
+            assert!(pair[1].start_ns as f64 >= end_ns, "{pair:?}");
+        }
+    }
+}
+
+fn an_initial_window_is_as_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let outcome = play(&format!("{ANSWERS}[stack]\ninitial-window = 30\n"), directory.path());
+    for performance in &outcome.comparisons[0].performances {
+        // All 21 segments in one flight: nothing but the bound, 92 ms.
+        let latencies = performance.bursts[1..].iter().map(|burst| burst.delivery.unwrap());
+        assert!(latencies.clone().all(|it| (0.092..0.115).contains(&it.latency_s)));
+    }
 }
 
 fn check_records(records: &Path) {

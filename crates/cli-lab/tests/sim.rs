@@ -128,7 +128,7 @@ fn benched(name: &str, change: impl Fn(&str) -> String) -> String {
 fn bench_refuses_what_only_the_simulator_plays() {
     let stack = benched("stack", |text| format!("{text}\n[stack]\nprofile = \"ns-2\"\n"));
     assert!(
-        stack.contains(": stack: found [stack]; allowed: none but receive-buffer and"),
+        stack.contains(": stack: found [stack]; allowed: none but receive-buffer, receive"),
         "{stack}"
     );
     let parking_lot =

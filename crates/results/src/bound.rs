@@ -19,6 +19,8 @@ pub struct Lost {
 /// The lower bound of a path.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound {
+    /// From asking for a burst until it may be written.
+    opening_ns: u64,
     one_way_ns: u64,
     round_trip_ns: u64,
     bits_per_second: Option<u64>,
@@ -30,11 +32,18 @@ impl Bound {
     /// The bound of a path with data going forward, in IP packets of at most `mtu` bytes.
     pub fn new(path: &PathSpec, mtu: u32) -> Bound {
         Bound {
+            opening_ns: 0,
             one_way_ns: propagation(&path.forward).as_nanos(),
             round_trip_ns: path.base_rtt().as_nanos(),
             bits_per_second: bottleneck(&path.forward),
             mss: u64::from(mtu) - HEADERS,
         }
+    }
+
+    /// The same for bursts that are asked for by opening a connection: before each there is a round trip, and the
+    /// third packet of the handshake. (What is lost of the handshake only makes it longer.)
+    pub fn of_answers(self) -> Bound {
+        Bound { opening_ns: 2 * self.round_trip_ns - self.one_way_ns, ..self }
     }
 
     /// Least latency, in seconds, of the burst that takes `burst` of the stream and of which the
@@ -64,7 +73,7 @@ impl Bound {
             self.serialisation_ns(passed) + times * self.round_trip_ns
         });
         let latest = repaired.chain([whole]).max().expect("there is the whole burst");
-        (self.one_way_ns + latest) as f64 / 1e9
+        (self.opening_ns + self.one_way_ns + latest) as f64 / 1e9
     }
 
     /// Propagation of a round trip, in seconds.
@@ -123,6 +132,13 @@ mod tests {
     fn without_loss_it_is_delay_and_serialisation() {
         // 46 packets: (65536 + 46 * 52) * 8 bits / 10 Mbit/s = 54.3424 ms.
         assert_seconds(0..65_536, LATE, &[], 0.154_342_4);
+    }
+
+    #[test]
+    fn an_answer_waits_for_the_handshake() {
+        // SYN, SYN-ACK and ACK, 100 ms each.
+        let found = bound().of_answers().seconds(0..65_536, LATE, &[]);
+        assert!((found - 0.454_342_4).abs() < 1e-8, "{found}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bound::{Bound, Lost};
 use crate::contest::Contest;
-use crate::play::{Course, Play};
+use crate::play::{Course, FlowCourse, Play};
 
 /// A whole run.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ pub struct Performance {
     pub unfinished: u32,
     /// The latest time at which it ended, in the bursts' clock, nanoseconds.
     pub end_ns: u64,
-    /// The switches of its connection, in order of time.
+    /// The switches of its connections, in order of time.
     pub switches: Vec<Switch>,
     /// What its path did.
     pub report: Report,
@@ -62,7 +62,7 @@ pub struct Burst {
     pub index: u32,
     /// Whether it is left out of the statistics.
     pub warmup: bool,
-    /// Start of its write, CLOCK_MONOTONIC in nanoseconds.
+    /// Start of its write, or of its connection where it has its own, CLOCK_MONOTONIC in nanoseconds.
     pub start_ns: u64,
     /// TCP_CONGESTION just before the write.
     pub algorithm_before: Cow<'static, str>,
@@ -78,7 +78,7 @@ pub struct Burst {
 /// The arrival of a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Delivery {
-    /// From the start of the write to the last byte in order, in seconds.
+    /// Start of the write, or of the connection that asks for it, to last byte in order, in seconds.
     pub latency_s: f64,
     /// From the first byte in order to the last byte in order, in seconds.
     pub first_to_last_s: f64,
@@ -92,27 +92,35 @@ impl Performance {
     pub fn new(contest: &Contest, course: &Course, interrupted: bool) -> Performance {
         let &Contest { scenario, contender, seed } = contest;
         let (path, workload) = scenario.timed().expect("nothing else is measured write by write");
-        let ([flow], [report]) = (&course.flows[..], &course.links[..]) else {
-            unreachable!("one flow over one link")
-        };
+        let [report] = &course.links[..] else { unreachable!("over one link") };
         let bound = Bound::new(path, scenario.stack.mtu);
-        let lost = lost(report, flow.port);
+        let bound = if workload.answers().is_some() { bound.of_answers() } else { bound };
+        let sender = scenario.flows[0].sender() as usize;
         let clock_ns = |at: Time| course.begin_ns + at.as_nanos();
-        let burst = |((write, algorithms), index): ((&Written, &[Cow<'static, str>; 2]), u32)| {
-            let until = write.last.map_or(u64::MAX, clock_ns);
-            let [before, after] = algorithms.clone();
-            Burst {
-                index,
-                warmup: index < workload.warmup(),
-                start_ns: clock_ns(write.start),
-                algorithm_before: before,
-                algorithm_after: after,
-                switches: flow.switches.iter().filter(|switch| switch.at_ns <= until).count(),
-                delivery: write.last.map(|_| delivery(write, until, &bound, &lost)),
-            }
+        // All of one flow, or one of each.
+        let of_flow = |(first, flow): (u32, &FlowCourse)| -> Vec<Burst> {
+            let lost = lost(report, flow.port);
+            let burst = |(place, write): (usize, &Written)| {
+                let index = first + place as u32;
+                let until = write.last.map_or(u64::MAX, clock_ns);
+                // There are none of a connection that was never established.
+                let [before, after] = flow.algorithms.get(place).cloned().unwrap_or_default();
+                Burst {
+                    index,
+                    warmup: index < workload.warmup(),
+                    start_ns: clock_ns(write.start),
+                    algorithm_before: before,
+                    algorithm_after: after,
+                    switches: flow.switches.iter().filter(|switch| switch.at_ns <= until).count(),
+                    delivery: write.last.map(|_| delivery(write, until, &bound, &lost)),
+                }
+            };
+            flow.written[sender].iter().enumerate().map(burst).collect()
         };
-        let [client, _] = &flow.written;
-        let bursts: Vec<Burst> = client.iter().zip(&flow.algorithms).zip(0..).map(burst).collect();
+        let bursts: Vec<Burst> = (0..).zip(&course.flows).flat_map(of_flow).collect();
+        let mut switches: Vec<Switch> =
+            course.flows.iter().flat_map(|flow| &flow.switches).cloned().collect();
+        switches.sort_by_key(|switch| switch.at_ns);
         let finished = bursts.iter().filter(|burst| !burst.warmup && burst.delivery.is_some());
         let unfinished = if interrupted { 0 } else { workload.count() - finished.count() as u32 };
         Performance {
@@ -121,7 +129,7 @@ impl Performance {
             bursts,
             unfinished,
             end_ns: clock_ns(course.end),
-            switches: flow.switches.clone(),
+            switches,
             report: report.clone(),
         }
     }
@@ -161,14 +169,15 @@ fn delivery(write: &Written, last_ns: u64, bound: &Bound, lost: &[Lost]) -> Deli
     }
 }
 
-/// The pieces that the channel lost of the stream that was sent from this port.
+/// What the channel lost of the stream that was sent on the connection of this client's port.
 fn lost(report: &Report, port: u16) -> Vec<Lost> {
     report
         .drops
         .iter()
         .filter(|drop| drop.direction == Direction::Forward && drop.cause.is_channel_loss())
         .filter_map(|drop| {
-            let segment = drop.segment.filter(|segment| segment.source_port == port)?;
+            let segment =
+                drop.segment.filter(|it| it.source_port == port || it.destination_port == port)?;
             let start = u64::from(segment.stream_offset?);
             let range = start..start + u64::from(segment.payload_bytes);
             Some(Lost { range, at_ns: drop.monotonic_ns })

@@ -41,9 +41,9 @@ pub struct FlowCourse {
     /// Bytes that arrived in the time in which the scenario measures: of the client's, and of the server's.
     /// None if the scenario names no such time.
     pub measured: Option<[u64; 2]>,
-    /// TCP_CONGESTION of the client just before each of its writes and when that had returned.
+    /// TCP_CONGESTION of the [sender](FlowGroup::sender) just before each of its writes and when that had returned.
     pub algorithms: Vec<[Cow<'static, str>; 2]>,
-    /// The switches of the client's congestion control, in order of time.
+    /// The switches of the sender's congestion control, in order of time.
     pub switches: Vec<Switch>,
     /// The client's port.
     pub port: u16,
@@ -88,7 +88,7 @@ pub struct PlayedFlow {
     pub segments: u64,
     /// How many of them had been sent before.
     pub retransmissions: u64,
-    /// The client's smoothed round-trip time at the end, in seconds.
+    /// The sender's smoothed round-trip time at the end, in seconds.
     pub srtt_s: Option<f64>,
     /// What was not finished at the end, if anything.
     pub left: Option<Left>,
@@ -100,7 +100,7 @@ pub struct PlayedFlow {
     /// The results of its video, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watched: Option<Watched>,
-    /// The switches of the client's congestion control, in order of time.
+    /// The switches of the sender's congestion control, in order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub switches: Vec<Switch>,
 }
@@ -131,11 +131,7 @@ impl Play {
     /// Turns the course of a contest into the results by which contenders are compared.
     pub fn new(contest: &Contest, course: &Course) -> Play {
         let &Contest { scenario, contender, seed } = contest;
-        let members = scenario
-            .flows
-            .iter()
-            .flat_map(|group| (0..group.count).map(move |index| (group, index)));
-        let flows = members.zip(&course.flows).map(|((group, index), flow)| {
+        let flows = scenario.connections().zip(&course.flows).map(|((group, index), flow)| {
             let played = group.contender.unwrap_or(contender);
             let measured = scenario.measured.as_ref().zip(flow.measured);
             PlayedFlow::new(group, index, played, flow, course.end, measured)
@@ -203,10 +199,14 @@ impl PlayedFlow {
         let bits = 8.0 * (arrived[0] + arrived[1]) as f64;
         let [client, server] = &flow.traffic;
         let [asked, answered] = &flow.written;
-        let writes: Vec<(Time, Option<Time>)> = (0..)
-            .zip(&group.activities)
-            .flat_map(|(place, activity)| exchanges(asked, answered, place, activity))
-            .collect();
+        let writes: Vec<(Time, Option<Time>)> = match group.answers() {
+            Some(bursts) if index % bursts.total() < bursts.warmup => Vec::new(),
+            Some(_) => answered.iter().map(|answer| (answer.start, answer.last)).collect(),
+            None => (0..)
+                .zip(&group.activities)
+                .flat_map(|(place, activity)| exchanges(asked, answered, place, activity))
+                .collect(),
+        };
         let latency =
             |(start, last): &(Time, Option<Time>)| Some(((*last)? - *start).as_secs_f64());
         PlayedFlow {
@@ -220,7 +220,7 @@ impl PlayedFlow {
             goodput: measured_s.filter(|(from, to)| to > from).map(|(from, to)| bits / (to - from)),
             segments: client.segments + server.segments,
             retransmissions: client.retransmissions + server.retransmissions,
-            srtt_s: client.srtt.map(|srtt| srtt.as_secs_f64()),
+            srtt_s: flow.traffic[group.sender() as usize].srtt.map(|srtt| srtt.as_secs_f64()),
             left: flow.left,
             writes: writes.len(),
             latencies_s: writes.iter().filter_map(latency).collect(),

@@ -17,8 +17,11 @@ pub struct Bursts {
     pub interval: Duration,
     /// How the bursts are spaced.
     pub spacing: Spacing,
-    /// Whether a burst is written at its time even if the one before it has not arrived as a whole. If not,
-    /// it waits for that.
+    /// On which connection each is.
+    #[serde(default, skip_serializing_if = "Connection::is_kept")]
+    pub connection: Connection,
+    /// Whether a burst is written at its time even if the one before it has not all arrived; otherwise it
+    /// waits for that.
     pub overlap: bool,
     /// Number of bursts that are measured.
     pub count: u32,
@@ -36,7 +39,24 @@ pub struct Key {
     pub times: u32,
 }
 
-/// How bursts are spaced in time, or how their sizes are distributed.
+/// On which connection each burst is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Connection {
+    /// All are written by the client, on one that is kept.
+    #[default]
+    Kept,
+    /// Each is the server's answer on a new one, which the client opens when the burst is due.
+    New,
+}
+
+impl Connection {
+    fn is_kept(&self) -> bool {
+        *self == Connection::Kept
+    }
+}
+
+/// How bursts are spaced in time, or their sizes spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spacing {

@@ -18,7 +18,7 @@ mod workload;
 
 pub use kirikae_settings::Refusal;
 
-pub use bursts::{Bursts, Key, Spacing};
+pub use bursts::{Bursts, Connection, Key, Spacing};
 pub use contender::Contender;
 pub use controls::{Controls, refuse_second_choice};
 pub use network::{FlowGroup, Link};

@@ -10,12 +10,13 @@ use kirikae_path::{
 };
 use kirikae_settings::Refusal;
 use kirikae_settings::section::{Field, Section};
-use kirikae_sim::{End, Mobile};
+use kirikae_sim::{End, Hop, Mobile};
 use serde::Serialize;
 
 use super::contender::Contender;
 use super::path;
-use super::workload::{self, Activity};
+use super::workload::{self, Activity, MOST_CONNECTIONS};
+use crate::Bursts;
 
 /// A piece of the way of packets, in both directions.
 #[derive(Clone, Debug, Serialize)]
@@ -37,6 +38,10 @@ pub struct FlowGroup {
     pub forward: Vec<usize>,
     /// The indices of the links from the server to the client, in order.
     pub backward: Vec<usize>,
+    /// Whether what the client sends goes the links' backward way: over `[path]`, which goes forward from
+    /// whoever writes, where that is the server.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reversed: bool,
     /// When they begin.
     pub start: Span,
     /// How much later each may begin, drawn for each by itself; None: all begin at once.
@@ -50,19 +55,48 @@ pub struct FlowGroup {
 }
 
 impl FlowGroup {
+    /// The bursts that are each an answer on a connection of its own, if its flows are these.
+    pub fn answers(&self) -> Option<&Bursts> {
+        self.activities.iter().find_map(|activity| activity.workload.answers())
+    }
+
+    /// How many connections its flows are: each flow is one, or one after the other for its answers.
+    pub fn connections(&self) -> u32 {
+        self.count * self.answers().map_or(1, Bursts::total)
+    }
+
+    /// The end that writes by itself, and plays the contender.
+    pub fn sender(&self) -> End {
+        if self.answers().is_some() { End::Server } else { End::Client }
+    }
+
+    /// The way from the [`sender`](Self::sender).
+    pub fn sent(&self) -> Direction {
+        match self.sender() {
+            End::Client => Direction::Forward,
+            End::Server => Direction::Backward,
+        }
+    }
+
+    /// The links in a direction: forward is from the client to the server.
+    pub fn hops(&self, direction: Direction) -> impl Iterator<Item = Hop> {
+        let route = match direction {
+            Direction::Forward => &self.forward,
+            Direction::Backward => &self.backward,
+        };
+        let direction = if self.reversed { direction.opposite() } else { direction };
+        route.iter().map(move |&link| Hop { link, direction })
+    }
+
     /// The elements of a direction, link by link.
     fn way<'a>(
         &'a self,
         links: &'a [Link],
         direction: Direction,
     ) -> impl Iterator<Item = &'a DirectionSpec> {
-        let route = match direction {
-            Direction::Forward => &self.forward,
-            Direction::Backward => &self.backward,
-        };
-        route.iter().map(move |link| match direction {
-            Direction::Forward => &links[*link].path.forward,
-            Direction::Backward => &links[*link].path.backward,
+        self.hops(direction).map(|Hop { link, direction }| match direction {
+            Direction::Forward => &links[link].path.forward,
+            Direction::Backward => &links[link].path.backward,
         })
     }
 
@@ -147,6 +181,7 @@ fn alone(
         count: 1,
         forward: vec![0],
         backward: vec![0],
+        reversed: activities.iter().any(|activity| activity.workload.answers().is_some()),
         start: Span::ZERO,
         stagger: None,
         contender: None,
@@ -198,6 +233,7 @@ fn group(
         count: count as u32,
         forward,
         backward,
+        reversed: false,
         start: start - Time::ZERO,
         stagger: section.optional_quantity("stagger")?,
         contender: section.optional("contender").map_or(Ok(None), |field| played(&field))?,
@@ -205,6 +241,11 @@ fn group(
         activities,
     };
     takes_time(&field, links, &flow)?;
+    if flow.answers().is_some() && flow.connections() > MOST_CONNECTIONS {
+        let allowed =
+            format!("so few that all their bursts have at most {MOST_CONNECTIONS} new connections");
+        return Err(section.required("count", "")?.refuse(allowed));
+    }
     let mobile =
         section.optional("mobile").map(|field| mobile(&field, links, &flow)).transpose()?;
     Ok(FlowGroup { mobile, ..flow })
@@ -237,8 +278,9 @@ pub(super) fn only_simulated(root: &Section, flows: &[FlowGroup]) -> Option<Refu
     let mut ports = MOST_REAL_FLOWS;
     sections.iter().zip(flows).find_map(|(section, flow)| {
         let simulated = flow.contender.filter(|contender| !contender.is_real());
-        let many = ports < flow.count;
-        ports = ports.saturating_sub(flow.count);
+        let many = ports < flow.connections();
+        ports = ports.saturating_sub(flow.connections());
+        let number = if section.optional("count").is_some() { "count" } else { "name" };
         let refused = |key, is_so: bool, allowed: &str| {
             Some(section.optional(key).filter(|_| is_so)?.refuse(allowed))
         };
@@ -249,7 +291,7 @@ pub(super) fn only_simulated(root: &Section, flows: &[FlowGroup]) -> Option<Refu
             })
             .or_else(|| {
                 let most = format!("at most {MOST_REAL_FLOWS} flows together on the real kernel");
-                refused("count", many, &most)
+                refused(number, many, &most)
             })
     })
 }

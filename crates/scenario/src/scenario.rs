@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use kirikae_path::{PathSpec, Span, Time};
+use kirikae_path::{Direction, PathSpec, Span, Time};
 use kirikae_policy::Scope;
 use kirikae_settings::Refusal;
 use kirikae_settings::quantity::{Long, Quantity};
@@ -30,7 +30,8 @@ pub struct Scenario {
     pub links: Vec<Link>,
     /// Connections over the links; without `[[flow]]`, one over the path.
     pub flows: Vec<FlowGroup>,
-    /// How the hosts' TCP behaves in the simulator. The real kernel has only its buffers.
+    /// How the hosts' TCP behaves in the simulator; of it the real kernel has the buffers
+    /// and the initial window.
     pub stack: Profile,
     /// The contenders, in the order of the table's rows.
     pub contenders: Vec<Contender>,
@@ -151,10 +152,11 @@ impl Scenario {
         })
     }
 
-    /// The path and the workload of a scenario that is compared write by write; None for others. It is
-    /// compared so if it is one connection over one link on which everything is written at given times.
+    /// The path and what is written on it, where the scenario is one flow over one link, the forward way, that
+    /// does nothing but write by the clock: then it is compared write by write.
     pub fn timed(&self) -> Option<(&PathSpec, &Workload)> {
-        let [FlowGroup { count: 1, forward, backward, activities, .. }] = &self.flows[..] else {
+        let [group @ FlowGroup { count: 1, forward, backward, activities, .. }] = &self.flows[..]
+        else {
             return None;
         };
         let ([link], [there], [back], [activity]) =
@@ -162,8 +164,15 @@ impl Scenario {
         else {
             return None;
         };
-        let same = there == back;
-        (same && activity.workload.is_timed()).then_some((&link.path, &activity.workload))
+        let is_forward = group.hops(group.sent()).all(|hop| hop.direction == Direction::Forward);
+        let is_timed = there == back && is_forward && activity.workload.is_timed();
+        is_timed.then_some((&link.path, &activity.workload))
+    }
+
+    /// Every connection: its group, and its number in that. The order is the one in which they are played.
+    pub fn connections(&self) -> impl Iterator<Item = (&FlowGroup, u32)> {
+        let of = |group: &'_ FlowGroup| 0..group.connections();
+        self.flows.iter().flat_map(move |group| of(group).map(move |number| (group, number)))
     }
 
     /// Checks that the real kernel can play it, whichever contender is compared.

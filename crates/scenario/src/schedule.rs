@@ -46,13 +46,14 @@ fn exponential(random: &mut Pcg64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Key;
+    use super::super::{Connection, Key};
     use super::*;
 
     fn workload(spacing: Spacing, count: u32) -> Bursts {
         let (interval, sizes) = (Duration::from_secs(2), spacing);
-        let key = None;
-        Bursts { burst: 60_000, sizes, key, interval, spacing, overlap: true, count, warmup: 1 }
+        let (key, connection) = (None, Connection::Kept);
+        let (burst, overlap, warmup) = (60_000, true, 1);
+        Bursts { burst, sizes, key, interval, spacing, connection, overlap, count, warmup }
     }
 
     #[test]

@@ -25,8 +25,8 @@ fn with_buffers(profile: Profile) -> Profile {
     Profile { receive_buffer: RECEIVE_BUFFER, receive_window_max: RECEIVE_BUFFER_MAX, ..profile }
 }
 
-/// The profile of a scenario without `[stack]`; the kernel has the same in the bench.
-fn usual() -> Profile {
+/// What a scenario without `[stack]` has, as the kernel has it in the bench.
+pub fn usual() -> Profile {
     with_buffers(Profile::linux_6())
 }
 
@@ -173,17 +173,18 @@ fn read_kinds(section: &Section, profile: &mut Profile) -> Result<[&'static str;
     Ok(["loss-detection", "reduction", "growth", "handover"])
 }
 
-/// Says what the real kernel cannot play, if there is anything: of its TCP only the buffers can be set.
+/// What of it the real kernel is not shown, if anything: its TCP is as it is, but for the buffers and the initial window.
 pub(super) fn only_simulated(root: &Section, profile: &Profile) -> Option<Refusal> {
     let kernel = Profile {
         receive_buffer: profile.receive_buffer,
         receive_window_max: profile.receive_window_max,
+        initial_window: profile.initial_window,
         ..usual()
     };
     let field = root.optional("stack").filter(|_| *profile != kernel)?;
     Some(field.refuse(
-        "none but receive-buffer and receive-window-max on the real kernel, whose TCP is as it is; \
-         kirikae-lab sim has the profiles",
+        "none but receive-buffer, receive-window-max and initial-window on the real kernel, whose TCP \
+         is as it is; kirikae-lab sim has the profiles",
     ))
 }
 

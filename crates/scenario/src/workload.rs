@@ -9,7 +9,7 @@ use kirikae_sim::Interval;
 use serde::Serialize;
 
 use super::recorded_writes::RecordedWrites;
-use crate::{Bursts, Key, Spacing};
+use crate::{Bursts, Connection, Key, Spacing};
 
 /// An activity of the application on its connection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -52,7 +52,17 @@ impl Workload {
         }
     }
 
-    /// Whether it takes all the rate that it gets on its path.
+    /// The bursts that are each an answer on a connection of its own, if it is these.
+    pub fn answers(&self) -> Option<&Bursts> {
+        match self {
+            Workload::Bursts(bursts) => {
+                Some(bursts).filter(|bursts| bursts.connection == Connection::New)
+            }
+            Workload::Writes(_) | Workload::Simulated(_) => None,
+        }
+    }
+
+    /// Whether it takes all that it gets of its path.
     pub fn is_bulk(&self) -> bool {
         matches!(self, Workload::Simulated(kirikae_sim::Workload::Bulk { .. }))
     }
@@ -79,6 +89,7 @@ const KINDS: [(&str, &[&str], Read); 6] = [
             "overlap",
             "count",
             "warmup",
+            "connection",
         ],
         |section| bursts(section).map(Workload::Bursts),
     ),
@@ -100,7 +111,10 @@ const KINDS: [(&str, &[&str], Read); 6] = [
 
 const BURSTS: &str = "bursts";
 
-/// What a refusal says is allowed; bursts are the usual kind.
+/// Connections of a group of flows, where each burst has its own: none of their ports is used twice.
+pub(super) const MOST_CONNECTIONS: u32 = 10_000;
+
+/// What is allowed where nothing or something else stands; bursts are the usual kind.
 pub(super) const ALLOWED: &str = "[workload] with burst, interval, count";
 
 /// Reads one workload, or several for a mix on one connection.
@@ -129,7 +143,12 @@ fn activity(section: &Section, mixed: bool) -> Result<Activity, Refusal> {
     let timing: &[&str] = if mixed { &["after"] } else { &[] };
     section.allow(&[&["kind"], keys, timing].concat())?;
     let after = section.optional_quantity::<Time>("after")?.unwrap_or(Time::ZERO);
-    Ok(Activity { after: after - Time::ZERO, workload: read(section)? })
+    let workload = read(section)?;
+    if mixed && workload.answers().is_some() {
+        let field = section.required("connection", "")?;
+        return Err(field.refuse("kept in [[workload]], whose workloads are on one connection"));
+    }
+    Ok(Activity { after: after - Time::ZERO, workload })
 }
 
 fn bursts(section: &Section) -> Result<Bursts, Refusal> {
@@ -142,8 +161,16 @@ fn bursts(section: &Section) -> Result<Bursts, Refusal> {
     let field = section.required("count", "a whole number, such as 60")?;
     let count = field.whole(1..=1_000_000)? as u32;
     let warmup = section.optional("warmup").map_or(Ok(1), |field| field.whole(0..=1_000))? as u32;
-    let bursts = Bursts { burst, sizes, key, interval, spacing, overlap, count, warmup };
-    // With more bytes TCP's sequence numbers would wrap, and a place in the stream be ambiguous.
+    let connection = [Connection::Kept, Connection::New]
+        [section.choice_or_first("connection", &["kept", "new"])?];
+    let bursts =
+        Bursts { burst, sizes, key, interval, spacing, connection, overlap, count, warmup };
+    if connection == Connection::New && bursts.total() > MOST_CONNECTIONS {
+        return Err(field.refuse(format!(
+            "so many bursts, warm-up included, that they have at most {MOST_CONNECTIONS} new connections"
+        )));
+    }
+    // TCP's sequence numbers would wrap, and a place in the stream be ambiguous.
     if bursts.bytes() > u64::from(u32::MAX) {
         return Err(field
             .refuse("so many bursts, warm-up included, that they have less than 4 GiB together"));

@@ -343,3 +343,36 @@ fn workloads_of_flows() {
          own"
     );
 }
+
+#[test]
+fn new_connections() {
+    let bursts = "burst = \"1 kB\"\ninterval = \"1 s\"\nconnection = \"new\"\n";
+    assert_eq!(
+        workload(&format!("count = 1\n{}", bursts.replace("new", "own")), &[]),
+        "x.toml:15: workload.connection: found \"own\"; allowed: kept, new"
+    );
+    assert_eq!(
+        workload(&format!("{bursts}count = 10000\n"), &[]),
+        "x.toml:15: workload.count: found 10000; allowed: so many bursts, warm-up included, that they \
+         have at most 10000 new connections"
+    );
+    assert_eq!(
+        workload("kind = \"bulk\"\nbytes = \"1 kB\"\nconnection = \"new\"\n", &[]),
+        "x.toml:14: workload.connection: unknown key; allowed: kind, bytes"
+    );
+    let mixed = format!("[[workload]]\n{bursts}count = 1\n");
+    assert_eq!(
+        kirikae_testing::refusal(PATH, "[workload]\n", &mixed, &[]),
+        "x.toml:14: workload[0].connection: found \"new\"; allowed: kept in [[workload]], whose \
+         workloads are on one connection"
+    );
+    let network = NETWORK
+        .replace("kind = \"bulk\"\nbytes = \"1 MB\"\n", &format!("{bursts}count = 99\n"))
+        .replace("name = \"one\"", "name = \"one\"\ncount = 100");
+    kirikae_testing::load(&network, &[]).unwrap();
+    assert_eq!(
+        kirikae_testing::refusal(&network, "count = 100", "count = 101", &[]),
+        "x.toml:20: flow[0].count: found 101; allowed: so few that all their bursts have at most \
+         10000 new connections"
+    );
+}

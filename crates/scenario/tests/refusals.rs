@@ -24,7 +24,7 @@ fn unknown_keys() {
         "burst = ",
         "bust = ",
         "x.toml:4: workload.bust: unknown key; allowed: kind, burst, sizes, key-every, \
-         key-times, interval, spacing, overlap, count, warmup (did you mean burst?)",
+         key-times, interval, spacing, overlap, count, warmup, connection (did you mean burst?)",
     );
     assert_refused(
         "seed = 1",

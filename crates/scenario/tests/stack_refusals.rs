@@ -75,11 +75,12 @@ fn stacks_that_only_the_simulator_has() {
         let text = GOOD.replace("[bench]", &format!("[stack]\n{stack}\n[bench]"));
         kirikae_testing::load(&text, &[]).unwrap().remove(0).on_real_kernel()
     };
-    let refusal = of("initial-window = 3").unwrap_err().to_string();
+    let refusal = of("reordering = 4").unwrap_err().to_string();
     assert_eq!(
         refusal.split_once("x.toml").unwrap().1,
-        ":17: stack: found [stack]; allowed: none but receive-buffer and receive-window-max on the \
-         real kernel, whose TCP is as it is; kirikae-lab sim has the profiles"
+        ":17: stack: found [stack]; allowed: none but receive-buffer, receive-window-max and \
+         initial-window on the real kernel, whose TCP is as it is; kirikae-lab sim has the profiles"
     );
+    assert_eq!(of("initial-window = 3"), Ok(()));
     assert_eq!(of("profile = \"linux-6\"\nreceive-window-max = \"64 MiB\""), Ok(()));
 }

@@ -42,13 +42,18 @@ impl Application {
         self.running.iter().fold(None, |first, running| Time::earliest(first, running.next))
     }
 
-    /// What the client writes now: the activity and the number of bytes. None when there is no more
-    /// to do at `now`.
+    /// What is written now, or would be if there were a connection yet: the activity and the number of bytes.
+    /// None when there is no more to do at `now`.
     pub fn act(&mut self, now: Time) -> Option<(usize, u64)> {
         (0..).zip(&mut self.running).find_map(|(activity, running)| {
             let due = running.next.filter(|next| *next <= now)?;
             Some((activity, running.act(due)?))
         })
+    }
+
+    /// The end that an activity writes at by itself.
+    pub fn writer(&self, activity: usize) -> End {
+        self.running[activity].workload.writer()
     }
 
     /// A write of an activity has arrived whole; what is written now in answer, and by whom.
@@ -93,7 +98,10 @@ impl Running {
             Workload::OnOff { on, .. } => {
                 running.on_time = OnTime::until(begin + running.draw(*on));
             }
-            Workload::Bulk { .. } | Workload::Requests { .. } | Workload::Video(_) => {}
+            Workload::Bulk { .. }
+            | Workload::Requests { .. }
+            | Workload::Video(_)
+            | Workload::Answer { .. } => {}
         }
         running
     }
@@ -115,6 +123,10 @@ impl Running {
             Workload::Bulk { bytes } => {
                 self.next = None;
                 bytes.unwrap_or(WITHOUT_END)
+            }
+            Workload::Answer { bytes } => {
+                self.next = None;
+                *bytes
             }
             Workload::Requests { request, .. } => {
                 self.next = None;

@@ -5,6 +5,7 @@ use kirikae_path::{Span, Time, stream_seed};
 use kirikae_tcp::{Endpoint, Segment};
 
 use crate::conversation::{Arrived, Conversation};
+use crate::opening::Opening;
 use crate::outcome::{FlowOutcome, Left, Traffic};
 use crate::roaming::Roaming;
 use crate::simulation::{End, Flow, Host, Routes};
@@ -21,8 +22,7 @@ pub(crate) struct Connection {
     sent_until: [u64; 2],
     /// Segments with data that each end has sent, and how many of them again.
     sent: [(u64, u64); 2],
-    /// When it is opened; none once it is.
-    opens: Option<Time>,
+    opening: Opening,
     /// What is to come of the link of an end that is mobile.
     roaming: Option<Box<Roaming>>,
     /// When each end's timer goes off, kept here so that asking touches no endpoint.
@@ -46,15 +46,24 @@ impl Connection {
             conversation: Conversation::new(&flow.activities, flow.start, index, seed),
             sent_until: [0; 2],
             sent: Default::default(),
-            opens: Some(flow.start),
+            opening: Opening::new(flow.start, flow.after),
             timers: [None; 2],
         }
     }
 
+    /// The flow that it waited for is done at `now`.
+    pub fn release(&mut self, now: Time, flow: &Flow, index: usize, seed: u64) {
+        let start = flow.start.max(now);
+        self.conversation = Conversation::new(&flow.activities, start, index, seed);
+        self.opening = Opening::At(start);
+    }
+
     /// When it has something to do by itself.
     pub fn due(&self) -> Option<Time> {
-        if self.opens.is_some() {
-            return self.opens;
+        match self.opening {
+            Opening::Waits => return None,
+            Opening::At(at) => return Some(at),
+            Opening::Done => {}
         }
         let [client, server] = self.timers;
         let roaming = self.roaming.as_ref().and_then(|roaming| roaming.next());
@@ -65,14 +74,14 @@ impl Connection {
     /// Does what is due by `now`; `sent` gets the segments of each end. Returns whether anything was due.
     pub fn act(&mut self, now: Time, sent: &mut [Vec<Segment>; 2]) -> bool {
         let mut acted = false;
-        if self.opens.take_if(|opens| *opens <= now).is_some() {
+        if self.opening.open(now) {
             let client = End::Client as usize;
             self.ends[client].open(now, &mut sent[client]);
             self.timers[client] = self.ends[client].timer();
             acted = true;
         }
-        while let Some(bytes) = self.conversation.act(now) {
-            self.write(now, End::Client, bytes, sent);
+        while let Some((end, bytes)) = self.conversation.act(now) {
+            self.write(now, end, bytes, sent);
             acted = true;
         }
         if let Some(roaming) = &mut self.roaming {
@@ -146,9 +155,10 @@ impl Connection {
     }
 
     pub fn outcome(self) -> FlowOutcome {
-        let client = &self.ends[End::Client as usize];
-        let switches = client.switches().to_vec();
-        let losses = client.socket().and_then(Socket::losses);
+        let mut switches: Vec<_> =
+            self.ends.iter().flat_map(|end| end.switches()).cloned().collect();
+        switches.sort_by_key(|(at, _)| *at);
+        let losses = self.ends.iter().find_map(|end| end.socket().and_then(Socket::losses));
         let traffic = End::BOTH.map(|end| self.traffic(end));
         let [client, server] = self.conversation.into_written();
         FlowOutcome { switches, losses, client, server, traffic }

@@ -36,16 +36,18 @@ impl Conversation {
         Conversation { application, streams: Default::default() }
     }
 
-    /// When the client writes something by itself.
+    /// When an end writes something by itself.
     pub fn next(&self) -> Option<Time> {
         self.application.next()
     }
 
-    /// How many bytes the client writes now; none when there is no more to do at `now`.
-    pub fn act(&mut self, now: Time) -> Option<u64> {
+    /// Who writes by itself now, and how many bytes; none when there is no more to do at `now`. What is
+    /// written before the connection is established waits for that.
+    pub fn act(&mut self, now: Time) -> Option<(End, u64)> {
         let (activity, bytes) = self.application.act(now)?;
-        self.streams[End::Client as usize].write(now, activity, bytes);
-        Some(bytes)
+        let end = self.application.writer(activity);
+        self.streams[end as usize].write(now, activity, bytes);
+        Some((end, bytes))
     }
 
     /// So many bytes of what `from` wrote can be read in order now. Tells of the writes that arrive whole

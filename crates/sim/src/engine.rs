@@ -7,6 +7,7 @@ use kirikae_tcp::Segment;
 
 use crate::connection::Connection;
 use crate::observer::{LinkState, Observer, Passage, Step};
+use crate::opening::Followers;
 use crate::outcome::{Counters, DirectionOutcome, DroppedPacket, Outcome};
 use crate::parcels::{Parcel, Parcels};
 use crate::queue::EventQueue;
@@ -15,6 +16,7 @@ use crate::simulation::{End, Simulation};
 /// A simulation under way. The sources of events are the directions of the links, numbered as in
 /// [`Hop::place`], and after them the connections.
 pub(crate) struct Engine<'a, O> {
+    simulation: &'a Simulation,
     queue: EventQueue,
     ways: Vec<Way>,
     connections: Vec<Connection>,
@@ -23,6 +25,8 @@ pub(crate) struct Engine<'a, O> {
     moved: Vec<u32>,
     /// What each end of a connection sends now.
     sent: [Vec<Segment>; 2],
+    /// Connections that wait for others.
+    followers: Followers,
     /// Connections with something left to do.
     unfinished: usize,
     counters: Counters,
@@ -38,7 +42,7 @@ struct Way {
 
 impl<'a, O: Observer> Engine<'a, O> {
     /// The engine for a simulation that [`Simulation::validate`] accepts.
-    pub fn new(simulation: &Simulation, observer: &'a mut O) -> Engine<'a, O> {
+    pub fn new(simulation: &'a Simulation, observer: &'a mut O) -> Engine<'a, O> {
         let seed = simulation.seed;
         let mut ways = Vec::with_capacity(2 * simulation.links.len());
         for (link, path) in simulation.links.iter().enumerate() {
@@ -58,7 +62,9 @@ impl<'a, O: Observer> Engine<'a, O> {
             due.into_iter().for_each(|due| queue.arm(source, due));
         }
         Engine {
+            simulation,
             queue,
+            followers: Followers::new(simulation.flows.iter().map(|flow| flow.after)),
             unfinished: connections.iter().filter(|connection| !connection.is_done()).count(),
             ways,
             connections,
@@ -148,10 +154,23 @@ impl<'a, O: Observer> Engine<'a, O> {
         self.observer.received(now, flow, to, connection.end(to));
         if whole && connection.is_done() {
             self.unfinished -= 1;
+            self.release(now, flow);
         }
         self.send(now, flow, to);
         if let Some(due) = self.connections[flow].due() {
             self.queue.arm(self.ways.len() + flow, due);
+        }
+    }
+
+    /// A connection has nothing left to do: those that waited for it go on.
+    fn release(&mut self, now: Time, done: usize) {
+        let Simulation { flows, seed, .. } = self.simulation;
+        for flow in self.followers.release(done) {
+            let connection = &mut self.connections[flow];
+            connection.release(now, &flows[flow], flow, *seed);
+            if let Some(due) = connection.due() {
+                self.queue.arm(self.ways.len() + flow, due);
+            }
         }
     }
 

@@ -29,9 +29,9 @@ pub struct Outcome {
 /// What came of a flow.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowOutcome {
-    /// The switches of the client's congestion control, in order of time.
+    /// The switches of the congestion control, in order of time: those of the client and those of the server.
     pub switches: Vec<(Time, Switch)>,
-    /// What the client lost, as the switcher counts it. There is none without a switcher.
+    /// What the end with a switcher lost, as that counts it: the client where both have one.
     pub losses: Option<Losses>,
     /// What the client wrote.
     pub client: Vec<Written>,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kirikae_path::{Direction, Hop, PathSpec, Span, SpecError, Time};
 use kirikae_tcp::{Control, Profile};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::engine::Engine;
@@ -35,6 +35,9 @@ pub struct Simulation {
 pub struct Flow {
     /// When the client sends its SYN.
     pub start: Time,
+    /// The place of an earlier flow that has to be done before, if one has: where it is later than `start`,
+    /// the SYN is sent at once then.
+    pub after: Option<usize>,
     /// The links that its packets take.
     pub routes: Routes,
     /// The end that opens the connection.
@@ -75,7 +78,7 @@ pub struct Routes {
 }
 
 /// An end of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
     /// The one that opens it.
@@ -116,6 +119,14 @@ pub enum SimulationError {
     NoTime {
         /// The flow's place among the simulation's.
         flow: usize,
+    },
+    /// A flow that waits for one that does not come before it.
+    #[error("flow {flow}: it waits for flow {after}, which does not come before it")]
+    Order {
+        /// The flow's place among the simulation's.
+        flow: usize,
+        /// The place of the flow that it waits for.
+        after: usize,
     },
     /// An activity that cannot be done.
     #[error("flow {flow}, activity {activity}: {fault}")]
@@ -181,6 +192,9 @@ impl Simulation {
         }
         for (flow, spec) in self.flows.iter().enumerate() {
             self.validate_routes(flow, &spec.routes)?;
+            if let Some(after) = spec.after.filter(|after| *after >= flow) {
+                return Err(SimulationError::Order { flow, after });
+            }
             for (activity, spec) in spec.activities.iter().enumerate() {
                 if let Some(fault) = spec.workload.fault() {
                     return Err(SimulationError::Workload { flow, activity, fault });

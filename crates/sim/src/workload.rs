@@ -5,6 +5,7 @@ use std::sync::Arc;
 use kirikae_path::Span;
 use serde::{Deserialize, Serialize};
 
+use crate::simulation::End;
 use crate::video::Video;
 
 /// Something that an application does on its connection. A connection may carry several.
@@ -54,6 +55,12 @@ pub enum Workload {
     },
     /// The client writes pictures, which the server reports.
     Video(Video),
+    /// The server writes once, as soon as the connection is established. The client asks for it by opening the
+    /// connection: the write counts from the SYN, with which the activity is to begin.
+    Answer {
+        /// How many bytes; at least 1.
+        bytes: u64,
+    },
 }
 
 /// A write of the application.
@@ -84,6 +91,14 @@ impl Workload {
         Workload::Writes(due.into_iter().map(|at| Write { at, bytes }).collect())
     }
 
+    /// The end that writes without having been told anything on the connection.
+    pub fn writer(&self) -> End {
+        match self {
+            Workload::Answer { .. } => End::Server,
+            _ => End::Client,
+        }
+    }
+
     /// What is wrong with it, if anything is.
     pub(crate) fn fault(&self) -> Option<&'static str> {
         let whole = |bytes: &[u64]| bytes.contains(&0).then_some("a write of 0 bytes");
@@ -110,6 +125,7 @@ impl Workload {
             Workload::OnOff { on, .. } if on.mean() == Span::ZERO => Some("no time to write in"),
             Workload::OnOff { bytes, .. } => whole(&[*bytes]),
             Workload::Video(video) => video.fault(),
+            Workload::Answer { bytes } => whole(&[*bytes]),
         }
     }
 }

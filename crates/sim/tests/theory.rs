@@ -61,6 +61,7 @@ fn window(algorithm: &str, loss_rate: f64, theory: f64) -> f64 {
         links: vec![path],
         flows: vec![Flow {
             start: Time::ZERO,
+            after: None,
             routes: Routes::through(&[0]),
             client: host.clone(),
             server: host,

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use kirikae_path::{Span, Time};
 use kirikae_results::play::FlowCourse;
-use kirikae_sim::Activity;
+use kirikae_scenario::Contender;
+use kirikae_sim::{Activity, End};
 use serde::{Deserialize, Serialize};
 
 /// Port of every server. Each group's server has a host of its own.
@@ -21,7 +22,7 @@ pub(crate) struct Assignment {
     pub duration: Span,
     /// The time in which arrivals are counted; None: they are not counted apart.
     pub measured: Option<Range<Time>>,
-    /// The cgroup of the clients that are switched; None if there are none.
+    /// The cgroup of those who send and are switched; none where nobody is.
     pub cgroup: Option<PathBuf>,
     /// The groups of flows, in the scenario's order.
     pub groups: Vec<GroupAssignment>,
@@ -34,10 +35,12 @@ pub(crate) struct GroupAssignment {
     pub client: HostAssignment,
     /// The host of the servers.
     pub server: HostAssignment,
-    /// The congestion control that the clients' connections begin with, by its name in the kernel.
+    /// The end that sends, and has this congestion control; the other one has the baseline's.
+    pub sender: End,
+    /// The congestion control that those who send begin with, by its name in the kernel.
     pub congestion_control: String,
-    /// Whether the clients join the cgroup. Then their route names the congestion control, and they do not
-    /// set it.
+    /// Whether those who send are in the cgroup; then their route names the congestion control, and they do
+    /// not ask for it.
     pub is_switched: bool,
     /// The first client's port. The other clients have the following ports, and after them those of the next
     /// group.
@@ -60,6 +63,8 @@ pub(crate) struct HostAssignment {
 pub(crate) struct FlowAssignment {
     /// When the client opens it.
     pub start: Time,
+    /// The place of the flow that has to be done before, among all.
+    pub after: Option<usize>,
     /// What the applications do.
     pub activities: Vec<Activity>,
 }
@@ -79,7 +84,17 @@ impl GroupAssignment {
         SocketAddrV4::new(self.server.address, SERVER_PORT)
     }
 
-    /// The address and port of the client with this index in the group.
+    /// Whether an end of its flows is in the cgroup.
+    pub fn is_switched_at(&self, end: End) -> bool {
+        self.is_switched && end == self.sender
+    }
+
+    /// The congestion control that an end of its flows is to begin with.
+    pub fn congestion_control_of(&self, end: End) -> &str {
+        if end == self.sender { &self.congestion_control } else { Contender::BASELINE.name() }
+    }
+
+    /// Where the client of this place in the group connects from.
     pub fn client_end(&self, place: usize) -> SocketAddrV4 {
         SocketAddrV4::new(self.client.address, self.first_port + place as u16)
     }

@@ -1,11 +1,13 @@
 //! A flow as it happens on the real kernel: both its ends and what is said on it.
 
 use std::borrow::Cow;
-use std::net::SocketAddrV4;
+use std::io::ErrorKind;
+use std::mem;
+use std::net::{Shutdown, SocketAddrV4};
 
 use kirikae_path::Time;
 use kirikae_results::play::FlowCourse;
-use kirikae_sim::{Arrived, Conversation, End, Traffic};
+use kirikae_sim::{Arrived, Conversation, End, Opening, Traffic};
 use socket2::Socket;
 
 use super::endpoint::{Endpoint, Failure};
@@ -18,19 +20,22 @@ pub(super) struct Connection {
     /// The address and port of the client.
     pub client_end: SocketAddrV4,
     server_end: SocketAddrV4,
-    /// When the client opens it; None once it is open.
-    opens: Option<Time>,
+    opening: Opening,
     conversation: Conversation,
     client: Endpoint,
     /// The server's end; None until it is accepted.
     server: Option<Endpoint>,
-    /// The client's writes.
+    /// Bytes that the server writes once it is.
+    asked: u64,
+    /// The end that writes by itself. A server that does writes once, and closes the connection.
+    sender: End,
+    /// What that writes by itself.
     writes: Vec<Write>,
     /// Number of these writes that the kernel has taken as a whole.
     returned: usize,
 }
 
-/// A write of the client.
+/// A write of the one that sends.
 struct Write {
     /// The number of the stream's bytes until its end.
     end: u64,
@@ -39,20 +44,23 @@ struct Write {
 }
 
 impl Connection {
-    /// A connection that `client` opens at `opens`, from and to these addresses.
+    /// One that `client` opens from the first of these addresses to the second.
     pub fn new(
         client: Socket,
-        opens: Time,
+        opening: Opening,
         (client_end, server_end): (SocketAddrV4, SocketAddrV4),
+        sender: End,
         conversation: Conversation,
     ) -> Connection {
         Connection {
             client_end,
             server_end,
-            opens: Some(opens),
+            opening,
             conversation,
             client: Endpoint::new(client),
             server: None,
+            asked: 0,
+            sender,
             writes: Vec::new(),
             returned: 0,
         }
@@ -60,12 +68,22 @@ impl Connection {
 
     /// When it has something to do without an event from the kernel.
     pub fn due(&self) -> Option<Time> {
-        self.opens.or_else(|| self.conversation.next())
+        match self.opening {
+            Opening::Waits => None,
+            Opening::At(at) => Some(at),
+            Opening::Done => self.conversation.next(),
+        }
+    }
+
+    /// The one that it waited for is done: it is opened at `at`, and this is said on it.
+    pub fn release(&mut self, at: Time, conversation: Conversation) {
+        self.opening = Opening::At(at);
+        self.conversation = conversation;
     }
 
     /// Opens it if it is time; returns whether it was.
     pub fn open(&mut self, now: Time) -> Result<bool, Failure> {
-        if self.opens.take_if(|opens| *opens <= now).is_none() {
+        if !self.opening.open(now) {
             return Ok(false);
         }
         match self.client.socket.connect(&self.server_end.into()) {
@@ -74,23 +92,36 @@ impl Connection {
         }
     }
 
-    /// Has the client write what is due.
+    /// Writes what is due.
     pub fn act(&mut self, now: Time, pattern: &Pattern) -> Result<(), Failure> {
-        loop {
-            // The algorithm is looked up before the write, because a switch may follow the write.
-            let due = self.conversation.next().is_some_and(|next| next <= now);
-            let before = if due { self.algorithm()? } else { return Ok(()) };
-            let Some(bytes) = self.conversation.act(now) else { return Ok(()) };
-            self.client.written += bytes;
-            let end = self.client.written;
-            self.writes.push(Write { end, algorithms: [before.clone(), before] });
-            self.flush(End::Client, pattern)?;
+        while let Some((end, bytes)) = self.conversation.act(now) {
+            match end {
+                End::Client => self.write(bytes, pattern)?,
+                // With its opening.
+                End::Server => self.asked += bytes,
+            }
+        }
+        Ok(())
+    }
+
+    /// The other end of it, which writes what it was asked for.
+    pub fn accepted(&mut self, server: Socket, pattern: &Pattern) -> Result<(), Failure> {
+        self.server = Some(Endpoint::new(server));
+        match mem::take(&mut self.asked) {
+            0 => Ok(()),
+            bytes => self.write(bytes, pattern),
         }
     }
 
-    /// Takes in the server's end.
-    pub fn accepted(&mut self, server: Socket) {
-        self.server = Some(Endpoint::new(server));
+    /// The one that sends writes so many bytes.
+    fn write(&mut self, bytes: u64, pattern: &Pattern) -> Result<(), Failure> {
+        // Before the write, which may be what a switch follows.
+        let before = self.algorithm(self.sender)?;
+        let sender = self.end(self.sender);
+        sender.written += bytes;
+        let end = sender.written;
+        self.writes.push(Write { end, algorithms: [before.clone(), before] });
+        self.flush(self.sender, pattern)
     }
 
     /// The socket of an end, which must exist.
@@ -110,10 +141,12 @@ impl Connection {
         now: impl Fn() -> Time,
         mut note: impl FnMut(Time, u64),
     ) -> Result<(), Failure> {
-        // If the buffer was not filled, everything has been read; the kernel tells when there is more.
-        let mut length = buffer.len();
-        while length == buffer.len() {
-            length = self.end(end).read(pattern, buffer)?;
+        let mut is_more = !self.end(end).is_ended;
+        while is_more {
+            let length = self.end(end).read(pattern, buffer)?;
+            if self.end(end).is_ended {
+                return self.ended(end);
+            }
             let (now, read) = (now(), self.end(end).read);
             note(now, read);
             while let Some(Arrived { answer }) = self.conversation.arrived(now, end.other(), read) {
@@ -122,8 +155,22 @@ impl Connection {
                     self.flush(end, pattern)?;
                 }
             }
+            // What did not fill the buffer was all, but for the end; the kernel tells when there is more.
+            let ends = self.sender == End::Server && length > 0 && self.conversation.is_done();
+            is_more = length == buffer.len() || ends;
         }
         self.flush(end, pattern)
+    }
+
+    /// The other end has closed it: a server that has answered does, whereupon the client does.
+    fn ended(&mut self, end: End) -> Result<(), Failure> {
+        if self.sender == End::Client || !self.conversation.is_done() {
+            return Err(Failure::Broken(ErrorKind::ConnectionReset.into()));
+        }
+        match end {
+            End::Client => Ok(self.client.socket.shutdown(Shutdown::Write)?),
+            End::Server => Ok(()),
+        }
     }
 
     fn end(&mut self, end: End) -> &mut Endpoint {
@@ -136,18 +183,21 @@ impl Connection {
     fn flush(&mut self, end: End, pattern: &Pattern) -> Result<(), Failure> {
         self.end(end).flush(pattern)?;
         while let Some(write) = self.writes.get(self.returned)
-            && write.end <= self.client.taken
+            && write.end <= self.end(self.sender).taken
         {
-            let after = self.algorithm()?;
+            let after = self.algorithm(self.sender)?;
             self.writes[self.returned].algorithms[1] = after;
             self.returned += 1;
+            if self.sender == End::Server {
+                self.socket(End::Server).shutdown(Shutdown::Write)?;
+            }
         }
         Ok(())
     }
 
-    /// The congestion control in use.
-    pub fn algorithm(&self) -> Result<Cow<'static, str>, Failure> {
-        Ok(congestion_control(&self.client.socket)?.into())
+    /// The congestion control in use at an end that is there.
+    pub fn algorithm(&self, end: End) -> Result<Cow<'static, str>, Failure> {
+        Ok(congestion_control(self.socket(end))?.into())
     }
 
     /// Whether everything was written and has arrived.

@@ -21,11 +21,13 @@ pub(super) struct Endpoint {
     pub taken: u64,
     /// Bytes read.
     pub read: u64,
+    /// Whether the other end will not write any more.
+    pub is_ended: bool,
 }
 
 impl Endpoint {
     pub fn new(socket: Socket) -> Endpoint {
-        Endpoint { socket, written: 0, taken: 0, read: 0 }
+        Endpoint { socket, written: 0, taken: 0, read: 0, is_ended: false }
     }
 
     /// Gives the kernel as much of what was written as it takes. The kernel tells when it takes more.
@@ -47,7 +49,10 @@ impl Endpoint {
     pub fn read(&mut self, pattern: &Pattern, buffer: &mut [u8]) -> Result<usize, Failure> {
         let length = loop {
             match self.socket.read(buffer) {
-                Ok(0) => return Err(Failure::Broken(ErrorKind::ConnectionReset.into())),
+                Ok(0) => {
+                    self.is_ended = true;
+                    return Ok(0);
+                }
                 Ok(length) => break length,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(0),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}

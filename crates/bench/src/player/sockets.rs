@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use kirikae_results::{Error, While};
-use kirikae_scenario::Contender;
+use kirikae_sim::End;
 use nix::sched::{CloneFlags, setns};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
@@ -25,29 +25,31 @@ impl Sockets {
     /// Makes all sockets; none of them blocks.
     pub fn make(assignment: &Assignment) -> Result<Sockets, Error> {
         let groups = &assignment.groups;
-        let listeners = groups.iter().map(listener).collect::<Result<Vec<Socket>, Error>>()?;
+        let mut listeners: Vec<Option<Socket>> = groups.iter().map(|_| None).collect();
         let mut clients: Vec<Vec<Socket>> = groups.iter().map(|_| Vec::new()).collect();
         for is_switched in [false, true] {
             if let Some(cgroup) = assignment.cgroup.as_ref().filter(|_| is_switched) {
                 join(cgroup)?;
             }
-            for (clients, group) in clients.iter_mut().zip(groups) {
-                if group.is_switched == is_switched {
+            for ((listener, clients), group) in listeners.iter_mut().zip(&mut clients).zip(groups) {
+                if group.is_switched_at(End::Server) == is_switched {
+                    *listener = Some(listener_of(group)?);
+                }
+                if group.is_switched_at(End::Client) == is_switched {
                     *clients = clients_of(group)?;
                 }
             }
         }
-        Ok(Sockets { listeners, clients })
+        Ok(Sockets { listeners: listeners.into_iter().flatten().collect(), clients })
     }
 }
 
-/// Makes a listener. Servers answer with the baseline, as they do in the simulator.
-fn listener(group: &GroupAssignment) -> Result<Socket, Error> {
+/// What it accepts has its congestion control and its cgroup.
+fn listener_of(group: &GroupAssignment) -> Result<Socket, Error> {
     enter(&group.server.namespace)?;
     let address = group.server_end();
     let listening = || -> io::Result<Socket> {
-        let socket = socket()?;
-        socket.set_tcp_congestion(Contender::BASELINE.name().as_bytes())?;
+        let socket = socket_at(group, End::Server)?;
         socket.bind(&address.into())?;
         socket.listen(group.flows.len() as i32)?;
         Ok(socket)
@@ -58,31 +60,31 @@ fn listener(group: &GroupAssignment) -> Result<Socket, Error> {
 fn clients_of(group: &GroupAssignment) -> Result<Vec<Socket>, Error> {
     enter(&group.client.namespace)?;
     let client = |address: SocketAddrV4| -> io::Result<Socket> {
-        let socket = socket()?;
-        if !group.is_switched {
-            socket.set_tcp_congestion(group.congestion_control.as_bytes())?;
-        }
+        let socket = socket_at(group, End::Client)?;
         socket.bind(&address.into())?;
         Ok(socket)
     };
     let clients = (0..group.flows.len()).map(|place| {
         let address = group.client_end(place);
-        let name = &group.congestion_control;
+        let name = group.congestion_control_of(End::Client);
         client(address).during(|| format!("making the client {address} with {name}"))
     });
     clients.collect()
 }
 
-/// Makes a socket that sends at once what it is given, and never blocks. It also ends at once when it is
-/// closed, even by a kill: otherwise it would stay for minutes, with its namespace and its algorithm, waiting
-/// for answers over a network that is gone.
-fn socket() -> io::Result<Socket> {
+/// One of this end's that sends at once what it is given, and never waits. It ends at once when it is closed,
+/// also by a kill: otherwise it would stay for minutes, with its namespace and its algorithm, waiting for answers
+/// over a network that is gone.
+fn socket_at(group: &GroupAssignment, end: End) -> io::Result<Socket> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
     prepare(&socket)?;
+    if !group.is_switched_at(end) {
+        socket.set_tcp_congestion(group.congestion_control_of(end).as_bytes())?;
+    }
     Ok(socket)
 }
 
-/// Sets the same options on an accepted socket.
+/// Makes of an accepted one what [`socket_at`] makes.
 pub(super) fn prepare(socket: &Socket) -> io::Result<()> {
     socket.set_nonblocking(true)?;
     socket.set_tcp_nodelay(true)?;

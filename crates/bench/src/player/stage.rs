@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use kirikae_path::Time;
 use kirikae_results::{Error, While};
-use kirikae_sim::{Conversation, End};
+use kirikae_sim::{Conversation, End, Followers, Opening};
 use kirikae_simlab::sim::Interval;
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
@@ -15,7 +15,7 @@ use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use socket2::Socket;
 
-use super::assignment::{Assignment, PlayerReport};
+use super::assignment::{Assignment, FlowAssignment, PlayerReport};
 use super::connection::Connection;
 use super::endpoint::{BUFFER, Failure};
 use super::sockets::{Sockets, prepare};
@@ -50,7 +50,9 @@ pub(super) struct Stage<'a> {
     groups: Vec<usize>,
     /// When each connection has something to do without an event, and its index.
     due: BTreeSet<(Time, usize)>,
-    /// Number of connections with something left to do.
+    /// Connections that wait for others.
+    followers: Followers,
+    /// Connections with something left to do.
     unfinished: usize,
     interval: Option<Interval>,
     pattern: Pattern,
@@ -67,13 +69,17 @@ impl<'a> Stage<'a> {
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC);
         let mut connections = Vec::new();
         let mut groups = Vec::new();
+        let flows = assignment.groups.iter().flat_map(|group| &group.flows);
+        let followers = Followers::new(flows.map(|flow| flow.after));
         for (place, (group, clients)) in assignment.groups.iter().zip(sockets.clients).enumerate() {
             for (member, (flow, client)) in group.flows.iter().zip(clients).enumerate() {
                 let ends = (group.client_end(member), group.server_end());
                 let number = connections.len();
                 let conversation =
                     Conversation::new(&flow.activities, flow.start, number, assignment.seed);
-                connections.push(Connection::new(client, flow.start, ends, conversation));
+                let opening = Opening::new(flow.start, flow.after);
+                let sender = group.sender;
+                connections.push(Connection::new(client, opening, ends, sender, conversation));
                 groups.push(place);
             }
         }
@@ -87,6 +93,7 @@ impl<'a> Stage<'a> {
             timer_at: None,
             listeners: sockets.listeners,
             due: due.filter_map(|(due, place)| Some((due?, place))).collect(),
+            followers,
             unfinished: connections.iter().filter(|connection| !connection.is_done()).count(),
             interval: measured.map(|time| Interval::new(time, connections.len())),
             connections,
@@ -159,18 +166,22 @@ impl<'a> Stage<'a> {
     /// Checks the congestion control of a client that has sent its SYN: the kernel has chosen it by now, by
     /// socket or route.
     fn opened(&mut self, place: usize) -> Result<(), Error> {
-        let connection = &self.connections[place];
-        let client = connection.client_end;
-        let used = connection.algorithm().map_err(|failure| failure.of(client))?;
-        let wanted = &self.assignment.groups[self.groups[place]].congestion_control;
-        // No measurement is better than one under another algorithm's name.
-        if used != *wanted {
-            return Err(Error::Failed(format!(
-                "{client}: asked for {wanted} as congestion control, got {used}"
-            )));
+        self.check(place, End::Client)?;
+        let client = self.connections[place].socket(End::Client).as_fd();
+        self.watch(client, Source::Connection(place, End::Client), BOTH_WAYS)
+    }
+
+    /// Better no measurement than one under another's name.
+    fn check(&self, place: usize, end: End) -> Result<(), Error> {
+        let client = self.connections[place].client_end;
+        let used = self.connections[place].algorithm(end).map_err(|failure| failure.of(client))?;
+        let wanted = self.assignment.groups[self.groups[place]].congestion_control_of(end);
+        if used == wanted {
+            return Ok(());
         }
-        let source = Source::Connection(place, End::Client);
-        self.watch(connection.socket(End::Client).as_fd(), source, BOTH_WAYS)
+        Err(Error::Failed(format!(
+            "{client}, {end}: asked for {wanted} as congestion control, got {used}"
+        )))
     }
 
     fn accept(&mut self, group: usize) -> Result<(), Error> {
@@ -192,7 +203,13 @@ impl<'a> Stage<'a> {
                     "a connection from {client}, which is no client"
                 )));
             }
-            self.connections[place].accepted(server);
+            self.connections[place]
+                .accepted(server, &self.pattern)
+                .map_err(|failure| failure.of(client))?;
+            // What is switched may be so already.
+            if !self.assignment.groups[group].is_switched_at(End::Server) {
+                self.check(place, End::Server)?;
+            }
             let server = self.connections[place].socket(End::Server).as_fd();
             self.watch(server, Source::Connection(place, End::Server), BOTH_WAYS)?;
         }
@@ -211,12 +228,34 @@ impl<'a> Stage<'a> {
         };
         let served = connection.serve(end, (pattern, buffer), || now(*start_ns), note);
         served.map_err(|failure: Failure| failure.of(client))?;
-        self.unfinished -= usize::from(!was_done && self.connections[place].is_done());
         if let Some(due) = due {
             self.due.remove(&(due, place));
         }
         self.arm(place);
+        if !was_done && self.connections[place].is_done() {
+            self.unfinished -= 1;
+            self.release(place);
+        }
         Ok(())
+    }
+
+    /// A connection has nothing left to do: those that waited for it go on.
+    fn release(&mut self, done: usize) {
+        let now = now(self.start_ns);
+        for place in self.followers.release(done) {
+            let flow = self.flow(place);
+            let start = flow.start.max(now);
+            let conversation =
+                Conversation::new(&flow.activities, start, place, self.assignment.seed);
+            self.connections[place].release(start, conversation);
+            self.arm(place);
+        }
+    }
+
+    /// What is to be done on a connection.
+    fn flow(&self, place: usize) -> &'a FlowAssignment {
+        let mut flows = self.assignment.groups.iter().flat_map(|group| &group.flows);
+        flows.nth(place).expect("each connection is one of the flows")
     }
 
     fn arm(&mut self, place: usize) {

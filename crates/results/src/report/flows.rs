@@ -1,6 +1,5 @@
 //! Writes flows for people: a row for each contender and group.
 
-use kirikae_path::Direction;
 use kirikae_scenario::{FlowGroup, Link, Scenario};
 use kirikae_terminal::{Cell, figures};
 
@@ -47,11 +46,12 @@ pub(super) fn heading(scenario: &Scenario) -> String {
 fn way(group: &FlowGroup, links: &[Link]) -> String {
     let names: Vec<&str> = group.forward.iter().map(|link| links[*link].name.as_str()).collect();
     let played = group.contender.map_or(String::new(), |contender| format!(", always {contender}"));
-    let rate = group.bottleneck(links, Direction::Forward);
+    let rate = group.bottleneck(links, group.sent());
+    let flows = group.connections();
     format!(
         "{}: {} over {}, RTT {:.0} ms, {}{played}\n",
         group.name,
-        if group.count == 1 { "1 flow".into() } else { format!("{} flows", group.count) },
+        if flows == 1 { "1 flow".into() } else { format!("{flows} flows") },
         names.join(", "),
         group.base_rtt(links).as_secs_f64() * 1e3,
         rate.map_or("no rate limit".into(), |rate| format!("{} Mbit/s", rate as f64 / 1e6)),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use kirikae_path::{PathSpec, sustained_rate};
-use kirikae_scenario::{Scenario, Workload};
+use kirikae_scenario::{Connection, Scenario, Workload};
 use kirikae_terminal::{Attribute, Cell, Color, figures, wrapped};
 use kirikae_vocabulary::{Switch, TimingError};
 
@@ -104,7 +104,11 @@ fn writes(workload: &Workload) -> String {
         n => format!("{n} before them for warm-up, which are not counted"),
     };
     let (burst, interval, count) = (bursts.burst, bursts.interval, bursts.count);
-    format!("{burst} bytes every {interval:?}; {count} bursts, {warmup}")
+    let each = match bursts.connection {
+        Connection::Kept => "",
+        Connection::New => ", each on a new connection and measured from its SYN",
+    };
+    format!("{burst} bytes every {interval:?}{each}; {count} bursts, {warmup}")
 }
 
 fn seeds(scenario: &Scenario) -> String {

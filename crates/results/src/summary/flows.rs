@@ -61,7 +61,7 @@ pub(super) fn summaries(comparison: &Comparison) -> Vec<GroupSummary> {
     for plays in comparison.plays.chunk_by(|a, b| a.contender == b.contender) {
         let mut first = 0;
         for group in &scenario.flows {
-            let place = first..first + group.count as usize;
+            let place = first..first + group.connections() as usize;
             first = place.end;
             let repetitions: Vec<Repetition> = plays
                 .iter()
@@ -94,7 +94,7 @@ fn summary(
     GroupSummary {
         contender,
         flow: group.name.clone(),
-        flows: group.count,
+        flows: group.connections(),
         goodput_mbit: estimate(&|repetition| average(&goodputs(repetition.flows))),
         total_mbit: estimate(&|repetition| {
             let both = [Direction::Forward, Direction::Backward];

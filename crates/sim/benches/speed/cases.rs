@@ -65,6 +65,7 @@ fn flow(links: &[PathSpec], workload: Workload) -> Flow {
     };
     Flow {
         start: Time::ZERO,
+        after: None,
         routes: Routes::through(&through),
         client: host.clone(),
         server: host,

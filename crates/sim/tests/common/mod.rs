@@ -37,6 +37,7 @@ pub fn flow(routes: Routes, workload: Workload) -> Flow {
     };
     Flow {
         start: Time::ZERO,
+        after: None,
         routes,
         client: host.clone(),
         server: host,

@@ -228,6 +228,7 @@ fn simulation(file: &GridFile, place: &Place, algorithm: Algorithm, repetition: 
     let cubic = Algorithm::stock("cubic").expect("the kernel has it");
     let flow = Flow {
         start: Time::ZERO,
+        after: None,
         routes: Routes::through(&[0]),
         client: host(
             algorithm,

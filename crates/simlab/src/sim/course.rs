@@ -6,8 +6,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use kirikae_path::Time;
 use kirikae_results::contest::Contest;
 use kirikae_results::play::{Course, FlowCourse};
-use kirikae_scenario::Contender;
-use kirikae_sim::{DirectionOutcome, FlowOutcome, Written};
+use kirikae_scenario::{Contender, FlowGroup};
+use kirikae_sim::{DirectionOutcome, End, FlowOutcome, Written};
 use kirikae_vocabulary::{
     DirectionReport, DroppedPacket, Reason, Report, Segment, Switch, TimingError,
 };
@@ -32,31 +32,53 @@ pub(super) fn course(
     });
     let links = links.collect();
     let mut left = outcome.left.into_iter().peekable();
-    let flows = (0..).zip(outcome.flows).map(|(place, flow)| FlowCourse {
-        algorithms: if timed { algorithms(contender, &flow) } else { Vec::new() },
-        traffic: flow.traffic,
-        left: left.next_if(|left| left.flow == place),
-        measured: interval.map(|interval| interval.arrived(place)),
-        switches: flow.switches.iter().map(|(at, switch)| reported(*at, switch)).collect(),
-        written: [flow.client, flow.server],
-        port: PORTS.0,
-    });
+    let flow = |((place, flow), (group, _)): ((usize, FlowOutcome), (&FlowGroup, u32))| {
+        let sender = group.sender();
+        let ports = match sender {
+            End::Client => PORTS,
+            End::Server => (PORTS.1, client_port(place)),
+        };
+        let switches = flow.switches.iter().map(|(at, switch)| reported(*at, ports, switch));
+        FlowCourse {
+            algorithms: if timed { algorithms(contender, &flow, sender) } else { Vec::new() },
+            traffic: flow.traffic,
+            left: left.next_if(|left| left.flow == place),
+            measured: interval.map(|interval| interval.arrived(place)),
+            switches: switches.collect(),
+            written: [flow.client, flow.server],
+            port: client_port(place),
+        }
+    };
+    let flows = (0..).zip(outcome.flows).zip(scenario.connections()).map(flow);
     Course { begin_ns: 0, end: outcome.end, flows: flows.collect(), links, is_real: false }
 }
 
-/// What was in use at each of the client's writes, which take no time.
-fn algorithms(contender: Contender, flow: &FlowOutcome) -> Vec<[Cow<'static, str>; 2]> {
+/// The port that a flow's client would have; of few flows each has its own.
+fn client_port(flow: usize) -> u16 {
+    PORTS.0.wrapping_add(flow as u16)
+}
+
+/// What was in use at each of the writes of the one that sends, which take no time.
+fn algorithms(
+    contender: Contender,
+    flow: &FlowOutcome,
+    sender: End,
+) -> Vec<[Cow<'static, str>; 2]> {
     let in_use = |write: &Written| {
         let before = flow.switches.iter().take_while(|(switched, _)| *switched <= write.start);
         let last = before.last().map(|(_, switch)| switch.to.name());
         let name = last.unwrap_or(contender.congestion_control());
         [name.into(), name.into()]
     };
-    flow.client.iter().map(in_use).collect()
+    let written = match sender {
+        End::Client => &flow.client,
+        End::Server => &flow.server,
+    };
+    written.iter().map(in_use).collect()
 }
 
-/// A switch as the agent reports one.
-fn reported(at: Time, switch: &kirikae_algorithms::Switch) -> Switch {
+/// A switch as the agent reports one, at the first of these ports.
+fn reported(at: Time, (local, remote): (u16, u16), switch: &kirikae_algorithms::Switch) -> Switch {
     let end = |port| SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
     let mut predicted_s: Vec<(String, f64)> = switch
         .predicted_us
@@ -68,8 +90,8 @@ fn reported(at: Time, switch: &kirikae_algorithms::Switch) -> Switch {
         if predicted_s.is_empty() { Reason::RetransmitRate } else { Reason::PredictedLatency };
     Switch {
         at_ns: at.as_nanos(),
-        local: end(PORTS.0),
-        remote: end(PORTS.1),
+        local: end(local),
+        remote: end(remote),
         namespace: 0,
         from: switch.from.name().into(),
         to: switch.to.name().into(),
@@ -105,9 +127,10 @@ fn drops(links: &[DirectionOutcome]) -> Vec<DroppedPacket> {
         .iter()
         .flat_map(|link| {
             link.drops.iter().map(|drop| {
+                let (client, server) = (client_port(drop.flow), PORTS.1);
                 let (source_port, destination_port) = match drop.from {
-                    kirikae_sim::End::Client => PORTS,
-                    kirikae_sim::End::Server => (PORTS.1, PORTS.0),
+                    End::Client => (client, server),
+                    End::Server => (server, client),
                 };
                 let payload_bytes = (drop.stream.end - drop.stream.start) as u32;
                 let stream_offset = drop.stream.start as u32;

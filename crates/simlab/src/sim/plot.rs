@@ -40,11 +40,13 @@ const FINE: u32 = 2;
 /// The flow that is drawn.
 const FLOW: usize = 0;
 
-/// Notes what is drawn of the first flow's client and of the bottleneck on its way.
+/// Notes what is drawn of the first flow's end that sends, and of the bottleneck on its way.
 pub(super) struct Plot {
     /// The narrowest link; none where nothing is narrow.
     bottleneck: Option<Hop>,
-    /// What the client begins with.
+    /// The end that sends.
+    sender: End,
+    /// What it begins with.
     algorithm: Algorithm,
     /// Segments.
     cwnd: Series,
@@ -65,10 +67,13 @@ impl Plot {
                 Direction::Backward => &link.backward,
             })
         };
-        let rates = flow.routes.forward.iter().filter_map(|hop| Some((rate(hop)?, *hop)));
+        let sender = flow.activities.first().map_or(End::Client, |it| it.workload.writer());
+        let host = if sender == End::Client { &flow.client } else { &flow.server };
+        let rates = flow.routes.from(sender).iter().filter_map(|hop| Some((rate(hop)?, *hop)));
         Plot {
             bottleneck: rates.min_by_key(|(rate, _)| *rate).map(|(_, hop)| hop),
-            algorithm: flow.client.control.algorithm,
+            sender,
+            algorithm: host.control.algorithm,
             cwnd: Series::new(),
             ssthresh: Series::new(),
             queue: Series::new(),
@@ -120,7 +125,7 @@ impl Plot {
 
     fn note(&mut self, now: Time, flow: usize, end: End, endpoint: &Endpoint) {
         if flow == FLOW
-            && end == End::Client
+            && end == self.sender
             && let Some(socket) = endpoint.socket()
         {
             let ssthresh = socket.finite_ssthresh().map_or(f64::INFINITY, f64::from);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use kirikae_algorithms::{Algorithm, Bpftune, Rule, Switcher};
 use kirikae_path::{Direction, Span, Time, stream_seed};
 use kirikae_policy::Scope;
-use kirikae_scenario::{Contender, Controls, FlowGroup, Scenario, schedule};
-use kirikae_sim::{Activity, Flow, Hop, Host, Routes, Simulation, Workload, Write, staggered};
+use kirikae_scenario::{Bursts, Contender, Controls, FlowGroup, Scenario, schedule};
+use kirikae_sim::{Activity, End, Flow, Host, Routes, Simulation, Workload, Write, staggered};
 use kirikae_table::thesis;
 use kirikae_tcp::Control;
 
@@ -18,7 +18,8 @@ const PATIENCE: Span = Span::from_secs(60);
 /// below are the simulator's.
 const GROUPS: u64 = 6;
 const BURSTS: u64 = 7;
-/// The ports that the records and captures show; a simulated connection has none.
+/// The first client's port and the server's that the records and captures show; a simulated connection has
+/// none.
 pub const PORTS: (u16, u16) = (20_000, 5201);
 
 /// The scenario with one contender and one of its seeds.
@@ -32,17 +33,31 @@ pub fn simulation(
     for (place, group) in (0..).zip(&scenario.flows) {
         let stagger = group.stagger.unwrap_or_default();
         let starts = staggered(group.count as usize, stagger, stream_seed(seed, &[GROUPS, place]));
-        let client = host(scenario, group.contender.unwrap_or(contender), controls);
-        let server = host(scenario, Contender::BASELINE, controls);
+        // One host for all connections of a group, as on the real kernel.
+        let played = |end: End| {
+            let contender = group.contender.unwrap_or(contender);
+            let plays = if end == group.sender() { contender } else { Contender::BASELINE };
+            host(scenario, plays, controls)
+        };
+        let (client, server) = (played(End::Client), played(End::Server));
         for start in starts {
-            flows.push(Flow {
+            let flow = Flow {
                 start: start + group.start,
+                after: None,
                 routes: routes(group),
                 client: client.clone(),
                 server: server.clone(),
-                activities: activities(scenario, group, flows.len() as u64, seed),
+                activities: Vec::new(),
                 mobile: group.mobile.clone(),
-            });
+            };
+            let place = flows.len();
+            match group.answers() {
+                Some(bursts) => flows.extend(answers(bursts, &flow, place, seed)),
+                None => flows.push(Flow {
+                    activities: activities(scenario, group, place as u64, seed),
+                    ..flow
+                }),
+            }
         }
     }
     let duration = scenario.duration.unwrap_or_else(|| last_write(&flows) + PATIENCE);
@@ -51,11 +66,22 @@ pub fn simulation(
 }
 
 fn routes(group: &FlowGroup) -> Routes {
-    let hop = |direction| move |&link: &usize| Hop { link, direction };
     Routes {
-        forward: group.forward.iter().map(hop(Direction::Forward)).collect(),
-        backward: group.backward.iter().map(hop(Direction::Backward)).collect(),
+        forward: group.hops(Direction::Forward).collect(),
+        backward: group.hops(Direction::Backward).collect(),
     }
+}
+
+/// A connection for each of the bursts, the first of them at this place among all flows, like `flow` but for
+/// what is done and when.
+fn answers(bursts: &Bursts, flow: &Flow, place: usize, seed: u64) -> Vec<Flow> {
+    let connection = |(number, Write { at, bytes }): (usize, Write)| Flow {
+        start: flow.start + at,
+        after: (!bursts.overlap && number > 0).then(|| place + number - 1),
+        activities: vec![Activity { after: Span::ZERO, workload: Workload::Answer { bytes } }],
+        ..flow.clone()
+    };
+    writes(bursts, place as u64, 0, seed).enumerate().map(connection).collect()
 }
 
 /// What is done on a flow; `flow` is its place among all.
@@ -65,14 +91,7 @@ fn activities(scenario: &Scenario, group: &FlowGroup, flow: u64, seed: u64) -> V
         after: run_up + activity.after,
         workload: match &activity.workload {
             kirikae_scenario::Workload::Bursts(bursts) => {
-                // The first as on the real kernel.
-                let first = flow == 0 && place == 0;
-                let seed = if first { seed } else { stream_seed(seed, &[BURSTS, flow, place]) };
-                let due = schedule::due_times(bursts, seed)
-                    .into_iter()
-                    .map(|due| Span::try_from(due).expect("a schedule of less than 584 years"));
-                let sizes = schedule::sizes(bursts, seed);
-                let writes = due.zip(sizes).map(|(at, bytes)| Write { at, bytes }).collect();
+                let writes = writes(bursts, flow, place, seed).collect();
                 if bursts.overlap { Workload::Writes(writes) } else { Workload::OneByOne(writes) }
             }
             kirikae_scenario::Workload::Writes(recorded) => {
@@ -82,6 +101,17 @@ fn activities(scenario: &Scenario, group: &FlowGroup, flow: u64, seed: u64) -> V
         },
     };
     (0..).zip(&group.activities).map(activity).collect()
+}
+
+/// When each burst is due and how large it is, of the activity at this place on this flow.
+fn writes(bursts: &Bursts, flow: u64, place: u64, seed: u64) -> impl Iterator<Item = Write> {
+    // The first as on the real kernel.
+    let first = flow == 0 && place == 0;
+    let seed = if first { seed } else { stream_seed(seed, &[BURSTS, flow, place]) };
+    let due = schedule::due_times(bursts, seed)
+        .into_iter()
+        .map(|due| Span::try_from(due).expect("a schedule of less than 584 years"));
+    due.zip(schedule::sizes(bursts, seed)).map(|(at, bytes)| Write { at, bytes })
 }
 
 /// When the last write is due whose time is known beforehand.
