@@ -179,7 +179,7 @@ static __always_inline void path_note(struct path_set *set, const struct path_en
 	entry->rtt_us = path_merge_smaller(entry->rtt_us, news->rtt_us);
 	entry->usual_rtt_us = path_merge_mean(entry->usual_rtt_us, news->usual_rtt_us);
 	entry->rate = path_merge_larger(entry->rate, news->rate);
-	entry->cwnd = path_merge_larger(entry->cwnd, news->cwnd);
+	entry->cwnd = max(entry->cwnd, news->cwnd);
 	entry->burst = path_merge_mean(entry->burst, news->burst);
 	entry->delivered_kb += min(news->delivered_kb, ~0U - entry->delivered_kb);
 	path_merge_losses(entry, news);

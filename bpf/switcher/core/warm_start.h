@@ -8,9 +8,10 @@
  * the policy says so and no other connection does the same right now, the connection begins by
  * Careful Resume (RFC 9959; algorithms/resume.bpf.c), and what was chosen comes after it.
  *
- * What is saved is what this host has measured: the rate at which the path delivered over the lowest
- * RTT, or what was ACKed within a round trip, and at most as much as was delivered in all. A window
- * beyond half of what was delivered never comes of it, whatever a peer says that it has received.
+ * What is saved is what this host has measured: the rate at which the path delivered, by the spacing
+ * of ACKs, times the lowest RTT. RFC 9959 has the bytes ACKed within a round trip (section 3.1), which
+ * are few where answers are short, however much the path carries; they count where no rate is known. It
+ * is never more than what was delivered in all, so that no window beyond half of that comes of it.
  */
 #ifndef KIRIKAE_CORE_WARM_START_H
 #define KIRIKAE_CORE_WARM_START_H
@@ -67,14 +68,21 @@ static __always_inline bool is_rtt_within_bounds(u32 rtt_us, const struct path_e
 	return rtt_us > known->rtt_us / 2 && rtt_us / RESUME_RTT_TIMES <= known->rtt_us;
 }
 
-/* Returns the bytes that the path carries in a round trip, as measured, and at most what was
- * delivered. */
+/* Returns the rate at which the path delivers, bytes per millisecond: as measured, or else as far as
+ * it was used. */
+static __always_inline u32 known_rate(const struct path_entry *known)
+{
+	u64 used = (u64)known->cwnd * USEC_PER_MSEC / max(known->usual_rtt_us, 1);
+
+	return known->rate ? known->rate : at_most_32_bits(used);
+}
+
+/* Returns the bytes that the path carries in a round trip, and at most what was delivered. */
 static __always_inline u32 saved_cwnd(const struct path_entry *known)
 {
-	u64 carried = (u64)known->rate * known->rtt_us / USEC_PER_MSEC;
-	u64 delivered = (u64)known->delivered_kb << 10;
+	u64 carried = (u64)known_rate(known) * known->rtt_us / USEC_PER_MSEC;
 
-	return at_most_32_bits(min(max(carried, (u64)known->cwnd), delivered));
+	return at_most_32_bits(min(carried, (u64)known->delivered_kb << 10));
 }
 
 /* Fills in how the connection is to begin. Returns false where it begins as any does. */
@@ -88,12 +96,12 @@ static __always_inline bool plan_start(struct warm_start *start, const struct tc
 
 	start->age_s = known->age_s;
 	start->rtt_us = entry->rtt_us;
-	start->rate = entry->rate;
+	start->rate = known_rate(entry);
 	start->cwnd = saved_cwnd(entry);
 	/* "jump_cwnd MUST be no more than half of the saved_cwnd" (section 3.3). */
 	start->jump = start->cwnd / 2;
-	start->is_first_flight = scope->flags & SCOPE_FIRST_FLIGHT && entry->rate &&
-				 is_rtt_confirmed(rtt_us, entry);
+	start->is_first_flight =
+		scope->flags & SCOPE_FIRST_FLIGHT && is_rtt_confirmed(rtt_us, entry);
 	if (start->is_first_flight)
 		start->jump = at_most_32_bits(min((u64)start->cwnd, delivered / 2));
 	/* A SYN-ACK that was sent again has left a window of one segment, which stays. */
@@ -239,19 +247,18 @@ static __attribute__((noinline)) int tell_path(void *sock, struct tcp_sock *tp,
 					       struct connection *c, const struct policy *policy,
 					       const struct scope *scope)
 {
-	u32 usual_us = max(tp->srtt_us >> 3, 1);
 	const struct latency_table *table = host_table(sock, scope);
 	struct path_entry news = {
 		.key = c->path.key,
 		.rtt_us = tcp_min_rtt(tp),
-		.usual_rtt_us = usual_us,
+		.usual_rtt_us = tp->srtt_us >> 3,
+		.rate = c->path.rate,
 		.cwnd = c->path.cwnd,
 		.burst = burst_bytes(&c->bursts, tp),
-		.delivered_kb = at_most_32_bits((tp->bytes_acked - c->path.told_acked) >> 10),
+		.delivered_kb = at_most_32_bits((tp->bytes_acked - c->path.told_acked + 1023) >> 10),
 		.outcome = {{PATH_NO_EXCESS, PATH_NO_COLUMN, 0}, {PATH_NO_EXCESS, PATH_NO_COLUMN, 0}},
 	};
 
-	news.rate = max(c->path.rate, at_most_32_bits((u64)news.cwnd * USEC_PER_MSEC / usual_us));
 	if (table)
 		outcome_shown(c, policy, table, &news.outcome[0]);
 	if (news.outcome[0].column != PATH_NO_COLUMN) {
@@ -297,7 +304,7 @@ static __always_inline void path_shows(void *sock, struct tcp_sock *tp, struct c
 
 	if (!path->key.network || !scope->path_lifetime_s)
 		return;
-	if (is_round) {
+	if (is_round || ends) {
 		path->cwnd = max(path->cwnd, at_most_32_bits(tp->bytes_acked - path->round_acked));
 		path->round_acked = tp->bytes_acked;
 	}

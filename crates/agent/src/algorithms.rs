@@ -3,7 +3,7 @@
 use std::os::fd::BorrowedFd;
 
 use kirikae_algorithms::Algorithm;
-use kirikae_table::KernelTable;
+use kirikae_policy::Scope;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::{ErrorKind, MapCore, MapHandle, Object, ObjectBuilder, OpenMapMut};
 
@@ -26,19 +26,18 @@ pub(crate) const CONNECTIONS: &str = "connections";
 /// Read-only data with the values that an operator may set (`bpf/algorithms/common/parameters.h`).
 const PARAMETERS: &str = ".rodata.parameters";
 
-/// The algorithms of ours among which a table lets the switcher choose.
+/// The algorithms of ours that the switcher may give to connections of a scope.
 ///
 /// # Errors
-/// Fails if a name is neither one of ours nor the one that stands for what a connection came with.
-pub fn candidates(table: &KernelTable) -> Result<Vec<Algorithm>, Error> {
+/// Fails if the scope's table names one that is none of ours.
+pub fn candidates(scope: &Scope) -> Result<Vec<Algorithm>, Error> {
     let named = |name: String| {
         Algorithm::named(&name).ok_or_else(|| Error::Failed {
             doing: "reading the latency table".into(),
             cause: format!("{name} is no algorithm of ours; `kirikae algorithms` lists them"),
         })
     };
-    let ours = (0..).zip(table.names()).filter(|(column, _)| *column != table.stock);
-    ours.map(|(_, name)| named(name)).collect()
+    scope.algorithms().into_iter().map(named).collect()
 }
 
 /// Algorithms that stay registered in the kernel as long as this value lives. Connections that use one keep

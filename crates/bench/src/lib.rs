@@ -69,7 +69,7 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
     let interruption = Interruption::listen()?;
 
     // The algorithms stay registered until the end of the run. If there is an agent, it registers its own.
-    let candidates = scope.as_ref().map_or_else(Vec::new, |scope| scope.table.names());
+    let candidates = scope.as_ref().map_or_else(Vec::new, Scope::algorithms);
     let algorithms = contending(scenarios, &options.controls.algorithms, &candidates);
     let (switcher, _registered) = match scope {
         Some(scope) => {

@@ -61,11 +61,11 @@ fn algorithms_are_there_for_programs_until_they_are_taken_away() {
 
     // An agent beside it uses what is there, and leaves it.
     let cgroup = OwnCgroup::enter();
-    let table = kirikae_table::shipped().kernel_table();
+    let scope = Scope::new(kirikae_table::shipped().kernel_table().into());
     let config = Config {
         cgroup: cgroup.path.clone(),
-        algorithms: candidates(&table).unwrap(),
-        policy: Policy::one(Scope::new(table.into())),
+        algorithms: candidates(&scope).unwrap(),
+        policy: Policy::one(scope),
         adopt: None,
         pinning: Pinning::Pinned,
         are_calls_recorded: false,

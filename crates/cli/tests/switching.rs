@@ -147,10 +147,11 @@ fn number(text: &str, before: &str) -> Option<u64> {
 
 fn config(cgroup: &Path, pinning: Pinning) -> Config {
     let table = Arc::from(kirikae_table::shipped().kernel_table());
+    let scope = Scope { least_rtt: Duration::ZERO, ..Scope::new(table) };
     Config {
         cgroup: cgroup.to_owned(),
-        algorithms: candidates(&table).unwrap(),
-        policy: Policy::one(Scope { least_rtt: Duration::ZERO, ..Scope::new(table) }),
+        algorithms: candidates(&scope).unwrap(),
+        policy: Policy::one(scope),
         adopt: None,
         pinning,
         are_calls_recorded: false,

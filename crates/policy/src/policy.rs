@@ -291,6 +291,14 @@ impl Scope {
         said
     }
 
+    /// The in-kernel names of the algorithms of ours that its connections may be given.
+    pub fn algorithms(&self) -> Vec<String> {
+        let named = (0..).zip(self.table.names());
+        let chosen = named.filter(|(column, _)| *column != self.table.stock).map(|(_, name)| name);
+        let begins = self.warm_start.algorithm().filter(|_| !self.path_lifetime.is_zero());
+        chosen.chain(begins.map(String::from)).collect()
+    }
+
     fn held_back_below(&self) -> u32 {
         (self.holdback * f64::from(u32::MAX)) as u32
     }

@@ -10,6 +10,9 @@ use serde::Serialize;
 /// What is known of a path is forgotten after this time where the operator says nothing.
 pub const PATH_LIFETIME: Duration = Duration::from_secs(kernel::USUAL_PATH_LIFETIME_S as u64);
 
+/// The algorithm by which connections begin that jump (`bpf/algorithms/resume.bpf.c`).
+const RESUME: &str = "kk_resume";
+
 /// How a new connection begins whose path is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -35,6 +38,11 @@ impl WarmStart {
             WarmStart::Careful => "careful",
             WarmStart::FirstFlight => "first-flight",
         }
+    }
+
+    /// The algorithm that it needs beside those of the table.
+    pub(crate) fn algorithm(self) -> Option<&'static str> {
+        (self != WarmStart::None).then_some(RESUME)
     }
 
     pub(crate) fn scope_flags(self) -> u32 {

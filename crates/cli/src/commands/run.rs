@@ -136,7 +136,7 @@ impl Arguments {
         };
         let mut candidates: Vec<Algorithm> = Vec::new();
         for scope in &policy.scopes {
-            candidates.extend(kirikae_agent::candidates(&scope.table)?);
+            candidates.extend(kirikae_agent::candidates(scope)?);
         }
         candidates.sort_by_key(|candidate| candidate.name());
         candidates.dedup_by_key(|candidate| candidate.name());

@@ -59,7 +59,7 @@ fn all() -> Scope {
 fn start(cgroup: &OwnCgroup, scopes: &[Scope], adopt: Option<Namespaces>) -> Agent {
     let config = Config {
         cgroup: cgroup.path.clone(),
-        algorithms: candidates(&scopes[0].table).unwrap(),
+        algorithms: candidates(&scopes[0]).unwrap(),
         policy: Policy { scopes: scopes.to_vec() },
         adopt,
         pinning: Pinning::Unpinned,
