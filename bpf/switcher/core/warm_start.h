@@ -275,15 +275,25 @@ static __attribute__((noinline)) int tell_path(void *sock, struct tcp_sock *tp,
 	return read_now(0);
 }
 
-/* The start is over: others may begin with the entry, but where it was retreated from, "the set of
- * saved CC parameters" is deleted (section 3.5), and what is delivered from here on makes another. */
+/* Returns whether the path still carries what was known of it, although something was lost: no more
+ * than two segments in a row, and ACKs came at the rate that was known, or nearly. */
+static __always_inline bool is_path_the_same(const struct connection *c)
+{
+	return c->estimator.all_bursts + c->runs.bursts <= 0 &&
+	       c->path.rate >= c->path.start.rate - c->path.start.rate / 4;
+}
+
+/* The start is over, and others may begin with the entry. Where it was retreated from, "the set of
+ * saved CC parameters" is deleted (section 3.5), and what is delivered from here on makes another. A
+ * first flight deletes nothing where the path is the same: a channel that loses single segments would
+ * take the memory away from every third connection. */
 static __always_inline void start_is_over(void *sock, struct tcp_sock *tp, struct connection *c)
 {
 	bool has_retreated = c->path.start.phase == RESUME_SAFE_RETREAT ||
 			     c->path.start.phase == RESUME_RETREATED;
 
 	c->path.is_held = false;
-	if (!has_retreated) {
+	if (!has_retreated || (c->path.start.is_first_flight && is_path_the_same(c))) {
 		host_path_release(sock, tp, &c->path.key);
 		return;
 	}
@@ -308,7 +318,7 @@ static __always_inline void path_shows(void *sock, struct tcp_sock *tp, struct c
 		path->cwnd = max(path->cwnd, at_most_32_bits(tp->bytes_acked - path->round_acked));
 		path->round_acked = tp->bytes_acked;
 	}
-	if (path->is_held && (ends || path->start.phase >= RESUME_SAFE_RETREAT))
+	if (path->is_held && (ends || path->start.phase >= RESUME_NORMAL))
 		start_is_over(sock, tp, c);
 	if ((ends || (is_round && tp->tcp_mstamp - path->told_us >= PATH_TOLD_EVERY_US)) &&
 	    !path->is_held && tp->bytes_acked - path->told_acked >= PATH_TOLD_FROM_BYTES)
