@@ -24,6 +24,10 @@
 #include "algorithms/common/idle_keep.h"
 #include "algorithms/common/reno.h"
 
+/* A jump is at least to so many times the window: slow start is there a round trip later, and is not
+ * held up by pacing meanwhile. */
+#define JUMP_TIMES 2
+
 struct resume {
 	struct idle_keep idle;
 	u64 until_us;		/* when the Unvalidated Phase has lasted a round trip */
@@ -130,7 +134,7 @@ static __always_inline void reconnoitre(struct sock *sk, struct resume *r)
 
 	if (!is_acked(tp, r->initial_end))
 		return;
-	if (r->jump <= tp->snd_cwnd)
+	if (r->jump < JUMP_TIMES * tp->snd_cwnd)
 		enter(sk, r, RESUME_NORMAL);
 	else if (wanted > tp->snd_cwnd)
 		jump(sk, r, 0);

@@ -20,8 +20,10 @@
 #define PATH_USED_AT_MOST_S 60
 /* Counts of segments are halved from here on, so that news counts. */
 #define PATH_SENT_HUNDREDS_MAX 0x7fff
-/* A new measurement counts 1/2^2 where it is worse than what is known. */
+/* A new measurement counts 1/2^2 in a mean. A slower rate counts 1/2^4: it may have been the sender's,
+ * and where the path has become slower, retreat forgets the entry. */
 #define PATH_NEWS_SHIFT 2
+#define PATH_SLOWER_SHIFT 4
 
 static __always_inline u64 path_mix(u64 value)
 {
@@ -122,13 +124,12 @@ static __always_inline void path_forget(struct path_set *set, const struct path_
 		*entry = (struct path_entry){};
 }
 
-/* Returns what is known after a measurement of something that is the better the larger it is; 0:
- * nothing was measured. */
-static __always_inline u32 path_merge_larger(u32 known, u32 news)
+/* These return what is known after a measurement; 0: nothing was measured. */
+static __always_inline u32 path_merge_rate(u32 known, u32 news)
 {
 	if (!news || !known)
 		return news | known;
-	return news >= known ? news : known - ((known - news) >> PATH_NEWS_SHIFT);
+	return news >= known ? news : known - ((known - news) >> PATH_SLOWER_SHIFT);
 }
 
 static __always_inline u32 path_merge_smaller(u32 known, u32 news)
@@ -178,7 +179,7 @@ static __always_inline void path_note(struct path_set *set, const struct path_en
 	entry->written_s = news->written_s;
 	entry->rtt_us = path_merge_smaller(entry->rtt_us, news->rtt_us);
 	entry->usual_rtt_us = path_merge_mean(entry->usual_rtt_us, news->usual_rtt_us);
-	entry->rate = path_merge_larger(entry->rate, news->rate);
+	entry->rate = path_merge_rate(entry->rate, news->rate);
 	entry->cwnd = max(entry->cwnd, news->cwnd);
 	entry->burst = path_merge_mean(entry->burst, news->burst);
 	entry->delivered_kb += min(news->delivered_kb, ~0U - entry->delivered_kb);

@@ -44,11 +44,7 @@ impl Unloaded {
     ///
     /// # Panics
     /// Panics if the object has no constant of this name.
-    pub fn set(
-        &mut self,
-        constant: &str,
-        value: impl IntoBytes + Immutable,
-    ) -> Result<(), Error> {
+    pub fn set(&mut self, constant: &str, value: impl IntoBytes + Immutable) -> Result<(), Error> {
         let value = value.as_bytes();
         let offset = self.offset(constant)?;
         let mut maps = self.object.maps_mut();

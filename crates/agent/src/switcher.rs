@@ -70,7 +70,9 @@ impl Switcher {
         const DOING: &str = "loading the switcher";
         let doing = || DOING.to_owned();
         let mut secret = [0; size_of::<u64>()];
-        File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut secret)).doing(doing)?;
+        File::open("/dev/urandom")
+            .and_then(|mut file| file.read_exact(&mut secret))
+            .doing(doing)?;
         let object = object::load(OBJECT, DOING, |object| {
             object.set("are_calls_recorded", are_calls_recorded)?;
             object.set("path_sets_count", PATH_SETS)?;

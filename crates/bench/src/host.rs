@@ -7,6 +7,7 @@ use kirikae_results::While;
 use kirikae_scenario::{Contender, Scenario};
 use socket2::{Domain, Protocol, Socket, Type};
 
+use crate::cgroup;
 use crate::error::Error;
 
 /// Refuses contenders that cannot run here; the message names what is missing and says what to do.
@@ -61,7 +62,7 @@ pub fn clean() -> Result<(), Error> {
         let owner = name.to_str().and_then(owner_of);
         if owner.is_some_and(|owner| !owner.is_alive()) {
             let path = entry.path();
-            std::fs::remove_dir(&path).during(|| format!("removing cgroup {}", path.display()))?;
+            cgroup::remove(&path).during(|| format!("removing cgroup {}", path.display()))?;
             eprintln!("removed cgroup {}, left behind by a run that was killed", path.display());
         }
     }

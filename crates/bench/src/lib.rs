@@ -20,7 +20,7 @@ use std::path::PathBuf;
 
 use kirikae_agent::Algorithms;
 use kirikae_algorithms::Algorithm;
-use kirikae_policy::Scope;
+use kirikae_policy::{SCOPES, Scope};
 use kirikae_results::contest::{Contest, Kept, comparisons};
 use kirikae_results::interruption::Interruption;
 use kirikae_results::outcome::Outcome;
@@ -59,7 +59,7 @@ pub struct Options {
 /// way.
 pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> {
     scenarios.iter().try_for_each(check_playable)?;
-    let scope = common_scope(scenarios, &options.controls)?;
+    let scopes = scopes(scenarios, &options.controls)?;
     host::check(scenarios)?;
     clean()?;
     for scenario in scenarios {
@@ -69,22 +69,21 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
     let interruption = Interruption::listen()?;
 
     // The algorithms stay registered until the end of the run. If there is an agent, it registers its own.
-    let candidates = scope.as_ref().map_or_else(Vec::new, Scope::algorithms);
+    let candidates: Vec<String> = scopes.iter().flat_map(Scope::algorithms).collect();
     let algorithms = contending(scenarios, &options.controls.algorithms, &candidates);
-    let (switcher, _registered) = match scope {
-        Some(scope) => {
-            let recording = options.recording.clone();
-            (Some(Switcher::start(scope, algorithms.clone(), recording)?), None)
-        }
-        None if algorithms.is_empty() => (None, None),
-        None => (None, Some(Algorithms::register(&algorithms)?)),
+    let (switcher, _registered) = if !scopes.is_empty() {
+        let recording = options.recording.clone();
+        (Some(Switcher::start(scopes, algorithms.clone(), recording)?), None)
+    } else if algorithms.is_empty() {
+        (None, None)
+    } else {
+        (None, Some(Algorithms::register(&algorithms)?))
     };
     let records = Records::create(&options.output, scenarios, Clock::Real)?;
     let contests = Contest::all(scenarios);
-    let cgroup = switcher.as_ref().map(|switcher| switcher.cgroup().to_owned());
     let waves = Waves {
         controls: &options.controls,
-        cgroup: cgroup.as_deref(),
+        switcher: switcher.as_ref(),
         at_once: options.at_once.get(),
         stop: interruption.flag(),
     };
@@ -168,18 +167,22 @@ fn contending(
         .collect()
 }
 
-/// The scope of the one agent of the run; None if no scenario has kirikae as a contender.
-fn common_scope(scenarios: &[Scenario], controls: &Controls) -> Result<Option<Scope>, Error> {
+/// The different scopes of the run, for its one agent; none if no scenario has kirikae as a contender.
+fn scopes(scenarios: &[Scenario], controls: &Controls) -> Result<Vec<Scope>, Error> {
     let is_switched = |scenario: &&Scenario| scenario.everyone().any(Contender::is_kirikae);
-    let mut switched = scenarios.iter().filter(is_switched);
-    let Some(first) = switched.next() else { return Ok(None) };
-    let scope = controls.scope(first);
-    match switched.find(|other| controls.scope(other) != scope) {
-        None => Ok(Some(scope)),
-        Some(other) => Err(kirikae_results::Error::Incompatible(format!(
-            "{} and {}: scope differs; allowed: the same in all scenarios of one run, which has one agent",
-            first.file.display(),
-            other.file.display(),
-        )).into()),
+    let mut scopes: Vec<Scope> = Vec::new();
+    for scenario in scenarios.iter().filter(is_switched) {
+        let scope = controls.scope(scenario);
+        if !scopes.contains(&scope) {
+            scopes.push(scope);
+        }
+        if scopes.len() > SCOPES {
+            return Err(kirikae_results::Error::Incompatible(format!(
+                "{}: scope: one more that is different; allowed: {SCOPES} different ones in a run",
+                scenario.file.display(),
+            ))
+            .into());
+        }
     }
+    Ok(scopes)
 }

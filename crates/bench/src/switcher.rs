@@ -1,6 +1,6 @@
 //! Runs the agent during a comparison: one for all kirikae connections of the run.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use kirikae_agent::{Agent, Config, Pinning};
 use kirikae_algorithms::Algorithm;
-use kirikae_policy::{Policy, Scope};
+use kirikae_policy::{Matching, Policy, Scope};
 use kirikae_vocabulary::Switch;
 
 use crate::cgroup::Cgroup;
@@ -23,23 +23,30 @@ const POLL: Duration = Duration::from_millis(200);
 pub struct Switcher {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Result<Vec<Switch>, Error>>>,
+    scopes: Vec<Scope>,
     cgroup: Cgroup,
 }
 
 impl Switcher {
-    /// Starts the agent on a cgroup of ours; returns when it is attached.
+    /// Starts the agent on a cgroup of ours, with one inside for each of the scopes, at least one and at most
+    /// [`SCOPES`](kirikae_policy::SCOPES); returns when it is attached.
     pub fn start(
-        scope: Scope,
+        scopes: Vec<Scope>,
         algorithms: Vec<Algorithm>,
         recording: Option<Recording>,
     ) -> Result<Switcher, Error> {
-        let cgroup = Cgroup::create()?;
+        let cgroup = Cgroup::create(scopes.len())?;
+        let within = |(scope, path): (&Scope, &PathBuf)| {
+            let matching = Matching { cgroups: vec![path.clone()], ..Matching::default() };
+            Scope { matching, ..scope.clone() }
+        };
+        let policy = Policy { scopes: scopes.iter().zip(cgroup.scopes()).map(within).collect() };
         let stop = Arc::new(AtomicBool::new(false));
         let (attached, wait) = mpsc::channel();
         let thread = std::thread::spawn({
             let config = Config {
                 cgroup: cgroup.path().into(),
-                policy: Policy::one(scope),
+                policy,
                 algorithms,
                 adopt: None,
                 pinning: Pinning::Unpinned,
@@ -48,7 +55,7 @@ impl Switcher {
             let stop = Arc::clone(&stop);
             move || follow(&config, recording, &stop, &attached)
         });
-        let mut switcher = Switcher { stop, thread: Some(thread), cgroup };
+        let mut switcher = Switcher { stop, thread: Some(thread), scopes, cgroup };
         if wait.recv().is_err() {
             // The thread ended before the agent was attached; its result says why.
             switcher.join()?;
@@ -56,9 +63,11 @@ impl Switcher {
         Ok(switcher)
     }
 
-    /// The cgroup whose connections are switched.
-    pub fn cgroup(&self) -> &Path {
-        self.cgroup.path()
+    /// The cgroup whose connections are switched as the scope says, if it is one of those that it was started
+    /// with.
+    pub fn cgroup(&self, scope: &Scope) -> Option<&Path> {
+        let place = self.scopes.iter().position(|known| known == scope)?;
+        Some(&self.cgroup.scopes()[place])
     }
 
     /// Stops the agent, which restores everything, and returns every switch.

@@ -1,7 +1,6 @@
 //! Plays many contests on the real kernel: as many at the same time as the machine holds.
 
 use std::cmp::Reverse;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -15,6 +14,7 @@ use crate::error::Error;
 use crate::player::clock::now_ns;
 use crate::progress::Progress;
 use crate::staged::{Played, Staged};
+use crate::switcher::Switcher;
 
 /// Time for all networks of a wave to start, before the first of them begins.
 const RUN_UP: Duration = Duration::from_millis(500);
@@ -27,8 +27,8 @@ const ALONE: f64 = 10.0;
 /// What all contests of a run share.
 pub struct Waves<'a> {
     pub controls: &'a Controls,
-    /// The cgroup in which clients are switched, if any are.
-    pub cgroup: Option<&'a Path>,
+    /// Who switches connections, if anyone does.
+    pub switcher: Option<&'a Switcher>,
     /// The largest number of networks at the same time.
     pub at_once: usize,
     /// A flag that is set when the run is to end early.
@@ -73,7 +73,9 @@ impl Waves<'_> {
             if left < 0.0 && !wave.is_empty() {
                 break;
             }
-            match Staged::prepare(&contests[*place], self.controls, self.cgroup) {
+            let scope = self.controls.scope(contests[*place].scenario);
+            let cgroup = self.switcher.and_then(|switcher| switcher.cgroup(&scope));
+            match Staged::prepare(&contests[*place], self.controls, cgroup) {
                 Ok(staged) => wave.push(staged),
                 Err(Error::Emulator(kirikae_emu::Error::TooFast { .. })) if !wave.is_empty() => {
                     break;

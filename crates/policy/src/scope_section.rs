@@ -146,10 +146,11 @@ fn treatment(
         hysteresis: section
             .optional("hysteresis")
             .map_or(Ok(Hysteresis::default()), |field| hysteresis(&field))?,
-        warm_start: section.optional("warm-start").map_or(
-            Ok(friendliness.map_or_else(WarmStart::default, WarmStart::from)),
-            |field| Ok(WarmStart::ALL[field.choice(&WarmStart::ALL.map(WarmStart::name))?]),
-        )?,
+        warm_start: section
+            .optional("warm-start")
+            .map_or(Ok(friendliness.map_or_else(WarmStart::default, WarmStart::from)), |field| {
+                Ok(WarmStart::ALL[field.choice(&WarmStart::ALL.map(WarmStart::name))?])
+            })?,
         path_lifetime: section
             .optional("path-lifetime")
             .map_or(Ok(PATH_LIFETIME), |field| path_lifetime(&field))?,
