@@ -16,8 +16,6 @@
 
 #include "interface/path_memory.h"
 
-/* An entry that is in use is so for no longer than this: its connection may have ended unseen. */
-#define PATH_USED_AT_MOST_S 60
 /* Counts of segments are halved from here on, so that news counts. */
 #define PATH_SENT_HUNDREDS_MAX 0x7fff
 /* A new measurement counts 1/2^2 where it is worse than what is known. */

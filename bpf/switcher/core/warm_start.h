@@ -29,9 +29,6 @@
 #define PATH_BELIEVED_SEGMENTS 4096U
 /* "a saved_cwnd less than four times the IW would not justify" Careful Resume (section 3.1). */
 #define RESUME_FROM_WINDOWS 4
-/* "A current RTT that is more than ten times the saved_rtt is indicative of a path change" (section
- * 4.2.1). */
-#define RESUME_RTT_TIMES 10
 
 static __always_inline bool is_resuming(const struct connection *c)
 {
@@ -59,13 +56,6 @@ static __always_inline bool is_rtt_confirmed(u32 rtt_us, const struct path_entry
 	u32 usual = max(known->rtt_us + known->rtt_us / 4, known->usual_rtt_us);
 
 	return rtt_us >= known->rtt_us - known->rtt_us / 4 && rtt_us <= usual;
-}
-
-/* Returns whether it may be the same path for Careful Resume: not where the RTT is at most half, or
- * more than ten times, the saved one (sections 3.2 and 4.2.1). */
-static __always_inline bool is_rtt_within_bounds(u32 rtt_us, const struct path_entry *known)
-{
-	return rtt_us > known->rtt_us / 2 && rtt_us / RESUME_RTT_TIMES <= known->rtt_us;
 }
 
 /* Returns the rate at which the path delivers, bytes per millisecond: as measured, or else as far as
@@ -190,7 +180,7 @@ static __attribute__((noinline)) int start_warm(void *sock, struct tcp_sock *tp,
 	if (!is_managed(c, scope) || !rtt_us ||
 	    !host_path_recall(sock, tp, &c->path.key, scope->path_lifetime_s, &known))
 		return read_now(0);
-	if (!is_rtt_within_bounds(rtt_us, &known.entry)) {
+	if (!is_rtt_within_bounds(rtt_us, known.entry.rtt_us)) {
 		host_path_forget(sock, tp, &c->path.key);
 		return read_now(0);
 	}
