@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use kirikae_interface::{NAME_BYTES, latency_table, name_to_bytes};
 
-use super::{Shared, Switch, Switcher};
+use super::{PathMemory, Shared, Switch, Switcher};
 use crate::c;
 use crate::{Algorithm, Socket};
 
@@ -16,6 +16,7 @@ pub(super) struct Host<'a> {
     host: c::host,
     shared: &'a Shared,
     policy: &'a kirikae_interface::policy,
+    path: Option<&'a (PathMemory, u64)>,
     socket: *mut Socket,
     room: Option<Box<c::connection>>,
     _socket: PhantomData<&'a mut Socket>,
@@ -80,8 +81,8 @@ impl<'a> Host<'a> {
             in_use: name_to_bytes(socket.algorithm().name()).map(|byte| byte as c_char),
             ..Default::default()
         };
-        let policy = switcher.policy();
-        Host { host, shared, policy, socket, room, _socket: PhantomData }
+        let (policy, path) = (switcher.policy(), switcher.path.as_ref());
+        Host { host, shared, policy, path, socket, room, _socket: PhantomData }
     }
 
     /// See `happened()` in `bpf/switcher/core/lifecycle.h`.
@@ -103,8 +104,8 @@ impl<'a> Host<'a> {
         self.with_pointers(|host, tp| unsafe { c::kk_restore(host, tp, in_recovery_too) })
     }
 
-    /// SAFETY of what is called: the C gets a host, a socket, a policy and tables that live through
-    /// the call; it keeps no pointer to any of them. It calls back kk_socket_set_algorithm() alone,
+    /// SAFETY of what is called: the C gets a host, a socket, a policy, tables and a path memory that live
+    /// through the call, the latter locked; it keeps no pointer to any of them. It calls back kk_socket_set_algorithm() alone,
     /// which uses the same socket, and only then.
     fn with_pointers<T>(&mut self, call: impl FnOnce(&mut c::host, *mut c::tcp_sock) -> T) -> T {
         let mut target = Target { socket: self.socket, shared: self.shared };
@@ -115,6 +116,12 @@ impl<'a> Host<'a> {
             (*self.socket).fields.connection = connection.map_or(ptr::null_mut(), ptr::from_mut);
             &raw mut (*self.socket).fields
         };
+        let mut sets = self.path.map(|(memory, _)| memory.sets());
+        if let (Some(sets), Some((_, network))) = (&mut sets, self.path) {
+            self.host.path_sets = sets.as_mut_ptr();
+            self.host.path_sets_count = sets.len() as u32;
+            self.host.path_network = *network;
+        }
         call(&mut self.host, fields)
     }
 
