@@ -220,7 +220,7 @@ fn a_jump_needs_the_round_trip_time_that_was_saved() {
     ] {
         let mut flow = Flow::begun();
         flow.write(1000);
-        flow.socket.fields.srtt_us = rtt_ms * 1000 << 3;
+        flow.socket.fields.srtt_us = (rtt_ms * 1000) << 3;
         flow.acks(10);
         assert_eq!(flow.phase(), phase, "{rtt_ms} ms");
     }
