@@ -10,13 +10,16 @@
  *  1. The window and PipeSize are counted in segments, as in Linux.
  *  2. The kernel sends the first ten segments of a connection without pacing. The initial window is
  *     no more.
- *  3. As in RFC 6675 the first retransmission of a recovery is sent whatever the window is.
- *  4. After the jump ssthresh is saved_cwnd: beyond what was measured the window grows by congestion
- *     avoidance.
+ *  3. In recovery one retransmission is always under way, whatever the window is. RFC 6675 sends
+ * the first; pacing may hold that back until after the ACK that asked for it.
+ *  4. After the jump ssthresh is saved_cwnd: beyond what was measured the window grows by
+ * congestion avoidance.
  *  5. Once the phase is Normal, a recovery leaves half the window (RFC 5681).
- *  6. With `first flight` there is no reconnaissance: the first window is the jump, paced at the rate
- *     at which the path was measured to deliver. RFC 9959, section 4.2, limits it to the initial
- *     window; this goes beyond it.
+ *  6. With `first flight` there is no reconnaissance: the first window is the jump, paced at the
+ * rate at which the path was measured to deliver. RFC 9959, section 4.2, limits it to the initial
+ *     window; this goes beyond it. PipeSize begins with the initial window, which any connection
+ * may send: a loss costs no more of it than it would cost others.
+ *  7. What was saved is used within PATH_USED_AT_MOST_S, while no other connection may.
  *
  * Switched in mid-flight: without anything remembered it is Reno.
  */
@@ -30,16 +33,16 @@
 
 struct resume {
 	struct idle_keep idle;
-	u64 until_us;		/* when the Unvalidated Phase has lasted a round trip */
-	u32 phase;		/* enum resume_phase */
-	u32 pipe_size;		/* PipeSize, segments */
-	u32 initial_end;	/* the sequence number after the initial data */
-	u32 first_unvalidated;	/* of the first segment sent in the Unvalidated Phase */
-	u32 last_unvalidated;	/* after the last one */
-	u32 jump;		/* jump_cwnd, segments */
-	u32 saved;		/* saved_cwnd, segments */
-	u32 retreat_to;		/* the window in recovery, segments */
-	u32 enters_recovery;	/* the next ACK is the first of a recovery */
+	u64 until_us;	 /* when the Unvalidated Phase has lasted a round trip; until something is
+			    sent in it, and in reconnaissance, when it is too late for it */
+	u32 phase;	 /* enum resume_phase */
+	u32 pipe_size;	 /* PipeSize, segments */
+	u32 initial_end; /* the sequence number after the initial data */
+	u32 first_unvalidated; /* of the first segment sent in the Unvalidated Phase */
+	u32 last_unvalidated;  /* after the last one */
+	u32 jump;	       /* jump_cwnd, segments */
+	u32 saved;	       /* saved_cwnd, segments */
+	u32 retreat_to;	       /* the window in recovery, segments */
 };
 ASSERT_FITS_PRIVATE_AREA(struct resume);
 
@@ -64,12 +67,12 @@ static __always_inline bool is_acked(const struct tcp_sock *tp, u32 seq)
 }
 
 /* The kernel paces by its own rule only for algorithms without cong_control: 2 or 1.2 windows in a
- * round trip. */
+ * round trip, or what is in flight, where that is more. */
 static __always_inline void pace_by_window(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u32 percent = tp->snd_cwnd < tp->snd_ssthresh / 2 ? 200 : 120;
-	u64 window = (u64)tp->snd_cwnd * tp->mss_cache * percent / 100;
+	u64 window = (u64)max(tp->snd_cwnd, tp->packets_out) * tp->mss_cache * percent / 100;
 	u64 rate = window * USEC_PER_SEC / max(tp->srtt_us >> 3, 1);
 
 	sk->sk_pacing_rate = min(rate, (u64)sk->sk_max_pacing_rate);
@@ -96,7 +99,6 @@ static __always_inline void jump(struct sock *sk, struct resume *r, u32 rate)
 	enter(sk, r, RESUME_UNVALIDATED);
 	r->pipe_size = tcp_packets_in_flight(tp);
 	r->first_unvalidated = tp->snd_nxt;
-	r->until_us = tp->tcp_mstamp + (tp->srtt_us >> 3);
 	tp->snd_cwnd = min(max(tp->snd_cwnd, r->jump), tp->snd_cwnd_clamp);
 	tp->snd_ssthresh = max(r->saved, tp->snd_cwnd);
 	pace_jump(sk, r, rate);
@@ -118,9 +120,23 @@ CALLBACK(void, resume_init, struct sock *sk)
 	r->phase = RESUME_RECONNAISSANCE;
 	r->jump = c->path.start.jump / mss;
 	r->saved = c->path.start.cwnd / mss;
-	r->initial_end = tp->snd_nxt + TCP_INIT_CWND * mss;
-	if (c->path.start.is_first_flight)
+	r->initial_end = tp->snd_nxt + tp->snd_cwnd * mss;
+	r->until_us = tp->tcp_mstamp + (u64)PATH_USED_AT_MOST_S * USEC_PER_SEC;
+	if (c->path.start.is_first_flight) {
 		jump(sk, r, c->path.start.rate);
+		r->pipe_size = TCP_INIT_CWND;
+	}
+}
+
+/* Returns whether what was saved may still be used: the RTT is still that of the path. The window
+ * is larger than the handshake, and may meet what that has not met. */
+static __always_inline bool is_path_confirmed(struct sock *sk, const struct resume *r)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	const struct connection *c = connection_of(sk);
+
+	return c && tp->tcp_mstamp <= r->until_us &&
+	       is_rtt_within_bounds(tp->srtt_us >> 3, c->path.start.rtt_us);
 }
 
 /* "When the sender has received an ACK that acknowledges all the initial data (usually the IW)
@@ -132,17 +148,19 @@ static __always_inline void reconnoitre(struct sock *sk, struct resume *r)
 	u32 unsent = (tp->write_seq - tp->snd_nxt) / max(tp->mss_cache, 1);
 	u32 wanted = tcp_packets_in_flight(tp) + unsent;
 
-	if (!is_acked(tp, r->initial_end))
+	if (tp->tcp_mstamp <= r->until_us && !is_acked(tp, r->initial_end))
 		return;
-	if (r->jump < JUMP_TIMES * tp->snd_cwnd)
+	if (r->jump < JUMP_TIMES * tp->snd_cwnd || !is_path_confirmed(sk, r)) {
 		enter(sk, r, RESUME_NORMAL);
-	else if (wanted > tp->snd_cwnd)
+	} else if (wanted > tp->snd_cwnd) {
 		jump(sk, r, 0);
+		r->until_us = tp->tcp_mstamp + (tp->srtt_us >> 3);
+	}
 }
 
-/* The Unvalidated Phase ends when the flight size reaches the window, when the first segment sent in
- * it is ACKed, or after a round trip. Where no more than PipeSize is in flight then, the jump was not
- * needed, and the window is PipeSize; otherwise it is the flight size (section 3.3). */
+/* The Unvalidated Phase ends when the flight size reaches the window, when the first segment sent
+ * in it is ACKed, or after a round trip. Where no more than PipeSize is in flight then, the jump
+ * was not needed, and the window is PipeSize; otherwise it is the flight size (section 3.3). */
 static __always_inline void leave_unvalidated(struct sock *sk, struct resume *r)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -150,11 +168,21 @@ static __always_inline void leave_unvalidated(struct sock *sk, struct resume *r)
 
 	r->last_unvalidated = tp->snd_nxt;
 	if (flight < TCP_INIT_CWND || flight <= r->pipe_size) {
-		tp->snd_cwnd = max(r->pipe_size, TCP_INIT_CWND);
+		tp->snd_cwnd = min(max(r->pipe_size, TCP_INIT_CWND), tp->snd_cwnd_clamp);
 		enter(sk, r, RESUME_NORMAL);
 		return;
 	}
 	tp->snd_cwnd = flight;
+	enter(sk, r, RESUME_VALIDATING);
+}
+
+/* Nothing was lost after all, and the kernel has put window and ssthresh back. What was sent goes
+ * on being validated, and the window is what was delivered or is in flight. */
+static __always_inline void take_retreat_back(struct sock *sk, struct resume *r)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	tp->snd_cwnd = min(tp->snd_cwnd, max(r->pipe_size, tcp_packets_in_flight(tp)));
 	enter(sk, r, RESUME_VALIDATING);
 }
 
@@ -174,6 +202,8 @@ static __always_inline bool advance_phase(struct sock *sk, struct resume *r, u32
 	const struct tcp_sock *tp = tcp_sk(sk);
 
 	r->pipe_size += acked;
+	if (r->phase == RESUME_SAFE_RETREAT && tp->snd_ssthresh > r->retreat_to)
+		take_retreat_back(sk, r);
 	switch (r->phase) {
 	case RESUME_RECONNAISSANCE:
 		reconnoitre(sk, r);
@@ -197,13 +227,12 @@ static __always_inline bool advance_phase(struct sock *sk, struct resume *r, u32
 }
 
 /* What is sent in recovery is limited by what is in flight (RFC 6675). */
-static __always_inline void limit_in_recovery(struct tcp_sock *tp, struct resume *r)
+static __always_inline void limit_in_recovery(struct tcp_sock *tp, const struct resume *r)
 {
 	u32 window = r->retreat_to;
 
-	if (r->enters_recovery)
+	if (tp->lost_out && !tp->retrans_out)
 		window = max(window, tcp_packets_in_flight(tp) + 1);
-	r->enters_recovery = false;
 	tp->snd_cwnd = min(window, tp->snd_cwnd_clamp);
 }
 
@@ -238,27 +267,38 @@ CALLBACK(u32, resume_ssthresh, struct sock *sk)
 	if (r->phase == RESUME_UNVALIDATED || r->phase == RESUME_VALIDATING)
 		enter(sk, r, RESUME_SAFE_RETREAT);
 	if (r->phase == RESUME_SAFE_RETREAT)
-		return max(r->pipe_size / 2, 2);
+		return max(min(r->pipe_size, tp->snd_cwnd) / 2, 2);
 	return reno_half(tp);
 }
 
+/* The window is reduced at once: where a tail loss probe has repaired the loss, the state is Open
+ * again before the ACK is over. In reconnaissance it is a smaller path MTU that leads to Loss
+ * without a question for ssthresh. */
 CALLBACK(void, resume_set_state, struct sock *sk, u8 state)
 {
 	struct resume *r = resume_of(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
 
 	if (state == TCP_CA_Loss && r->phase == RESUME_SAFE_RETREAT)
 		enter(sk, r, RESUME_RETREATED);
-	r->enters_recovery = state == TCP_CA_Recovery;
-	if (state == TCP_CA_Recovery || state == TCP_CA_CWR)
-		r->retreat_to = tcp_sk(sk)->snd_ssthresh;
+	if (state == TCP_CA_Loss && r->phase == RESUME_RECONNAISSANCE)
+		enter(sk, r, RESUME_NORMAL);
+	if (state == TCP_CA_Recovery || state == TCP_CA_CWR) {
+		r->retreat_to = tp->snd_ssthresh;
+		tp->snd_cwnd = min(tp->snd_cwnd, r->retreat_to);
+	}
 }
 
-/* What is sent first after the handshake begins the round trip that the jump may last. */
+/* What is sent first after the handshake begins the round trip that the jump may last, unless it
+ * comes too late. */
 CWND_EVENT(resume_cwnd_event, sk, event)
 {
 	struct resume *r = resume_of(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
 
+	if (event == CA_EVENT_TX_START && r->phase == RESUME_UNVALIDATED &&
+	    tp->tcp_mstamp > r->until_us)
+		leave_unvalidated(sk, r);
 	if (event == CA_EVENT_TX_START && r->phase == RESUME_UNVALIDATED) {
 		r->until_us = tp->tcp_mstamp + (tp->srtt_us >> 3);
 		burst_begins(sk);

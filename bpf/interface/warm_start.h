@@ -5,6 +5,10 @@
 
 #include "kernel/kernel.h"
 
+/* "A current RTT that is more than ten times the saved_rtt is indicative of a path change" (section
+ * 4.2.1). */
+#define RESUME_RTT_TIMES 10
+
 /* The phases of RFC 9959, section 3. */
 enum resume_phase {
 	RESUME_NONE, /* the connection has not begun with what was known */
@@ -12,7 +16,7 @@ enum resume_phase {
 	RESUME_UNVALIDATED,
 	RESUME_VALIDATING,
 	RESUME_SAFE_RETREAT,
-	RESUME_NORMAL,	   /* the start is over */
+	RESUME_NORMAL,	  /* the start is over */
 	RESUME_RETREATED, /* the same, after a safe retreat */
 };
 
@@ -25,5 +29,12 @@ struct warm_start {
 	u32 jump;	     /* jump_cwnd, bytes */
 	u32 rate;	     /* bytes per millisecond; 0: not known */
 };
+
+/* Returns whether it may be the same path for Careful Resume: not where the RTT is at most half, or
+ * more than ten times, the saved one (sections 3.2 and 4.2.1). */
+static __always_inline bool is_rtt_within_bounds(u32 rtt_us, u32 saved_us)
+{
+	return rtt_us > saved_us / 2 && rtt_us / RESUME_RTT_TIMES <= saved_us;
+}
 
 #endif

@@ -84,6 +84,7 @@ fn main() {
         .blocklist_type("latency_table|expectation|axis|thesis_table|thesis_points|thesis_columns")
         .blocklist_type("policy|rule|scope|hysteresis|address|match_key|ends|measured|columns")
         .blocklist_type("switch_event|burst_latencies|.*_flags|switch_reason")
+        .blocklist_type("path_key|path_outcome|path_entry|path_set|bpf_spin_lock|warm_start")
         .blocklist_item("TCP_CA_NAME_MAX")
         .parse_callbacks(Box::new(PlainData))
         .derive_partialeq(true)

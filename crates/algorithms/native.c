@@ -120,6 +120,37 @@ u32 kk_scope_of(const struct policy *policy, const struct match_key *key)
 	return scope_of(policy, key);
 }
 
+u32 kk_path_place(const struct path_key *key, u64 secret, u32 sets)
+{
+	return path_place(key, secret, sets);
+}
+
+bool kk_path_recall(struct path_set *set, const struct path_key *key, u32 now_s, u32 lifetime_s,
+		    struct path_known *known)
+{
+	return path_recall(set, key, now_s, lifetime_s, known);
+}
+
+bool kk_path_begin(struct path_set *set, const struct path_key *key, u32 now_s)
+{
+	return path_begin(set, key, now_s);
+}
+
+void kk_path_release(struct path_set *set, const struct path_key *key)
+{
+	path_release(set, key);
+}
+
+void kk_path_forget(struct path_set *set, const struct path_key *key)
+{
+	path_forget(set, key);
+}
+
+void kk_path_note(struct path_set *set, const struct path_entry *news)
+{
+	path_note(set, news);
+}
+
 u32 kk_happened(struct host *host, struct tcp_sock *tp, const struct policy *policy,
 		const struct call *call)
 {

@@ -53,3 +53,12 @@ bool kk_replay(const struct call_record *record, const struct policy *policy,
 	       const struct latency_table *const *tables, struct connection *c);
 /* Everything as before the switcher met it; see restore.h. False: not now. */
 bool kk_restore(struct host *host, struct tcp_sock *tp, bool in_recovery_too);
+
+/* The path memory (path_memory.h), each call of the set that the key belongs to. */
+u32 kk_path_place(const struct path_key *key, u64 secret, u32 sets);
+bool kk_path_recall(struct path_set *set, const struct path_key *key, u32 now_s, u32 lifetime_s,
+		    struct path_known *known);
+bool kk_path_begin(struct path_set *set, const struct path_key *key, u32 now_s);
+void kk_path_release(struct path_set *set, const struct path_key *key);
+void kk_path_forget(struct path_set *set, const struct path_key *key);
+void kk_path_note(struct path_set *set, const struct path_entry *news);

@@ -36,7 +36,8 @@ struct host {
 	struct span_sums *span_sums;		 /* by span_sums_key(); NULL: not counted */
 	struct path_set *path_sets;		 /* the host's path memory; NULL: it has none */
 	u32 path_sets_count;
-	struct replay *replay;			 /* NULL: the socket lives */
+	u64 path_network;      /* of the connection's path_key */
+	struct replay *replay; /* NULL: the socket lives */
 	u64 now_ns;
 	u32 lot;
 	char in_use[TCP_CA_NAME_MAX] __attribute__((aligned(8)));
@@ -218,7 +219,7 @@ static inline void host_path_key(void *sock, struct tcp_sock *tp, struct path_ke
 	if (host->replay)
 		*key = host->replay->record->path_key;
 	else if (host->path_sets)
-		key->network = 0xffffULL << 32 | 1;
+		key->network = host->path_network;
 }
 
 static inline struct path_set *path_set_of(const struct host *host, const struct path_key *key)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The path memory: where an entry is, how what a connection has shown is merged into it, and when it
- * is in use.
+ * The path memory: where an entry is, how what a connection has shown is merged into it, and when
+ * it is in use.
  *
  * Source: RFC 9959, sections 2.2 and 3.1; RFC 9040, section 6 (temporal sharing).
  *
@@ -16,10 +16,6 @@
 
 #include "interface/path_memory.h"
 
-/* An entry that is in use is so for no longer than this: its connection may have ended unseen. */
-#define PATH_USED_AT_MOST_S 60
-/* Counts of segments are halved from here on, so that news counts. */
-#define PATH_SENT_HUNDREDS_MAX 0x7fff
 /* A new measurement counts 1/2^2 in a mean. A slower rate counts 1/2^4: it may have been the sender's,
  * and where the path has become slower, retreat forgets the entry. */
 #define PATH_NEWS_SHIFT 2
@@ -146,13 +142,18 @@ static __always_inline u32 path_merge_mean(u32 known, u32 news)
 	return known - (known >> PATH_NEWS_SHIFT) + (news >> PATH_NEWS_SHIFT);
 }
 
-static __always_inline void path_merge_losses(struct path_entry *entry, const struct path_entry *news)
+/* Where one of the counts has no room, all are halved: the shares lost stay what they were. */
+static __always_inline void path_merge_losses(struct path_entry *entry,
+					      const struct path_entry *news)
 {
-	u32 shift = entry->sent_hundreds > PATH_SENT_HUNDREDS_MAX ? 1 : 0;
+	u32 sent_hundreds = entry->sent_hundreds + news->sent_hundreds;
+	u32 isolated = entry->isolated + news->isolated;
+	u32 bursts = entry->bursts + news->bursts;
+	u32 shift = max(max(sent_hundreds, isolated), bursts) > 0xffff;
 
-	entry->sent_hundreds = min((entry->sent_hundreds >> shift) + news->sent_hundreds, 0xffff);
-	entry->isolated = min((entry->isolated >> shift) + news->isolated, 0xffff);
-	entry->bursts = min((entry->bursts >> shift) + news->bursts, 0xffff);
+	entry->sent_hundreds = sent_hundreds >> shift;
+	entry->isolated = isolated >> shift;
+	entry->bursts = bursts >> shift;
 }
 
 /* What is known of the algorithm in use comes first; what was known of another one stays. */

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A new connection begins with what the path memory knows (path_memory.h), and tells the memory what
- * it has shown.
+ * A new connection begins with what the path memory knows (path_memory.h), and tells the memory
+ * what it has shown.
  *
  * Where something is known of the path and the RTT of the handshake confirms that it is the same
  * path, the beliefs are those that earlier losses give, and the first choice is made at once. Where
  * the policy says so and no other connection does the same right now, the connection begins by
  * Careful Resume (RFC 9959; algorithms/resume.bpf.c), and what was chosen comes after it.
  *
- * What is saved is what this host has measured: the rate at which the path delivered, by the spacing
- * of ACKs, times the lowest RTT. RFC 9959 has the bytes ACKed within a round trip (section 3.1), which
- * are few where answers are short, however much the path carries; they count where no rate is known. It
- * is never more than what was delivered in all, so that no window beyond half of that comes of it.
+ * What is saved is what this host has measured: the rate at which the path delivered, by the
+ * spacing of ACKs, times the lowest RTT. RFC 9959 has the bytes ACKed within a round trip
+ * (section 3.1), which are few where answers are short, however much the path carries; they count
+ * where no rate is known. It is never more than what was delivered in all, so that no window beyond
+ * half of that comes of it.
  */
 #ifndef KIRIKAE_CORE_WARM_START_H
 #define KIRIKAE_CORE_WARM_START_H
@@ -25,13 +26,14 @@
 #define PATH_TOLD_FROM_BYTES (TCP_INIT_CWND * 1000U)
 /* The memory hears of a connection that goes on once in so long. */
 #define PATH_TOLD_EVERY_US USEC_PER_SEC
+/* The algorithm that Careful Resume is. */
+#define RESUME_ALGORITHM "kk_resume"
+/* After this the entry may be another connection's: the memory counts whole seconds. */
+#define PATH_OURS_US ((PATH_USED_AT_MOST_S - 1ULL) * USEC_PER_SEC)
 /* Losses of no more segments than this count for a belief. */
 #define PATH_BELIEVED_SEGMENTS 4096U
 /* "a saved_cwnd less than four times the IW would not justify" Careful Resume (section 3.1). */
 #define RESUME_FROM_WINDOWS 4
-/* "A current RTT that is more than ten times the saved_rtt is indicative of a path change" (section
- * 4.2.1). */
-#define RESUME_RTT_TIMES 10
 
 static __always_inline bool is_resuming(const struct connection *c)
 {
@@ -61,15 +63,8 @@ static __always_inline bool is_rtt_confirmed(u32 rtt_us, const struct path_entry
 	return rtt_us >= known->rtt_us - known->rtt_us / 4 && rtt_us <= usual;
 }
 
-/* Returns whether it may be the same path for Careful Resume: not where the RTT is at most half, or
- * more than ten times, the saved one (sections 3.2 and 4.2.1). */
-static __always_inline bool is_rtt_within_bounds(u32 rtt_us, const struct path_entry *known)
-{
-	return rtt_us > known->rtt_us / 2 && rtt_us / RESUME_RTT_TIMES <= known->rtt_us;
-}
-
-/* Returns the rate at which the path delivers, bytes per millisecond: as measured, or else as far as
- * it was used. */
+/* Returns the rate at which the path delivers, bytes per millisecond: as measured, or else as far
+ * as it was used. */
 static __always_inline u32 known_rate(const struct path_entry *known)
 {
 	u64 used = (u64)known->cwnd * USEC_PER_MSEC / max(known->usual_rtt_us, 1);
@@ -156,12 +151,13 @@ static __always_inline void drop_other_columns(struct path_entry *known,
 			known->outcome[i].column = PATH_NO_COLUMN;
 }
 
-/* Begins by Careful Resume. Returns whether it does. This is a function for the sake of the stack. */
+/* Begins by Careful Resume. Returns whether it does. This is a function for the sake of the stack.
+ */
 static __attribute__((noinline)) int resume(void *sock, struct tcp_sock *tp, struct connection *c,
 					    const struct scope *scope,
 					    const struct path_known *known)
 {
-	char name[TCP_CA_NAME_MAX] __attribute__((aligned(8))) = "kk_resume";
+	char name[TCP_CA_NAME_MAX] __attribute__((aligned(8))) = RESUME_ALGORITHM;
 
 	if (!plan_start(&c->path.start, tp, scope, known) ||
 	    !host_path_begin(sock, tp, &c->path.key))
@@ -190,7 +186,7 @@ static __attribute__((noinline)) int start_warm(void *sock, struct tcp_sock *tp,
 	if (!is_managed(c, scope) || !rtt_us ||
 	    !host_path_recall(sock, tp, &c->path.key, scope->path_lifetime_s, &known))
 		return read_now(0);
-	if (!is_rtt_within_bounds(rtt_us, &known.entry)) {
+	if (!is_rtt_within_bounds(rtt_us, known.entry.rtt_us)) {
 		host_path_forget(sock, tp, &c->path.key);
 		return read_now(0);
 	}
@@ -237,8 +233,8 @@ static __always_inline void outcome_shown(const struct connection *c, const stru
 	predicted_us = c->decision.prediction.latency_us.by_column[column % TABLE_ALGORITHMS];
 	outcome->column = column;
 	outcome->scopes = policy->scopes_since;
-	outcome->excess = latency_us && predicted_us ? excess_of(latency_us, predicted_us)
-						     : PATH_NO_EXCESS;
+	outcome->excess =
+		latency_us && predicted_us ? excess_of(latency_us, predicted_us) : PATH_NO_EXCESS;
 }
 
 /* Tells the memory what the connection has shown since it was told last. This is a function for the
@@ -255,8 +251,9 @@ static __attribute__((noinline)) int tell_path(void *sock, struct tcp_sock *tp,
 		.rate = c->path.rate,
 		.cwnd = c->path.cwnd,
 		.burst = burst_bytes(&c->bursts, tp),
-		.delivered_kb = at_most_32_bits((tp->bytes_acked - c->path.told_acked + 1023) >> 10),
-		.outcome = {{PATH_NO_EXCESS, PATH_NO_COLUMN, 0}, {PATH_NO_EXCESS, PATH_NO_COLUMN, 0}},
+		.delivered_kb = at_most_32_bits((tp->bytes_acked - c->path.told_acked) >> 10),
+		.outcome = {{PATH_NO_EXCESS, PATH_NO_COLUMN, 0},
+			    {PATH_NO_EXCESS, PATH_NO_COLUMN, 0}},
 	};
 
 	if (table)
@@ -270,7 +267,7 @@ static __attribute__((noinline)) int tell_path(void *sock, struct tcp_sock *tp,
 		news.bursts = news_of(c->estimator.all_bursts, &c->path.told_bursts);
 	}
 	c->path.told_us = tp->tcp_mstamp;
-	c->path.told_acked = tp->bytes_acked;
+	c->path.told_acked += (u64)news.delivered_kb << 10;
 	host_path_note(sock, tp, &news);
 	return read_now(0);
 }
@@ -284,23 +281,40 @@ static __always_inline bool is_path_the_same(const struct connection *c)
 }
 
 /* The start is over, and others may begin with the entry. Where it was retreated from, "the set of
- * saved CC parameters" is deleted (section 3.5), and what is delivered from here on makes another. A
- * first flight deletes nothing where the path is the same: a channel that loses single segments would
- * take the memory away from every third connection. */
+ * saved CC parameters" is deleted (section 3.5), and what is delivered from here on makes another.
+ * A first flight deletes nothing where the path is the same: a channel that loses single segments
+ * would take the memory away from every third connection. */
 static __always_inline void start_is_over(void *sock, struct tcp_sock *tp, struct connection *c)
 {
 	bool has_retreated = c->path.start.phase == RESUME_SAFE_RETREAT ||
 			     c->path.start.phase == RESUME_RETREATED;
+	/* Nothing has been told since the connection was established. */
+	bool may_release = tp->tcp_mstamp - c->path.told_us < PATH_OURS_US;
 
 	c->path.is_held = false;
 	if (!has_retreated || (c->path.start.is_first_flight && is_path_the_same(c))) {
-		host_path_release(sock, tp, &c->path.key);
+		if (may_release)
+			host_path_release(sock, tp, &c->path.key);
 		return;
 	}
 	host_path_forget(sock, tp, &c->path.key);
 	c->path.told_acked = tp->bytes_acked;
 	c->path.rate = 0;
 	c->path.cwnd = 0;
+}
+
+/* Where another algorithm has been set meanwhile, by the program or because the policy has changed,
+ * the start is over. This is a function for the sake of the stack. Returns 0, as on_rtt_sample().
+ */
+static __attribute__((noinline)) int start_may_be_over(void *sock, struct tcp_sock *tp,
+						       struct connection *c)
+{
+	char name[TCP_CA_NAME_MAX] __attribute__((aligned(8))) = RESUME_ALGORITHM;
+	char in_use[TCP_CA_NAME_MAX] __attribute__((aligned(8))) = {};
+
+	if (host_get_algorithm(sock, tp, in_use) && !same_name(in_use, name))
+		c->path.start.phase = RESUME_NORMAL;
+	return read_now(0);
 }
 
 /* What a callback shows of the path. */
@@ -318,6 +332,8 @@ static __always_inline void path_shows(void *sock, struct tcp_sock *tp, struct c
 		path->cwnd = max(path->cwnd, at_most_32_bits(tp->bytes_acked - path->round_acked));
 		path->round_acked = tp->bytes_acked;
 	}
+	if (is_round && is_resuming(c))
+		read_now(start_may_be_over(sock, tp, c));
 	if (path->is_held && (ends || path->start.phase >= RESUME_NORMAL))
 		start_is_over(sock, tp, c);
 	if ((ends || (is_round && tp->tcp_mstamp - path->told_us >= PATH_TOLD_EVERY_US)) &&

@@ -16,8 +16,8 @@ pub use rule::Rule;
 pub use socket::{CaEvent, CaState, LargeState, RateSample, Socket};
 pub use switcher::{
     Belief, BurstSpans, CALL_RECORD_BYTES, CALL_RECORD_VERSION, Estimator, LossRuns, Losses,
-    Measured, NoCandidate, Period, Predicted, Replay, ReplayError, RoundTripSeen, Span, Stream,
-    Switch, Switcher, Tables, ThesisMeasured, back_off_is_bounded, exp2_fixed, log2_fixed,
-    period_us, scope_of, thesis_choose,
+    Measured, NoCandidate, PathKnown, PathMemory, Period, Predicted, Replay, ReplayError,
+    RoundTripSeen, Span, Stream, Switch, Switcher, Tables, ThesisMeasured, back_off_is_bounded,
+    exp2_fixed, log2_fixed, period_us, scope_of, thesis_choose,
 };
 pub use twin::Compared;

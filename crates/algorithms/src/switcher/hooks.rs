@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use kirikae_interface::{NAME_BYTES, latency_table, name_to_bytes};
 
-use super::{Shared, Switch, Switcher};
+use super::{PathMemory, Shared, Switch, Switcher};
 use crate::c;
 use crate::{Algorithm, Socket};
 
@@ -16,8 +16,9 @@ pub(super) struct Host<'a> {
     host: c::host,
     shared: &'a Shared,
     policy: &'a kirikae_interface::policy,
+    path: Option<&'a (PathMemory, u64)>,
     socket: *mut Socket,
-    room: Option<Box<c::connection>>,
+    room: Room,
     _socket: PhantomData<&'a mut Socket>,
 }
 
@@ -48,7 +49,18 @@ impl SharedTables {
 /// What [`kk_socket_set_algorithm`] is given.
 struct Target<'a> {
     socket: *mut Socket,
+    room: *mut Room,
     shared: &'a Shared,
+}
+
+/// Room for what is remembered of a connection, until it is remembered.
+type Room = Option<Box<c::connection>>;
+
+/// The socket gets the room once the C has used it.
+fn hand_over(room: &mut Room, socket: &mut Socket) {
+    if room.is_some() && !socket.fields.connection.is_null() {
+        socket.connection = room.take();
+    }
 }
 
 impl<'a> Host<'a> {
@@ -64,11 +76,7 @@ impl<'a> Host<'a> {
         Host::new(switcher, socket, room)
     }
 
-    fn new(
-        switcher: &'a Switcher,
-        socket: &'a mut Socket,
-        mut room: Option<Box<c::connection>>,
-    ) -> Host<'a> {
+    fn new(switcher: &'a Switcher, socket: &'a mut Socket, mut room: Room) -> Host<'a> {
         let shared = &*switcher.shared;
         let host = c::host {
             tables: shared.tables.as_ptr(),
@@ -80,8 +88,8 @@ impl<'a> Host<'a> {
             in_use: name_to_bytes(socket.algorithm().name()).map(|byte| byte as c_char),
             ..Default::default()
         };
-        let policy = switcher.policy();
-        Host { host, shared, policy, socket, room, _socket: PhantomData }
+        let (policy, path) = (switcher.policy(), switcher.path.as_ref());
+        Host { host, shared, policy, path, socket, room, _socket: PhantomData }
     }
 
     /// See `happened()` in `bpf/switcher/core/lifecycle.h`.
@@ -91,10 +99,7 @@ impl<'a> Host<'a> {
         let callbacks =
             self.with_pointers(|host, tp| unsafe { c::kk_happened(host, tp, policy, call) });
         // SAFETY: nobody else uses the socket during the call, which is over.
-        let socket = unsafe { &mut *self.socket };
-        if self.room.is_some() && !socket.fields.connection.is_null() {
-            socket.connection = self.room.take();
-        }
+        hand_over(&mut self.room, unsafe { &mut *self.socket });
         callbacks
     }
 
@@ -103,11 +108,12 @@ impl<'a> Host<'a> {
         self.with_pointers(|host, tp| unsafe { c::kk_restore(host, tp, in_recovery_too) })
     }
 
-    /// SAFETY of what is called: the C gets a host, a socket, a policy and tables that live through
-    /// the call; it keeps no pointer to any of them. It calls back kk_socket_set_algorithm() alone,
+    /// SAFETY of what is called: the C gets a host, a socket, a policy, tables and a path memory that live
+    /// through the call, the latter locked; it keeps no pointer to any of them. It calls back kk_socket_set_algorithm() alone,
     /// which uses the same socket, and only then.
     fn with_pointers<T>(&mut self, call: impl FnOnce(&mut c::host, *mut c::tcp_sock) -> T) -> T {
-        let mut target = Target { socket: self.socket, shared: self.shared };
+        let (socket, room) = (self.socket, &raw mut self.room);
+        let mut target = Target { socket, room, shared: self.shared };
         self.host.socket = (&raw mut target).cast();
         // SAFETY: `self` has the only reference to the socket.
         let fields = unsafe {
@@ -115,6 +121,12 @@ impl<'a> Host<'a> {
             (*self.socket).fields.connection = connection.map_or(ptr::null_mut(), ptr::from_mut);
             &raw mut (*self.socket).fields
         };
+        let mut sets = self.path.map(|(memory, _)| memory.sets());
+        if let (Some(sets), Some((_, network))) = (&mut sets, self.path) {
+            self.host.path_sets = sets.as_mut_ptr();
+            self.host.path_sets_count = sets.len() as u32;
+            self.host.path_network = *network;
+        }
         call(&mut self.host, fields)
     }
 
@@ -128,11 +140,11 @@ impl<'a> Host<'a> {
         let (names, predicted_us) = match &self.shared.thesis {
             Some(table) => (table.names(), &self.host.thesis_predicted_us.by_column[..]),
             None => {
-                let table = self.policy.scope[event.scope as usize].table;
-                (
-                    self.shared.tables.tables[table as usize].names(),
-                    &event.predicted_us.by_column[..],
-                )
+                let number = self.policy.scope[event.scope as usize].table;
+                // Without a table nothing is predicted, and a connection may begin warm all the same.
+                let table = self.shared.tables.tables.get(number as usize);
+                let names = table.map(|table| table.names()).unwrap_or_default();
+                (names, &event.predicted_us.by_column[..])
             }
         };
         let usable = names.iter().zip(predicted_us).filter(|(_, us)| **us > 0);
@@ -164,14 +176,16 @@ fn lot(seed: u64) -> u32 {
 /// The kernel's TCP_CONGESTION, which remembers that it was set. False: there is no such algorithm.
 ///
 /// # Safety
-/// `target` is a [`Target`] whose socket nobody uses meanwhile; `name` has TCP_CA_NAME_MAX bytes.
+/// `target` is a [`Target`] whose socket and room nobody uses meanwhile; `name` has TCP_CA_NAME_MAX bytes.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn kk_socket_set_algorithm(target: *mut c_void, name: *const c_char) -> bool {
     // SAFETY: promised above.
     let (target, name) = unsafe { (&*target.cast::<Target>(), *name.cast::<[u8; NAME_BYTES]>()) };
     let Some(algorithm) = target.shared.algorithm(&name) else { return false };
     // SAFETY: likewise.
-    let socket = unsafe { &mut *target.socket };
+    let (socket, room) = unsafe { (&mut *target.socket, &mut *target.room) };
+    // A connection may begin warm as soon as it is remembered, and the algorithm asks how.
+    hand_over(room, socket);
     socket.fields.inet_conn.set_icsk_ca_setsockopt(1);
     socket.switch_to(algorithm);
     true

@@ -2,6 +2,7 @@
 
 mod hooks;
 mod parts;
+mod path_memory;
 mod replay;
 
 use std::fmt;
@@ -21,6 +22,7 @@ pub use parts::{
     Stream, ThesisMeasured, back_off_is_bounded, exp2_fixed, log2_fixed, period_us, scope_of,
     thesis_choose,
 };
+pub use path_memory::{PathKnown, PathMemory};
 pub use replay::{CALL_RECORD_BYTES, CALL_RECORD_VERSION, Replay, ReplayError, Tables};
 
 /// Switches a connection as the switcher in the kernel does. What is remembered of the connection is kept
@@ -31,6 +33,8 @@ pub struct Switcher {
     /// The policy that an operator has activated in place of the shared one; None: the shared one is active.
     policy: Option<Arc<policy>>,
     match_key: match_key,
+    /// The host's path memory, and the network that the connection's path leads to; None: the host has none.
+    path: Option<(PathMemory, u64)>,
     /// Whether the switcher is to be called before each segment.
     wants_segments: bool,
 }
@@ -155,6 +159,7 @@ impl Switcher {
             shared: Arc::new(shared),
             policy: None,
             match_key: match_key::default(),
+            path: None,
             wants_segments: false,
         }
     }
@@ -162,6 +167,12 @@ impl Switcher {
     /// Sets the connection's ends and cgroups, which rules may ask for.
     pub fn set_match_key(&mut self, match_key: match_key) {
         self.match_key = match_key;
+    }
+
+    /// Gives the host a path memory. `network` is what the remote end's address comes to in `path_key`; a
+    /// connection knows it once it is met.
+    pub fn set_path(&mut self, memory: PathMemory, network: u64) {
+        self.path = Some((memory, network));
     }
 
     /// Makes another policy the active one, with the same tables. The connection follows with its next
