@@ -261,6 +261,11 @@ impl Agent {
         Ok(entries.iter().map(|entry| paths::known_path(entry, &age, &columns)).collect())
     }
 
+    /// How many entries the path memory has.
+    pub fn room_for_paths(&self) -> u32 {
+        self.path_memory.room()
+    }
+
     /// Forgets what is known of some paths. Returns of how many something was known.
     ///
     /// # Errors

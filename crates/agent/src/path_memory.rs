@@ -69,6 +69,11 @@ impl PathMemory {
         Ok(PathMemory { sets, count: spread.count, object })
     }
 
+    /// How many entries there may be.
+    pub fn room(&self) -> u32 {
+        self.count * PATH_WAYS
+    }
+
     /// Every entry that there is. Each is whole, and no two need to be of the same moment.
     pub fn entries(&self) -> Result<Vec<path_entry>, Error> {
         let doing = || "reading the path memory".to_owned();

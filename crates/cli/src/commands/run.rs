@@ -27,6 +27,9 @@ const POLL: Duration = Duration::from_millis(50);
 /// How often the agent looks for cgroups of the policy that were created or replaced.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// How often what is known of paths is saved, for the case that the agent is killed.
+const SAVE: Duration = Duration::from_secs(300);
+
 /// Switch the connections of this host, and say why, until Ctrl-C
 ///
 /// Loads the algorithms and the switcher into the kernel and prints one line for each switch of a
@@ -202,10 +205,16 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     let file = wanted.file.as_ref().map(|file| file.display().to_string());
     let mut service = Service::start(&wanted.config, file)?;
+    match service.load_paths() {
+        Ok(0) => {}
+        Ok(paths) => eprintln!("kirikae: {paths} paths are known from before"),
+        Err(error) => eprintln!("kirikae: {error}"),
+    }
     let served = serve(&service, &wanted.seen_by);
     eprintln!("kirikae: {}; Ctrl-C ends it", begun(&wanted));
 
     let mut looked_at = Instant::now();
+    let mut saved_at = Instant::now();
     let mut printed = if served.is_ok() { notify::ready() } else { Ok(()) };
     let mut polled = Ok(());
     while served.is_ok() && printed.is_ok() && polled.is_ok() && !stop.load(Ordering::Relaxed) {
@@ -227,6 +236,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             listen(&mut service);
             guard(&mut service);
         }
+        if saved_at.elapsed() >= SAVE {
+            saved_at = Instant::now();
+            save(&service);
+        }
         let mut on_switch = |switch: &Switch| {
             if printed.is_ok() {
                 printed = print(switch, arguments.json);
@@ -239,11 +252,19 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if lost > 0 {
         eprintln!("kirikae: {lost} switches were made and not reported: too many at once");
     }
+    save(&service);
     super::undo::report(service.stop()?);
     served?;
     polled?;
     printed?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Saves what is known of paths.
+fn save(service: &Service) {
+    if let Err(error) = service.save_paths() {
+        eprintln!("kirikae: {error}");
+    }
 }
 
 /// Takes in cgroups that were replaced: a service that is restarted is in a new cgroup of the same name.
