@@ -63,6 +63,15 @@ static __always_inline struct path_entry *path_find(struct path_set *set,
 	return NULL;
 }
 
+/* Returns whether `a` is free, or was written before `b`. The clock begins with 0 when the host
+ * starts, and what is older than that was written before 0. */
+static __always_inline bool is_older(const struct path_entry *a, const struct path_entry *b)
+{
+	if (!a->key.network || !b->key.network)
+		return !a->key.network;
+	return (s32)(a->written_s - b->written_s) < 0;
+}
+
 /* Returns the entry that a new one takes the place of: a free one, or the one that was written
  * longest ago. */
 static __always_inline struct path_entry *path_oldest(struct path_set *set)
@@ -70,7 +79,7 @@ static __always_inline struct path_entry *path_oldest(struct path_set *set)
 	struct path_entry *oldest = &set->way[0];
 
 	for (u32 i = 1; i < PATH_WAYS; i++)
-		if (set->way[i].written_s < oldest->written_s)
+		if (is_older(&set->way[i], oldest))
 			oldest = &set->way[i];
 	return oldest;
 }
@@ -111,13 +120,28 @@ static __always_inline void path_release(struct path_set *set, const struct path
 		entry->used_until_s = 0;
 }
 
-/* Removes the entry. */
-static __always_inline void path_forget(struct path_set *set, const struct path_key *key)
+/* Removes the entry. Returns whether there was one. */
+static __always_inline bool path_forget(struct path_set *set, const struct path_key *key)
 {
 	struct path_entry *entry = path_find(set, key);
 
 	if (entry)
 		*entry = (struct path_entry){};
+	return entry;
+}
+
+/* Remembers what is known from elsewhere, as from an agent before. Returns false where something that
+ * is as new is known of the path, or of all others that could be given up for it. */
+static __always_inline bool path_remember(struct path_set *set, const struct path_entry *entry)
+{
+	struct path_entry *place = path_find(set, &entry->key);
+
+	if (!place)
+		place = path_oldest(set);
+	if (!is_older(place, entry))
+		return false;
+	*place = *entry;
+	return true;
 }
 
 /* These return what is known after a measurement; 0: nothing was measured. */

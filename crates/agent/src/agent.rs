@@ -18,6 +18,8 @@ use crate::hearing::{Hearing, Taken};
 use crate::host;
 use crate::listing::{Connection, Generations, Listing};
 use crate::namespaces::Namespaces;
+use crate::path_memory::{PathMemory, PathSets, SETS};
+use crate::paths::{self, Age, Columns, KnownPath, PathFilter};
 use crate::recording::Recorded;
 use crate::registered;
 use crate::registration::{self, Registration};
@@ -40,6 +42,8 @@ pub struct Config {
     pub adopt: Option<Namespaces>,
     /// Whether the kernel goes on without the agent.
     pub pinning: Pinning,
+    /// How many entries the path memory has, within [`PATHS`](crate::PATHS).
+    pub paths: u32,
     /// Whether every call of the switcher is recorded, for [`Agent::recorded`]. Recording costs time on each
     /// call.
     pub are_calls_recorded: bool,
@@ -60,6 +64,7 @@ pub struct Agent {
     attached: Attached,
     listing: Listing,
     hearing: Hearing,
+    path_memory: PathMemory,
     policy: Policy,
     /// The active policy, and earlier ones that some connections have not left yet.
     generations: Generations,
@@ -246,6 +251,52 @@ impl Agent {
         self.listing.read(&self.generations)
     }
 
+    /// What is known of paths, in no order.
+    ///
+    /// # Errors
+    /// Fails if the kernel's entries cannot be read.
+    pub fn paths(&self) -> Result<Vec<KnownPath>, Error> {
+        let entries = self.path_memory.entries()?;
+        let (age, columns) = (Age::now(), self.columns());
+        Ok(entries.iter().map(|entry| paths::known_path(entry, &age, &columns)).collect())
+    }
+
+    /// How many entries the path memory has.
+    pub fn room_for_paths(&self) -> u32 {
+        self.path_memory.room()
+    }
+
+    /// Forgets what is known of some paths. Returns of how many something was known.
+    ///
+    /// # Errors
+    /// Fails if the kernel's entries cannot be read or changed.
+    pub fn forget_paths(&self, which: &PathFilter) -> Result<usize, Error> {
+        let mut forgotten = 0;
+        for path in self.paths()?.iter().filter(|path| which.has(path)) {
+            forgotten += usize::from(self.path_memory.forget(&paths::key(path))?);
+        }
+        Ok(forgotten)
+    }
+
+    /// Remembers what was known of paths before. What is newer stays, as does what the memory has no
+    /// room beside. Returns how many are remembered.
+    ///
+    /// # Errors
+    /// Fails if the kernel's entries cannot be changed.
+    pub fn remember_paths(&self, known: &[KnownPath]) -> Result<usize, Error> {
+        let (age, columns) = (Age::now(), self.columns());
+        let mut remembered = 0;
+        for path in known {
+            let entry = paths::entry(path, &age, &columns);
+            remembered += usize::from(self.path_memory.remember(&entry)?);
+        }
+        Ok(remembered)
+    }
+
+    fn columns(&self) -> Columns {
+        Columns::of(&self.policy, self.switcher.scopes_since())
+    }
+
     /// How long bursts took, for each scope and burst size.
     ///
     /// # Errors
@@ -286,14 +337,26 @@ fn install(config: &Config, state: Option<&State>) -> Result<Agent, Error> {
         state.mount_pins()?;
     }
     let shared = registered::shared_connections()?;
-    let switcher = Switcher::load(&config.policy, config.are_calls_recorded, shared.as_ref())?;
+    let path_sets = PathSets::new(config.paths)?;
+    let switcher =
+        Switcher::load(&config.policy, config.are_calls_recorded, shared.as_ref(), &path_sets)?;
+    let path_memory = PathMemory::load(switcher.map(SETS)?, &path_sets)?;
     let attached = Attached::attach(&switcher, config, state)?;
     let connections = switcher.map(CONNECTIONS)?;
     let (listing, hearing) = (Listing::load(&connections)?, Hearing::load(&connections)?);
     let (policy, adopt) = (config.policy.clone(), config.adopt.clone());
     let generations = Generations::from([(switcher.generation(), policy.clone())]);
-    let agent =
-        Agent { switcher, attached, listing, hearing, policy, generations, adopt, state: None };
+    let agent = Agent {
+        switcher,
+        attached,
+        listing,
+        hearing,
+        path_memory,
+        policy,
+        generations,
+        adopt,
+        state: None,
+    };
     agent.adopt()?;
     Ok(agent)
 }

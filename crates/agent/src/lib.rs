@@ -15,6 +15,8 @@ mod libbpf;
 mod listing;
 mod namespaces;
 mod object;
+mod path_memory;
+mod paths;
 mod recording;
 mod registered;
 mod registration;
@@ -35,6 +37,8 @@ pub use host::{algorithm_requirements, cgroup_root, kernel_release, requirements
 pub use kernel_algorithms::KernelAlgorithms;
 pub use listing::{Connection, LatestSwitch, Stream, Treatment};
 pub use namespaces::Namespaces;
+pub use path_memory::{DEFAULT_PATHS, PATHS};
+pub use paths::{KnownOutcome, KnownPath, PathFilter};
 pub use recording::Recorded;
 pub use registered::{register, registered, unregister};
 pub use restore::Restored;

@@ -23,6 +23,7 @@ use crate::error::{Doing, Error};
 use crate::kernel::AFTER_IDLE;
 use crate::kernel_algorithms::KernelAlgorithms;
 use crate::listing::Listing;
+use crate::path_memory::{self, DEFAULT_PATHS, PathMemory, PathSets};
 use crate::switcher::Switcher;
 use crate::{algorithms, host, iterator, libbpf, object, restore};
 
@@ -225,28 +226,39 @@ fn only_by_root() -> Option<Finding> {
 }
 
 /// Whether the kernel takes our programs.
-fn programs() -> [Feature; 5] {
-    let [switcher, listing, restorer, candidates, others] = match only_by_root() {
-        Some(unknown) => [(); 5].map(|()| unknown.clone()),
+fn programs() -> [Feature; 6] {
+    let [switcher, listing, restorer, path_memory, candidates, others] = match only_by_root() {
+        Some(unknown) => [(); 6].map(|()| unknown.clone()),
         None => load(),
     };
     [
         feature("switcher", switcher, SWITCHER, ""),
         feature("listing", listing, SWITCHER, ""),
         feature("restorer", restorer, AGENT, ""),
+        feature("path memory", path_memory, AGENT, ""),
         feature("candidates", candidates, SWITCHER, ""),
         feature("other algorithms", others, NOBODY, "those that do not load are no contenders"),
     ]
 }
 
-fn load() -> [Finding; 5] {
+fn load() -> [Finding; 6] {
     let policy = Policy::one(Scope::new(kirikae_table::usual().kernel_table().into()));
-    let switcher = Switcher::load(&policy, false, None);
+    let path_sets = match PathSets::new(DEFAULT_PATHS) {
+        Ok(path_sets) => path_sets,
+        Err(error) => return [(); 6].map(|()| (State::Unknown, error.to_string())),
+    };
+    let switcher = Switcher::load(&policy, false, None, &path_sets);
     let connections = switcher.as_ref().ok().and_then(|switcher| switcher.map(CONNECTIONS).ok());
     let beside = |load: fn(&MapHandle) -> Result<(), Error>| match &connections {
         Some(connections) => finding(load(connections).map(|()| "loads")),
         None => (State::Unknown, "needs the switcher's map".into()),
     };
+    let sets = switcher
+        .as_ref()
+        .map_err(ToString::to_string)
+        .and_then(|switcher| switcher.map(path_memory::SETS).map_err(|error| error.to_string()));
+    let path_memory =
+        sets.and_then(|sets| PathMemory::load(sets, &path_sets).map_err(|error| error.to_string()));
     let load_all = |algorithms: Vec<Algorithm>| {
         let connections = connections.as_ref().map(|map| map.as_fd());
         for algorithm in &algorithms {
@@ -261,6 +273,7 @@ fn load() -> [Finding; 5] {
         finding(switcher.as_ref().map_err(ToString::to_string).and_then(verified)),
         beside(|connections| Listing::load(connections).map(drop)),
         beside(restore::load),
+        finding(path_memory.map(|_| "loads")),
         finding(load_all(candidates)),
         finding(load_all(others)),
     ]

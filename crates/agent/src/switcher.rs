@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Read as _;
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 use std::sync::{Arc, Mutex, mpsc};
@@ -26,6 +25,7 @@ use crate::event::decode;
 use crate::iterator::read_lines;
 use crate::namespaces::Namespaces;
 use crate::object;
+use crate::path_memory::{self, PathSets};
 use crate::recording::Recorded;
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/switcher.bpf.o"));
@@ -53,31 +53,24 @@ type Names = BTreeMap<(u32, u32), Vec<String>>;
 /// How many generations of names are kept for events that have not been read yet.
 const GENERATIONS_NAMED: u32 = 64;
 
-/// Sets of the path memory, of [`PATH_WAYS`](kirikae_interface::PATH_WAYS) entries each.
-const PATH_SETS: u32 = 4096;
-
 /// The maps that exist only if calls are recorded.
 const RECORDING: [&str; 2] = ["call_in_progress", "recorded_calls"];
 
 impl Switcher {
     /// Loads the program. `shared` is the map in which algorithms that are already registered keep what they
-    /// know of connections.
+    /// know of connections. `path_sets` tells where the entries of the path memory are.
     pub fn load(
         policy: &Policy,
         are_calls_recorded: bool,
         shared: Option<&MapHandle>,
+        path_sets: &PathSets,
     ) -> Result<Switcher, Error> {
         const DOING: &str = "loading the switcher";
         let doing = || DOING.to_owned();
-        let mut secret = [0; size_of::<u64>()];
-        File::open("/dev/urandom")
-            .and_then(|mut file| file.read_exact(&mut secret))
-            .doing(doing)?;
         let object = object::load(OBJECT, DOING, |object| {
             object.set("are_calls_recorded", are_calls_recorded)?;
-            object.set("path_sets_count", PATH_SETS)?;
-            object.set("path_secret", secret)?;
-            object.resize("path_sets", PATH_SETS)?;
+            path_sets.set_in(object)?;
+            object.resize(path_memory::SETS, path_sets.count())?;
             if let Some(connections) = shared {
                 object.share(CONNECTIONS, connections)?;
             }
@@ -194,6 +187,11 @@ impl Switcher {
     /// The generation of the active policy.
     pub fn generation(&self) -> u32 {
         self.generation
+    }
+
+    /// The generation since which the scopes of the active policy are the same.
+    pub fn scopes_since(&self) -> u32 {
+        self.since.scopes
     }
 
     /// Takes in the connections that are open in some network namespaces, and brings those that are already

@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use kirikae_agent::{Agent, Config, Pinning};
+use kirikae_agent::{Agent, Config, DEFAULT_PATHS, Pinning};
 use kirikae_algorithms::Algorithm;
 use kirikae_policy::{Matching, Policy, Scope};
 use kirikae_vocabulary::Switch;
@@ -50,6 +50,7 @@ impl Switcher {
                 algorithms,
                 adopt: None,
                 pinning: Pinning::Unpinned,
+                paths: DEFAULT_PATHS,
                 are_calls_recorded: recording.is_some(),
             };
             let stop = Arc::clone(&stop);

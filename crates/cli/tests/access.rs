@@ -50,7 +50,7 @@ fn an_ordinary_user_sees_what_the_policy_lets_him_and_changes_nothing() {
     // One listing is for all who ask in one round; a busy machine may take longer for it.
     let listed_at = || client::get::<Connections>("/connections").unwrap().now_ns;
     assert!((0..20).any(|_| listed_at() == listed_at()), "never one listing for two who ask");
-    for command in ["status", "log", "reload"] {
+    for command in ["status", "log", "paths", "reload"] {
         let (status, said) = as_nobody(&binary, &[command]);
         assert_eq!(status, 1, "{command}: {said}");
         assert!(said.contains("only root may"), "{command}: {said}");
@@ -61,8 +61,8 @@ fn an_ordinary_user_sees_what_the_policy_lets_him_and_changes_nothing() {
     let seen = format!("[status]\nreaders = 'everyone'\npage = '{PAGE}'\n");
     let agent = RunningAgent::start(&cgroup, &seen);
     assert_eq!(as_nobody(&binary, &["status", "--json"]).0, 0);
-    for change in ["reload", "resume"] {
-        let (status, said) = as_nobody(&binary, &[change]);
+    for change in [&["reload"][..], &["resume"], &["paths", "forget", "::/0"]] {
+        let (status, said) = as_nobody(&binary, change);
         assert!(status == 1 && said.contains("only root"), "{said}");
     }
     let refused = kirikae().args(["resume", "of all"]).output().unwrap();
@@ -84,9 +84,11 @@ fn an_ordinary_user_sees_what_the_policy_lets_him_and_changes_nothing() {
             http(&format!("GET /status HTTP/1.1\r\n{header}\r\nConnection: close\r\n\r\n"));
         assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
     }
-    let reload = format!("POST /reload HTTP/1.1\r\nHost: {PAGE}\r\nConnection: close\r\n\r\n");
-    let refused = http(&reload);
-    assert!(refused.starts_with("HTTP/1.1 404"), "{refused}");
+    for change in ["/reload", "/paths/forget?to=::/0"] {
+        let post = format!("POST {change} HTTP/1.1\r\nHost: {PAGE}\r\nConnection: close\r\n\r\n");
+        let refused = http(&post);
+        assert!(refused.starts_with("HTTP/1.1 404"), "{refused}");
+    }
 
     // Many clients that connect to the page and send half of a request do not keep the commands from being
     // answered.

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use kirikae_agent::{Agent, Config, Pinning, candidates};
+use kirikae_agent::{Agent, Config, DEFAULT_PATHS, Pinning, candidates};
 use kirikae_policy::{Policy, Scope};
 use serde_json::Value;
 use socket2::{Domain, Socket, Type};
@@ -68,6 +68,7 @@ fn algorithms_are_there_for_programs_until_they_are_taken_away() {
         policy: Policy::one(scope),
         adopt: None,
         pinning: Pinning::Pinned,
+        paths: DEFAULT_PATHS,
         are_calls_recorded: false,
     };
     let agent = Agent::start(&config).unwrap();

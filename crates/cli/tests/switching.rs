@@ -16,7 +16,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use kirikae_agent::{Agent, Algorithms, Config, Pinning, Restored, candidates, undo};
+use kirikae_agent::{
+    Agent, Algorithms, Config, DEFAULT_PATHS, Pinning, Restored, candidates, undo,
+};
 use kirikae_algorithms::{Algorithm, Parameter};
 use kirikae_checks::{Need, has};
 use kirikae_policy::{Policy, Scope};
@@ -154,6 +156,7 @@ fn config(cgroup: &Path, pinning: Pinning) -> Config {
         policy: Policy::one(scope),
         adopt: None,
         pinning,
+        paths: DEFAULT_PATHS,
         are_calls_recorded: false,
     }
 }

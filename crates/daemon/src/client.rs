@@ -30,9 +30,20 @@ pub enum AskError {
 /// # Errors
 /// Fails if no agent runs, if this user may not ask, or if the agent refuses or cannot answer.
 pub fn get<T: DeserializeOwned>(path: &str) -> Result<T, AskError> {
-    let body = ask(Method::GET, path)?;
-    serde_json::from_slice(&body)
+    read(&ask(Method::GET, path)?)
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, AskError> {
+    serde_json::from_slice(body)
         .map_err(|error| AskError::Refused(format!("the agent is of another version: {error}")))
+}
+
+/// Has the agent change something by POST `path`, and returns what it answers.
+///
+/// # Errors
+/// Fails if no agent runs, if this user may not ask, or if the agent refuses or cannot answer.
+pub fn change<T: DeserializeOwned>(path: &str) -> Result<T, AskError> {
+    read(&ask(Method::POST, path)?)
 }
 
 /// Sends POST `path` to the agent.

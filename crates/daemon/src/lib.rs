@@ -2,6 +2,7 @@
 
 pub mod client;
 mod guards;
+mod kept_paths;
 mod metrics;
 mod page;
 mod policy_file;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use kirikae_agent::Namespaces;
+use kirikae_agent::{DEFAULT_PATHS, Namespaces, PATHS};
 use kirikae_policy::{Latencies, Policy, RULES, SCOPES, Scope, read_scope};
 use kirikae_settings::Refusal;
 use kirikae_settings::section::{Field, Section, Source};
@@ -25,6 +25,8 @@ pub struct PolicyFile {
     pub adopt: Option<Namespaces>,
     /// Who may read the status, and where it is served.
     pub status: SeenBy,
+    /// How many entries the path memory has.
+    pub paths: u32,
 }
 
 /// How the agent is seen.
@@ -71,13 +73,14 @@ impl PolicyFile {
     pub fn parse(source: &Source, host: Host) -> Result<PolicyFile, Refusal> {
         let table = source.root()?;
         let root = Section::root(source, &table, &[]);
-        root.allow(&["adopt", "table", "status", "scope"])?;
+        root.allow(&["adopt", "table", "status", "paths", "scope"])?;
         let latencies = match root.optional("table") {
             Some(field) => Latencies { table: Cow::Owned(read_table(&field)?), is_given: true },
             None => Latencies { table: Cow::Borrowed(kirikae_table::shipped()), is_given: false },
         };
         let adopt = root.optional("adopt").map_or(Ok(Some(Namespaces::Every)), |it| adopt(&it))?;
         let status = root.optional("status").map_or(Ok(SeenBy::default()), |it| status(&it))?;
+        let paths = root.optional("paths").map_or(Ok(DEFAULT_PATHS), |it| paths(&it))?;
         let scopes = match root.optional("scope") {
             Some(field) => {
                 const SCOPES_ALLOWED: &str = "[[scope]], 1 to 16 of them";
@@ -105,7 +108,7 @@ impl PolicyFile {
             let found = format!("{rules} combinations of cgroup, port range and prefix");
             return Err(root.refuse_at("scope", &found, &format!("at most {RULES}")));
         }
-        Ok(PolicyFile { policy: Policy { scopes }, adopt, status })
+        Ok(PolicyFile { policy: Policy { scopes }, adopt, status, paths })
     }
 }
 
@@ -130,6 +133,14 @@ fn adopt(field: &Field) -> Result<Option<Namespaces>, Refusal> {
         "none" => Ok(None),
         _ => Err(field.refuse(NAMESPACES)),
     }
+}
+
+fn paths(field: &Field) -> Result<u32, Refusal> {
+    let section = field.section("a table, [paths]")?;
+    section.allow(&["entries"])?;
+    let range = u64::from(*PATHS.start())..=u64::from(*PATHS.end());
+    let entries = section.optional("entries").map(|entries| entries.whole(range)).transpose()?;
+    Ok(entries.map_or(DEFAULT_PATHS, |entries| entries as u32))
 }
 
 fn status(field: &Field) -> Result<SeenBy, Refusal> {

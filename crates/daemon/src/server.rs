@@ -17,6 +17,8 @@ use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Json, Response};
 use axum::routing::{get, post};
+use ipnet::IpNet;
+use kirikae_agent::PathFilter;
 use nix::unistd::{Gid, Group, chown};
 use serde::Deserialize;
 use tokio::net::{TcpListener, UnixListener, UnixStream};
@@ -63,6 +65,7 @@ pub fn serve_commands(service: &Service, readers: &Readers) -> Result<(), ServeE
     let changes = Router::new()
         .route("/reload", post(reload))
         .route("/resume", post(resume))
+        .route("/paths/forget", post(forget_paths))
         .layer(middleware::from_fn(only_root));
     let commands = status_routes().merge(changes).with_state(service.handle());
     run(async move {
@@ -126,6 +129,7 @@ fn status_routes() -> Router<Handle> {
         .route("/status", get(status))
         .route("/connections", get(connections))
         .route("/switches", get(switches))
+        .route("/paths", get(paths))
         .route("/metrics", get(measured))
 }
 
@@ -195,6 +199,27 @@ struct Which {
 
 async fn resume(State(handle): State<Handle>, Query(Which { scope }): Query<Which>) -> Response {
     done(ask(&handle, |answer| Request::Resume(scope, answer)).await)
+}
+
+#[derive(Deserialize)]
+struct To {
+    to: Option<IpNet>,
+}
+
+impl To {
+    fn filter(self) -> PathFilter {
+        PathFilter { remote: self.to, ..PathFilter::default() }
+    }
+}
+
+async fn paths(State(handle): State<Handle>, Query(to): Query<To>) -> Response {
+    let answer = ask(&handle, |answer| Request::Paths(to.filter(), answer)).await;
+    answer.map_or_else(|refusal| refusal, |it| Json(it).into_response())
+}
+
+async fn forget_paths(State(handle): State<Handle>, Query(to): Query<To>) -> Response {
+    let answer = ask(&handle, |answer| Request::ForgetPaths(to.filter(), answer)).await;
+    answer.map_or_else(|refusal| refusal, |it| Json(it).into_response())
 }
 
 fn done(answer: Result<(), Response>) -> Response {

@@ -5,14 +5,18 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use kirikae_agent::{Agent, BURST_SIZES, BurstLatencies, Config, Restored, Taken};
+use kirikae_agent::{
+    Agent, BURST_SIZES, BurstLatencies, Config, KnownPath, PathFilter, Restored, Taken,
+};
 use kirikae_policy::Scope;
 use kirikae_vocabulary::Switch;
 use tokio::sync::oneshot;
 
 use crate::guards::Guards;
+use crate::kept_paths;
 use crate::status::{
-    Bursts, Connections, Guarding, PolicyStatus, ScopeStatus, Status, monotonic_ns,
+    Bursts, Connections, ForgottenPaths, Guarding, ListedPath, Paths, PolicyStatus, ScopeStatus,
+    Status, monotonic_ns,
 };
 use crate::switch_log::SwitchLog;
 
@@ -26,6 +30,8 @@ pub(crate) enum Request {
     Connections(oneshot::Sender<Answer<Arc<Connections>>>),
     Measured(oneshot::Sender<Answer<Measured>>),
     Reload(oneshot::Sender<Answer<()>>),
+    Paths(PathFilter, oneshot::Sender<Answer<Paths>>),
+    ForgetPaths(PathFilter, oneshot::Sender<Answer<ForgottenPaths>>),
     /// Ends the observing that the guard of one scope, or of all, has begun.
     Resume(Option<String>, oneshot::Sender<Answer<()>>),
 }
@@ -122,6 +128,8 @@ impl Service {
                 Request::Connections(answer) => drop(answer.send(self.connections())),
                 Request::Measured(answer) => drop(answer.send(self.measured())),
                 Request::Reload(answer) => drop(answer.send(reload(self))),
+                Request::Paths(which, answer) => drop(answer.send(self.paths(&which))),
+                Request::ForgetPaths(which, answer) => drop(answer.send(self.forget_paths(&which))),
                 Request::Resume(scope, answer) => drop(answer.send(self.resume(scope.as_deref()))),
             }
         }
@@ -153,6 +161,50 @@ impl Service {
     /// How many scopes are only observed because switching hurts.
     pub fn suspended(&self) -> usize {
         self.guards.suspended()
+    }
+
+    /// Remembers what an agent before has saved of paths. Returns of how many.
+    ///
+    /// # Errors
+    /// Fails with a message to the operator if the file is not one of ours, which is set aside then, or if
+    /// the kernel refuses.
+    pub fn load_paths(&self) -> Result<usize, String> {
+        let scopes = self.agent.policy().scopes.iter();
+        let lifetime = scopes.map(|scope| scope.path_lifetime).max().unwrap_or_default();
+        let known = kept_paths::load(&kept_paths::directory(), lifetime)?;
+        self.agent.remember_paths(&known).map_err(|error| error.to_string())
+    }
+
+    /// Saves what is known of paths for the next agent.
+    ///
+    /// # Errors
+    /// Fails with a message to the operator if the kernel's entries cannot be read, or the file cannot be
+    /// written.
+    pub fn save_paths(&self) -> Result<(), String> {
+        let paths = self.agent.paths().map_err(|error| error.to_string())?;
+        let directory = kept_paths::directory();
+        kept_paths::save(&directory, &paths).map_err(|error| {
+            format!("what is known of paths is not saved in {}: {error}", directory.display())
+        })
+    }
+
+    fn paths(&self, which: &PathFilter) -> Answer<Paths> {
+        let all = self.agent.paths().map_err(|error| error.to_string())?;
+        let known = all.len();
+        let own = kept_paths::own_namespace().map_err(|error| error.to_string())?;
+        let interfaces = kept_paths::Interfaces::read().map_err(|error| error.to_string())?;
+        let listed = |path: KnownPath| {
+            let is_own = path.namespace == own;
+            let name = is_own.then(|| interfaces.name(path.interface).map(str::to_owned));
+            ListedPath { interface_name: name.flatten(), path }
+        };
+        let paths = all.into_iter().filter(|path| which.has(path)).map(listed).collect();
+        Ok(Paths { known, room: self.agent.room_for_paths(), paths })
+    }
+
+    fn forget_paths(&self, which: &PathFilter) -> Answer<ForgottenPaths> {
+        let forgotten = self.agent.forget_paths(which).map_err(|error| error.to_string())?;
+        Ok(ForgottenPaths { forgotten })
     }
 
     fn resume(&mut self, scope: Option<&str>) -> Answer<()> {

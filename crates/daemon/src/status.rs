@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use kirikae_agent::{Connection, Cost};
+use kirikae_agent::{Connection, Cost, KnownPath};
 use kirikae_vocabulary::Switch;
 use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
@@ -133,6 +133,34 @@ pub struct Numbered {
     /// The switch.
     #[serde(flatten)]
     pub switch: Switch,
+}
+
+/// GET /paths?to=PREFIX; without a prefix all of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Paths {
+    /// Of how many paths something is known.
+    pub known: usize,
+    /// Of how many there is room for what is known.
+    pub room: u32,
+    /// Those that were asked for, in no order.
+    pub paths: Vec<ListedPath>,
+}
+
+/// A path, with the name of its interface.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ListedPath {
+    /// What is known of it.
+    #[serde(flatten)]
+    pub path: KnownPath,
+    /// The interface; None: it is in another network namespace than the agent's, or not there any more.
+    pub interface_name: Option<String>,
+}
+
+/// POST /paths/forget?to=PREFIX
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForgottenPaths {
+    /// Of how many paths something was known.
+    pub forgotten: usize,
 }
 
 /// The kernel's monotonic clock, nanoseconds.

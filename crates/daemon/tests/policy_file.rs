@@ -59,6 +59,7 @@ fn the_file_that_ships_says_what_holds_anyway() {
     let empty = parse("").unwrap();
     assert_eq!(told(&shipped.policy), told(&empty.policy));
     assert_eq!(shipped.status, empty.status);
+    assert_eq!(shipped.paths, empty.paths);
     assert_eq!(shipped.adopt, Some(Namespaces::Every));
 }
 
@@ -97,12 +98,14 @@ fn every_example_of_the_file_that_ships_is_allowed() {
 fn scopes_are_as_the_file_says() {
     let file = parse(
         "adopt = ['/run/netns/web']\n[status]\nreaders = 'group:adm'\n\
+         [paths]\nentries = 1000000\n\
          [[scope]]\nname = 'desks'\nlocal-port = 3389\nobjective = 'throughput'\n\
          holdback = 0.25\nobserve = true\n[[scope]]\nremote = '198.51.100.7'",
     )
     .unwrap();
     assert_eq!(file.adopt, Some(Namespaces::Named(vec!["/run/netns/web".into()])));
     assert_eq!(file.status, SeenBy { readers: Readers::Group("adm".into()), page: None });
+    assert_eq!(file.paths, 1_000_000);
     let [desks, rest] = &file.policy.scopes[..] else { panic!("two scopes") };
     assert_eq!((desks.name.as_str(), desks.objective), ("desks", Objective::Throughput));
     assert!(desks.observed && desks.holdback == 0.25);
@@ -118,7 +121,7 @@ fn what_is_not_allowed_is_refused_with_line_and_key() {
         ("adopt = 1", "kirikae.toml:1: adopt: found 1; allowed: \"every\", \"none\", or a list"),
         (
             "\nscopes = 1",
-            "kirikae.toml:2: scopes: unknown key; allowed: adopt, table, status, scope (did",
+            "kirikae.toml:2: scopes: unknown key; allowed: adopt, table, status, paths, scope (did",
         ),
         (
             "[[scope]]\ncgroup = 'system.slice'",
@@ -146,6 +149,12 @@ fn what_is_not_allowed_is_refused_with_line_and_key() {
         ("[[scope]]\nname = 'a'\n[[scope]]\nname = 'a'", "a second scope named a"),
         ("[status]\nreaders = 'me'", "status.readers: found 'me'"),
         ("[status]\npage = '0.0.0.0:80'", "beyond-loopback = true"),
+        (
+            "\n[paths]\nentries = 1000001",
+            "kirikae.toml:3: paths.entries: found 1000001; allowed: a whole number from 4 to 1000000",
+        ),
+        ("[paths]\nentries = 3", "paths.entries: found 3; allowed"),
+        ("[paths]\nfile = 'x'", "paths.file: unknown key; allowed: entries"),
         ("table = 'none.csv'", "kirikae.toml:1: table: none.csv cannot be read"),
         ("x", "kirikae.toml:1: not TOML"),
     ];

@@ -7,6 +7,7 @@ pub mod explain;
 mod explanation;
 pub mod log;
 mod notify;
+pub mod paths;
 pub mod reload;
 pub mod resume;
 pub mod run;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use kirikae_agent::{Config, Namespaces, Pinning};
+use kirikae_agent::{Config, DEFAULT_PATHS, Namespaces, Pinning};
 use kirikae_algorithms::Algorithm;
 use kirikae_command::Choice;
 use kirikae_command::setting::{self, Setting};
@@ -26,6 +26,9 @@ const POLL: Duration = Duration::from_millis(50);
 
 /// How often the agent looks for cgroups of the policy that were created or replaced.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// How often what is known of paths is saved, for the case that the agent is killed.
+const SAVE: Duration = Duration::from_secs(300);
 
 /// Switch the connections of this host, and say why, until Ctrl-C
 ///
@@ -110,10 +113,10 @@ struct Wanted {
 impl Arguments {
     fn wanted(&self) -> anyhow::Result<Wanted> {
         let cgroup_root = kirikae_agent::cgroup_root()?;
-        let (policy, adopt, seen_by, file) = match self.policy_file() {
+        let (policy, adopt, seen_by, paths, file) = match self.policy_file() {
             Some(file) => {
                 let read = PolicyFile::read(file, Host { cgroup_root: &cgroup_root })?;
-                (read.policy, read.adopt, read.status, Some(file.to_owned()))
+                (read.policy, read.adopt, read.status, read.paths, Some(file.to_owned()))
             }
             None => {
                 let scope = Scope {
@@ -131,7 +134,8 @@ impl Arguments {
                     warm_start: self.choice.friendliness().into(),
                     ..Scope::new(self.choice.kernel_table()?)
                 };
-                (Policy::one(scope), Some(Namespaces::Every), SeenBy::default(), None)
+                let adopt = Some(Namespaces::Every);
+                (Policy::one(scope), adopt, SeenBy::default(), DEFAULT_PATHS, None)
             }
         };
         let mut candidates: Vec<Algorithm> = Vec::new();
@@ -147,6 +151,7 @@ impl Arguments {
             policy: Policy { scopes: policy.scopes.into_iter().map(observed).collect() },
             adopt,
             pinning: Pinning::Pinned,
+            paths,
             are_calls_recorded: false,
         };
         Ok(Wanted { config, file, seen_by })
@@ -164,15 +169,19 @@ impl Arguments {
     }
 
     /// Reads the policy file again and makes its policy the active one, all or nothing.
-    fn reload(&self, service: &mut Service, before: &SeenBy) -> anyhow::Result<()> {
+    fn reload(&self, service: &mut Service, before: &Wanted) -> anyhow::Result<()> {
         let Wanted { config, file, seen_by } = self.wanted()?;
         anyhow::ensure!(
             file.is_some(),
             "the agent was started without a policy file: there is nothing to read again"
         );
         anyhow::ensure!(
-            seen_by.page == before.page,
+            seen_by.page == before.seen_by.page,
             "status.page can only be changed by a restart"
+        );
+        anyhow::ensure!(
+            config.paths == before.config.paths,
+            "paths.entries can only be changed by a restart"
         );
         tell_missing_cgroups(&config.policy);
         kirikae_daemon::let_read(&kirikae_daemon::socket(), &seen_by.readers)?;
@@ -196,15 +205,21 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     let file = wanted.file.as_ref().map(|file| file.display().to_string());
     let mut service = Service::start(&wanted.config, file)?;
+    match service.load_paths() {
+        Ok(0) => {}
+        Ok(paths) => eprintln!("kirikae: {paths} paths are known from before"),
+        Err(error) => eprintln!("kirikae: {error}"),
+    }
     let served = serve(&service, &wanted.seen_by);
     eprintln!("kirikae: {}; Ctrl-C ends it", begun(&wanted));
 
     let mut looked_at = Instant::now();
+    let mut saved_at = Instant::now();
     let mut printed = if served.is_ok() { notify::ready() } else { Ok(()) };
     let mut polled = Ok(());
     while served.is_ok() && printed.is_ok() && polled.is_ok() && !stop.load(Ordering::Relaxed) {
         let mut reload = |service: &mut Service| {
-            let done = arguments.reload(service, &wanted.seen_by);
+            let done = arguments.reload(service, &wanted);
             match &done {
                 Ok(()) => eprintln!("kirikae: the policy was read again and is in force"),
                 Err(error) => eprintln!("kirikae: the policy stays as it was: {error:#}"),
@@ -221,6 +236,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             listen(&mut service);
             guard(&mut service);
         }
+        if saved_at.elapsed() >= SAVE {
+            saved_at = Instant::now();
+            save(&service);
+        }
         let mut on_switch = |switch: &Switch| {
             if printed.is_ok() {
                 printed = print(switch, arguments.json);
@@ -233,11 +252,19 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if lost > 0 {
         eprintln!("kirikae: {lost} switches were made and not reported: too many at once");
     }
+    save(&service);
     super::undo::report(service.stop()?);
     served?;
     polled?;
     printed?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Saves what is known of paths.
+fn save(service: &Service) {
+    if let Err(error) = service.save_paths() {
+        eprintln!("kirikae: {error}");
+    }
 }
 
 /// Takes in cgroups that were replaced: a service that is restarted is in a new cgroup of the same name.

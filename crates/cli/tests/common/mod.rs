@@ -19,7 +19,15 @@ use socket2::SockRef;
 /// The binary under test.
 #[allow(dead_code)]
 pub fn kirikae() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_kirikae"))
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kirikae"));
+    command.env("STATE_DIRECTORY", state_directory());
+    command
+}
+
+/// Where the agents of this test keep what is known of paths, instead of the host's directory.
+#[allow(dead_code)]
+pub fn state_directory() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("state-{}", std::process::id()))
 }
 
 /// Whether the host has what live switching needs.
@@ -71,6 +79,8 @@ impl OwnCgroup {
 
 impl Drop for OwnCgroup {
     fn drop(&mut self) {
+        // It exists only if an agent was run.
+        let _ = fs::remove_dir_all(state_directory());
         join(&self.before);
         fs::remove_dir(&self.path).unwrap();
     }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use kirikae_agent::{Agent, Config, Namespaces, Pinning, candidates};
+use kirikae_agent::{Agent, Config, DEFAULT_PATHS, Namespaces, Pinning, candidates};
 use kirikae_policy::{Policy, Scope};
 
 use common::{OwnCgroup, privileged};
@@ -63,6 +63,7 @@ fn start(cgroup: &OwnCgroup, scopes: &[Scope], adopt: Option<Namespaces>) -> Age
         policy: Policy { scopes: scopes.to_vec() },
         adopt,
         pinning: Pinning::Unpinned,
+        paths: DEFAULT_PATHS,
         are_calls_recorded: false,
     };
     Agent::start(&config).unwrap()
