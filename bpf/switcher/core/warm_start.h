@@ -187,7 +187,9 @@ static __attribute__((noinline)) int start_warm(void *sock, struct tcp_sock *tp,
 	    !host_path_recall(sock, tp, &c->path.key, scope->path_lifetime_s, &known))
 		return read_now(0);
 	if (!is_rtt_within_bounds(rtt_us, known.entry.rtt_us)) {
-		host_path_forget(sock, tp, &c->path.key);
+		/* Whoever begins with it finds out, too. */
+		if (!known.is_used)
+			host_path_forget(sock, tp, &c->path.key);
 		return read_now(0);
 	}
 	c->rtt.present = rtt_us;
@@ -289,15 +291,16 @@ static __always_inline void start_is_over(void *sock, struct tcp_sock *tp, struc
 	bool has_retreated = c->path.start.phase == RESUME_SAFE_RETREAT ||
 			     c->path.start.phase == RESUME_RETREATED;
 	/* Nothing has been told since the connection was established. */
-	bool may_release = tp->tcp_mstamp - c->path.told_us < PATH_OURS_US;
+	bool is_still_held = tp->tcp_mstamp - c->path.told_us < PATH_OURS_US;
 
 	c->path.is_held = false;
 	if (!has_retreated || (c->path.start.is_first_flight && is_path_the_same(c))) {
-		if (may_release)
+		if (is_still_held)
 			host_path_release(sock, tp, &c->path.key);
 		return;
 	}
-	host_path_forget(sock, tp, &c->path.key);
+	if (is_still_held)
+		host_path_forget(sock, tp, &c->path.key);
 	c->path.told_acked = tp->bytes_acked;
 	c->path.rate = 0;
 	c->path.cwnd = 0;

@@ -45,12 +45,17 @@ struct Opened {
 impl Opened {
     /// Established at this time, in seconds.
     fn at(memory: &PathMemory, now_s: u32) -> Opened {
+        Opened::of(memory, now_s, RTT_US)
+    }
+
+    /// The same with a handshake that took so long.
+    fn of(memory: &PathMemory, now_s: u32, rtt_us: u32) -> Opened {
         let scope = scope { flags: SCOPE_CAREFUL, path_lifetime_s: LIFETIME_S, ..scope::usual() };
         let mut switcher = Switcher::measuring(policy::one(scope));
         switcher.set_path(memory.clone(), NETWORK);
         let mut socket = Socket::new(Algorithm::named("kk_reno").unwrap(), MSS);
-        socket.fields.srtt_us = RTT_US << 3;
-        socket.fields.rtt_min.s[0].v = RTT_US;
+        socket.fields.srtt_us = rtt_us << 3;
+        socket.fields.rtt_min.s[0].v = rtt_us;
         socket.fields.tcp_mstamp = u64::from(now_s) * 1_000_000;
         switcher.met(&mut socket);
         Opened { switcher, socket }
@@ -106,6 +111,18 @@ fn who_was_idle_for_a_minute_releases_nothing() {
     first.start_is_over();
     assert!(is_used(&memory, 71));
     assert!(!Opened::at(&memory, 71).is_resuming());
+}
+
+/// Another route, perhaps; the entry of a connection that begins with it is not taken away.
+#[test]
+fn another_round_trip_time_forgets_what_nobody_uses() {
+    let memory = knowing();
+    let first = Opened::at(&memory, 10);
+    assert!(first.is_resuming());
+    assert!(!Opened::of(&memory, 11, 20_000).is_resuming());
+    assert!(is_used(&memory, 11));
+    assert!(!Opened::of(&memory, 71, 20_000).is_resuming());
+    assert!(memory.recall(&key(), 71, LIFETIME_S).is_none());
 }
 
 /// A server sets TCP_CONGESTION after accept().
