@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use ipnet::IpNet;
 use kirikae_daemon::client;
-use kirikae_daemon::status::{ForgottenPaths, ListedPath, Paths};
+use kirikae_daemon::status::{ForgottenPaths, ListedPath, PathMemoryStatus, Paths};
 use kirikae_terminal::{CellAlignment, Table, table};
 
 /// Tell what is known of the paths to other hosts, or forget it
@@ -101,7 +101,7 @@ fn sort(paths: &mut [ListedPath], order: Order) {
 }
 
 fn print(known: &Paths) {
-    println!("{} paths; there is room for {}", known.known, known.room);
+    println!("{}", in_short(&known.memory));
     if known.paths.is_empty() {
         return;
     }
@@ -125,6 +125,15 @@ fn print(known: &Paths) {
         "RTT: lowest/usual; KiB/RTT: what the path carries in a round trip; losses: isolated/burst;\n\
          uses: connections that began with it."
     );
+}
+
+/// The path memory in a line.
+pub fn in_short(PathMemoryStatus { known, room, counts }: &PathMemoryStatus) -> String {
+    format!(
+        "{known} paths of at most {room}; known for {} new connections: {} jumps, {} first flights, {} \
+         retreats",
+        counts.hits, counts.jumps, counts.first_flights, counts.retreats
+    )
 }
 
 fn align(table: &mut Table) {
