@@ -107,7 +107,7 @@ fn shown_and_forgotten(cgroup: &OwnCgroup) {
     let agent = RunningAgent::start_inside(cgroup);
     assert_eq!(
         printed(&["paths"]),
-        "0 paths of at most 16384; known for 0 new connections: 0 jumps, 0 first flights, 0 retreats\n"
+        "known: 0 of at most 16384; new connections on these: 0; jumps: 0, first flights: 0, retreats: 0\n"
     );
     talk("127.0.0.1");
     talk(IPV6);
@@ -133,7 +133,7 @@ fn shown_and_forgotten(cgroup: &OwnCgroup) {
     assert_eq!(of_one.paths[0].path.remote.to_string(), "127.0.0.1/32");
 
     refused(&["paths", "forget", "192.0.2.0/24"], "nothing is known of a path to 192.0.2.0/24");
-    assert!(printed(&["paths", "forget", "::/0"]).contains("of 1 path"));
+    assert!(printed(&["paths", "forget", "::/0"]).contains("paths forgotten: 1"));
     assert_eq!(known(1).paths[0].path.remote.to_string(), "127.0.0.1/32");
     agent.stop();
 }
@@ -141,7 +141,7 @@ fn shown_and_forgotten(cgroup: &OwnCgroup) {
 fn kept(cgroup: &OwnCgroup) {
     let file = state_directory().join("paths");
     let agent = RunningAgent::start_inside(cgroup);
-    assert!(agent.told().contains("1 paths are known from before"), "{}", agent.told());
+    assert!(agent.told().contains("paths known from before: 1"), "{}", agent.told());
     let kept = known(1);
     assert_eq!(kept.paths[0].interface_name.as_deref(), Some("lo"));
     assert_eq!(kept.paths[0].path.remote.to_string(), "127.0.0.1/32");
@@ -152,7 +152,11 @@ fn kept(cgroup: &OwnCgroup) {
     known(1);
     ip(&["route", "add", "127.0.0.0/24", "dev", "lo"]);
     known(0);
-    assert!(agent.told().contains("the network has changed; forgot"), "{}", agent.told());
+    assert!(
+        agent.told().contains("the network has changed; paths forgotten: 1"),
+        "{}",
+        agent.told()
+    );
     talk("127.0.0.1");
     known(1);
     agent.stop();

@@ -70,7 +70,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Some(Change::Forget { to }) = &arguments.change {
         let ForgottenPaths { forgotten } = client::change(&format!("/paths/forget?to={to}"))?;
         anyhow::ensure!(forgotten > 0, "nothing is known of a path to {to}");
-        println!("kirikae: forgot what was known of {forgotten} paths");
+        println!("paths forgotten: {forgotten}");
         return Ok(ExitCode::SUCCESS);
     }
     let query = arguments.to.map(|to| format!("?to={to}")).unwrap_or_default();
@@ -130,8 +130,8 @@ fn print(known: &Paths) {
 /// The path memory in a line.
 pub fn in_short(PathMemoryStatus { known, room, counts }: &PathMemoryStatus) -> String {
     format!(
-        "{known} paths of at most {room}; known for {} new connections: {} jumps, {} first flights, {} \
-         retreats",
+        "known: {known} of at most {room}; new connections on these: {}; jumps: {}, first flights: {}, \
+         retreats: {}",
         counts.hits, counts.jumps, counts.first_flights, counts.retreats
     )
 }

@@ -210,7 +210,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     match service.load_paths() {
         Ok(0) => {}
-        Ok(paths) => eprintln!("kirikae: {paths} paths are known from before"),
+        Ok(paths) => eprintln!("kirikae: paths known from before: {paths}"),
         Err(error) => eprintln!("kirikae: {error}"),
     }
     let served = serve(&service, &wanted.seen_by);
@@ -268,9 +268,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 fn follow(service: &mut Service) {
     match service.follow_network() {
         Ok(0) => {}
-        Ok(forgotten) => eprintln!(
-            "kirikae: the network has changed; forgot what was known of {forgotten} paths"
-        ),
+        Ok(forgotten) => {
+            eprintln!("kirikae: the network has changed; paths forgotten: {forgotten}")
+        }
         Err(error) => eprintln!("kirikae: {error}"),
     }
 }
