@@ -19,8 +19,8 @@
 #define PATH_NO_COLUMN 0xff
 #define PATH_NO_EXCESS (-0x8000)
 
-/* An entry is of one remote endpoint (RFC 9959, section 2.2: a sending interface and a destination),
- * in one network namespace. */
+/* An entry is of one remote endpoint (RFC 9959, section 2.2: a sending interface and a
+ * destination), in one network namespace. */
 struct path_key {
 	/* A number in host byte order: the first 64 bits of an IPv6 address, or the last 64 bits of
 	 * ::ffff:a.b.c.d for IPv4. No IPv6 network in use begins with 0:ffff::/32. 0: no entry */
@@ -38,14 +38,15 @@ struct path_outcome {
 
 struct path_entry {
 	struct path_key key;
-	u32 written_s;	  /* CLOCK_BOOTTIME, seconds */
-	u32 used_until_s; /* a connection begins with it, until then at most; 0: none does */
-	u32 rtt_us;	  /* the lowest */
-	u32 usual_rtt_us; /* the smoothed one, queues included */
-	u32 rate;	  /* delivered, bytes per millisecond; 0: not known */
-	u32 cwnd;	  /* bytes ACKed within a round trip */
-	u32 burst;	  /* bytes that the application usually writes at once */
-	u32 delivered_kb; /* since there was congestion when the entry was used, or since it was made */
+	u32 written_s;	   /* CLOCK_BOOTTIME, seconds */
+	u32 used_until_s;  /* a connection begins with it, until then at most; 0: none does */
+	u32 rtt_us;	   /* the lowest */
+	u32 usual_rtt_us;  /* the smoothed one, queues included */
+	u32 rate;	   /* delivered, bytes per millisecond; 0: not known */
+	u32 cwnd;	   /* bytes ACKed within a round trip */
+	u32 burst;	   /* bytes that the application usually writes at once */
+	u32 delivered_kb;  /* since there was congestion when the entry was used, or since it was
+			      made */
 	u16 sent_hundreds; /* of segments ... */
 	u16 isolated;	   /* ... of which so many were lost in runs of at most 2, ... */
 	u16 bursts;	   /* ... and so many runs of at least 3 */

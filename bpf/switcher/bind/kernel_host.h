@@ -120,8 +120,7 @@ static __always_inline void host_path_forget(void *sock, struct tcp_sock *tp,
 	bpf_spin_unlock(&set->lock);
 }
 
-static __always_inline void host_path_note(void *sock, struct tcp_sock *tp,
-					   struct path_entry *news)
+static __always_inline void host_path_note(void *sock, struct tcp_sock *tp, struct path_entry *news)
 {
 	struct path_set *set = path_set_of(&news->key);
 

@@ -32,8 +32,8 @@ static __always_inline void path_begin_counted(const struct connection *c)
 /* What a connection began with is not in use any more, perhaps because it was too much. */
 static __always_inline void path_end_counted(const struct connection *c)
 {
-	if (c && (c->path.start.phase == RESUME_SAFE_RETREAT ||
-		  c->path.start.phase == RESUME_RETREATED))
+	if (c &&
+	    (c->path.start.phase == RESUME_SAFE_RETREAT || c->path.start.phase == RESUME_RETREATED))
 		path_counted(PATH_COUNT_RETREATS);
 }
 

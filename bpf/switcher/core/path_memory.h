@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The path memory: where an entry is, how what a connection has shown is merged into it, and when it
- * is in use.
+ * The path memory: where an entry is, how what a connection has shown is merged into it, and when
+ * it is in use.
  *
  * Source: RFC 9959, sections 2.2 and 3.1; RFC 9040, section 6 (temporal sharing).
  *
@@ -132,8 +132,8 @@ static __always_inline bool path_forget(struct path_set *set, const struct path_
 	return entry;
 }
 
-/* Remembers what is known from elsewhere, as from an agent before. Returns false where something that
- * is as new is known of the path, or of all others that could be given up for it. */
+/* Remembers what is known from elsewhere, as from an agent before. Returns false where something
+ * that is as new is known of the path, or of all others that could be given up for it. */
 static __always_inline bool path_remember(struct path_set *set, const struct path_entry *entry)
 {
 	struct path_entry *place = path_find(set, &entry->key);
@@ -169,7 +169,8 @@ static __always_inline u32 path_merge_mean(u32 known, u32 news)
 	return known - (known >> PATH_NEWS_SHIFT) + (news >> PATH_NEWS_SHIFT);
 }
 
-static __always_inline void path_merge_losses(struct path_entry *entry, const struct path_entry *news)
+static __always_inline void path_merge_losses(struct path_entry *entry,
+					      const struct path_entry *news)
 {
 	u32 shift = entry->sent_hundreds > PATH_SENT_HUNDREDS_MAX ? 1 : 0;
 
