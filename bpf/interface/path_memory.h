@@ -64,6 +64,15 @@ struct path_known {
 };
 _Static_assert(sizeof(struct path_entry) == 64, "an entry fills a cache line");
 
+/* What is counted of the memory's use: connections, ... */
+enum path_count {
+	PATH_COUNT_HITS,	  /* ... new ones whose path was known, ... */
+	PATH_COUNT_JUMPS,	  /* ... those that began by Careful Resume, ... */
+	PATH_COUNT_FIRST_FLIGHTS, /* ... those that began with a first flight, ... */
+	PATH_COUNT_RETREATS,	  /* ... and those of both that retreated after a loss */
+	PATH_COUNTS
+};
+
 /* The kernel knows a lock by this name. */
 struct bpf_spin_lock {
 	u32 val;

@@ -6,6 +6,7 @@
 #include "switcher/bind/active_policy.h"
 #include "switcher/bind/kernel_host_socket.h"
 #include "switcher/bind/match_key.h"
+#include "switcher/bind/path_counts.h"
 #include "switcher/bind/path_sets.h"
 #include "switcher/bind/reports.h"
 
@@ -68,6 +69,8 @@ static __always_inline bool host_path_recall(void *sock, struct tcp_sock *tp,
 		is_known = path_recall(set, key, now_s, lifetime_s, known);
 		bpf_spin_unlock(&set->lock);
 	}
+	if (is_known)
+		path_counted(PATH_COUNT_HITS);
 	record_path_known(tp, known);
 	record_answer(tp, ASKED_PATH, 0, is_known);
 	return is_known;
@@ -85,6 +88,8 @@ static __always_inline bool host_path_begin(void *sock, struct tcp_sock *tp,
 		begins = path_begin(set, key, now_s);
 		bpf_spin_unlock(&set->lock);
 	}
+	if (begins)
+		path_begin_counted(host_recall(sock, tp));
 	record_answer(tp, ASKED_TO_BEGIN, 0, begins);
 	return begins;
 }
@@ -94,6 +99,7 @@ static __always_inline void host_path_release(void *sock, struct tcp_sock *tp,
 {
 	struct path_set *set = path_set_of(key);
 
+	path_end_counted(host_recall(sock, tp));
 	if (!set)
 		return;
 	bpf_spin_lock(&set->lock);
@@ -106,6 +112,7 @@ static __always_inline void host_path_forget(void *sock, struct tcp_sock *tp,
 {
 	struct path_set *set = path_set_of(key);
 
+	path_end_counted(host_recall(sock, tp));
 	if (!set)
 		return;
 	bpf_spin_lock(&set->lock);
@@ -113,8 +120,7 @@ static __always_inline void host_path_forget(void *sock, struct tcp_sock *tp,
 	bpf_spin_unlock(&set->lock);
 }
 
-static __always_inline void host_path_note(void *sock, struct tcp_sock *tp,
-					   struct path_entry *news)
+static __always_inline void host_path_note(void *sock, struct tcp_sock *tp, struct path_entry *news)
 {
 	struct path_set *set = path_set_of(&news->key);
 

@@ -130,8 +130,8 @@ static __always_inline bool path_forget(struct path_set *set, const struct path_
 	return entry;
 }
 
-/* Remembers what is known from elsewhere, as from an agent before. Returns false where something that
- * is as new is known of the path, or of all others that could be given up for it. */
+/* Remembers what is known from elsewhere, as from an agent before. Returns false where something
+ * that is as new is known of the path, or of all others that could be given up for it. */
 static __always_inline bool path_remember(struct path_set *set, const struct path_entry *entry)
 {
 	struct path_entry *place = path_find(set, &entry->key);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The agent runs these programs to change the path memory: their packet is what is to be remembered
- * or forgotten. So where an entry is, and what becomes of one that is there already, is written only
- * once (switcher/core/path_memory.h).
+ * or forgotten. So where an entry is, and what becomes of one that is there already, is written
+ * only once (switcher/core/path_memory.h).
  *
- * They are of the type for packets, since programs that may sleep may hold no lock on older kernels.
+ * They are of the type for packets, since programs that may sleep may hold no lock on older
+ * kernels.
  */
 #include "switcher/bind/path_sets.h"
 

@@ -18,6 +18,7 @@ use crate::hearing::{Hearing, Taken};
 use crate::host;
 use crate::listing::{Connection, Generations, Listing};
 use crate::namespaces::Namespaces;
+use crate::path_counts::{self, PathCounts};
 use crate::path_memory::{PathMemory, PathSets, SETS};
 use crate::paths::{self, Age, Columns, KnownPath, PathFilter};
 use crate::recording::Recorded;
@@ -261,18 +262,35 @@ impl Agent {
         Ok(entries.iter().map(|entry| paths::known_path(entry, &age, &columns)).collect())
     }
 
+    /// Of how many paths something is known.
+    ///
+    /// # Errors
+    /// Fails if the kernel's entries cannot be read.
+    pub fn known_paths(&self) -> Result<usize, Error> {
+        Ok(self.path_memory.entries()?.len())
+    }
+
+    /// How the path memory was used.
+    ///
+    /// # Errors
+    /// Fails if the kernel's counts cannot be read.
+    pub fn path_counts(&self) -> Result<PathCounts, Error> {
+        path_counts::read(&self.switcher.map("path_counts")?)
+    }
+
     /// How many entries the path memory has.
     pub fn room_for_paths(&self) -> u32 {
         self.path_memory.room()
     }
 
-    /// Forgets what is known of some paths. Returns of how many something was known.
+    /// Forgets what is known of paths that one of the filters has. Returns of how many something was known.
     ///
     /// # Errors
     /// Fails if the kernel's entries cannot be read or changed.
-    pub fn forget_paths(&self, which: &PathFilter) -> Result<usize, Error> {
+    pub fn forget_paths(&self, which: &[PathFilter]) -> Result<usize, Error> {
         let mut forgotten = 0;
-        for path in self.paths()?.iter().filter(|path| which.has(path)) {
+        let is_meant = |path: &&KnownPath| which.iter().any(|it| it.has(path));
+        for path in self.paths()?.iter().filter(is_meant) {
             forgotten += usize::from(self.path_memory.forget(&paths::key(path))?);
         }
         Ok(forgotten)

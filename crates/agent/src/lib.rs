@@ -15,6 +15,7 @@ mod libbpf;
 mod listing;
 mod namespaces;
 mod object;
+mod path_counts;
 mod path_memory;
 mod paths;
 mod recording;
@@ -37,6 +38,7 @@ pub use host::{algorithm_requirements, cgroup_root, kernel_release, requirements
 pub use kernel_algorithms::KernelAlgorithms;
 pub use listing::{Connection, LatestSwitch, Stream, Treatment};
 pub use namespaces::Namespaces;
+pub use path_counts::PathCounts;
 pub use path_memory::{DEFAULT_PATHS, PATHS};
 pub use paths::{KnownOutcome, KnownPath, PathFilter};
 pub use recording::Recorded;

@@ -12,6 +12,7 @@ use std::process::{Command, Output};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use kirikae_agent::PathCounts;
 use kirikae_daemon::client;
 use kirikae_daemon::status::Paths;
 use nix::sched::{CloneFlags, unshare};
@@ -94,8 +95,8 @@ fn known(number: usize) -> Paths {
     let deadline = Instant::now() + Duration::from_secs(10);
     loop {
         let paths: Paths = client::get("/paths").unwrap();
-        if paths.known == number || Instant::now() > deadline {
-            assert_eq!(paths.known, number, "{paths:?}");
+        if paths.memory.known == number || Instant::now() > deadline {
+            assert_eq!(paths.memory.known, number, "{paths:?}");
             return paths;
         }
         thread::sleep(Duration::from_millis(50));
@@ -104,12 +105,23 @@ fn known(number: usize) -> Paths {
 
 fn shown_and_forgotten(cgroup: &OwnCgroup) {
     let agent = RunningAgent::start_inside(cgroup);
-    assert_eq!(printed(&["paths"]), "0 paths; there is room for 16384\n");
+    assert_eq!(
+        printed(&["paths"]),
+        "known: 0 of at most 16384; new connections on these: 0; jumps: 0, first flights: 0, retreats: 0\n"
+    );
     talk("127.0.0.1");
     talk(IPV6);
     let paths = known(2);
     assert!(paths.paths.iter().all(|it| it.interface_name.as_deref() == Some("lo")), "{paths:?}");
     assert!(paths.paths.iter().all(|it| it.path.rtt_us > 0 && it.path.delivered_kib > 0));
+
+    assert_eq!(paths.memory.counts, PathCounts::default());
+    talk("127.0.0.1");
+    talk(IPV6);
+    // Of each connection one end has found what is known, or both have.
+    let counts = agent.status().paths.counts;
+    assert!((2..=4).contains(&counts.hits) && counts.retreats == 0, "{counts:?}");
+    known(2);
 
     let told = printed(&["paths", "--sort", "address"]);
     let rows: Vec<&str> = told.lines().filter(|line| line.contains(" lo ")).collect();
@@ -117,11 +129,11 @@ fn shown_and_forgotten(cgroup: &OwnCgroup) {
     assert!(told.lines().all(|line| line.chars().count() <= 100), "{told}");
     let of_one: Paths =
         serde_json::from_str(&printed(&["paths", "127.0.0.0/8", "--json"])).unwrap();
-    assert_eq!((of_one.known, of_one.paths.len()), (2, 1));
+    assert_eq!((of_one.memory.known, of_one.paths.len()), (2, 1));
     assert_eq!(of_one.paths[0].path.remote.to_string(), "127.0.0.1/32");
 
     refused(&["paths", "forget", "192.0.2.0/24"], "nothing is known of a path to 192.0.2.0/24");
-    assert!(printed(&["paths", "forget", "::/0"]).contains("of 1 path"));
+    assert!(printed(&["paths", "forget", "::/0"]).contains("paths forgotten: 1"));
     assert_eq!(known(1).paths[0].path.remote.to_string(), "127.0.0.1/32");
     agent.stop();
 }
@@ -129,10 +141,24 @@ fn shown_and_forgotten(cgroup: &OwnCgroup) {
 fn kept(cgroup: &OwnCgroup) {
     let file = state_directory().join("paths");
     let agent = RunningAgent::start_inside(cgroup);
-    assert!(agent.told().contains("1 paths are known from before"), "{}", agent.told());
+    assert!(agent.told().contains("paths known from before: 1"), "{}", agent.told());
     let kept = known(1);
     assert_eq!(kept.paths[0].interface_name.as_deref(), Some("lo"));
     assert_eq!(kept.paths[0].path.remote.to_string(), "127.0.0.1/32");
+
+    // A route to elsewhere changes nothing; one that leads there does.
+    ip(&["route", "add", "198.51.100.0/24", "dev", "lo"]);
+    thread::sleep(Duration::from_secs(2));
+    known(1);
+    ip(&["route", "add", "127.0.0.0/24", "dev", "lo"]);
+    known(0);
+    assert!(
+        agent.told().contains("the network has changed; paths forgotten: 1"),
+        "{}",
+        agent.told()
+    );
+    talk("127.0.0.1");
+    known(1);
     agent.stop();
 
     // What was edited is not believed, and not thrown away.

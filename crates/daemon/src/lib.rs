@@ -4,6 +4,7 @@ pub mod client;
 mod guards;
 mod kept_paths;
 mod metrics;
+mod network_changes;
 mod page;
 mod policy_file;
 mod selection;

@@ -11,7 +11,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::service::Measured;
-use crate::status::Guarding;
+use crate::status::{Guarding, PathMemoryStatus};
 
 /// The content type that Prometheus is told.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -38,6 +38,7 @@ struct Numbers {
     events_lost: u64,
     asked_again: u64,
     unheard: usize,
+    paths: PathMemoryStatus,
     rtt_s: Histogram,
     isolated_loss: Histogram,
     burst_loss: Histogram,
@@ -114,6 +115,7 @@ impl Numbers {
             events_lost: status.events_lost,
             asked_again: status.asked_again,
             unheard: status.unheard,
+            paths: status.paths,
             rtt_s: of_connections(&RTT_ENDS_S, |it| it.srtt_s),
             isolated_loss: of_connections(&LOSS_ENDS, |it| it.isolated_loss),
             burst_loss: of_connections(&LOSS_ENDS, |it| it.burst_loss),
@@ -158,6 +160,14 @@ fn encode_gauges(numbers: &Numbers, encoder: &mut DescriptorEncoder) -> fmt::Res
         MetricType::Gauge,
     )?;
     ConstGauge::new(numbers.unheard as i64).encode(unheard)?;
+
+    let known = encoder.encode_descriptor(
+        "kirikae_paths",
+        "Paths of which something is known",
+        None,
+        MetricType::Gauge,
+    )?;
+    ConstGauge::new(numbers.paths.known as i64).encode(known)?;
 
     let mut family = encoder.encode_descriptor(
         "kirikae_guard_suspended",
@@ -215,6 +225,22 @@ fn encode_counters(numbers: &Numbers, encoder: &mut DescriptorEncoder) -> fmt::R
             "Times that callbacks of a connection were asked for again, because another sock_ops \
              program had taken them",
             numbers.asked_again,
+        ),
+        ("kirikae_path_hits", "New connections whose path was known", numbers.paths.counts.hits),
+        (
+            "kirikae_path_jumps",
+            "Connections that began by Careful Resume",
+            numbers.paths.counts.jumps,
+        ),
+        (
+            "kirikae_path_first_flights",
+            "Connections that began with a first flight",
+            numbers.paths.counts.first_flights,
+        ),
+        (
+            "kirikae_path_retreats",
+            "Connections that began with what was known and retreated after a loss",
+            numbers.paths.counts.retreats,
         ),
         (
             "kirikae_switcher_runs",

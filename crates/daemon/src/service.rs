@@ -14,9 +14,10 @@ use tokio::sync::oneshot;
 
 use crate::guards::Guards;
 use crate::kept_paths;
+use crate::network_changes::NetworkChanges;
 use crate::status::{
-    Bursts, Connections, ForgottenPaths, Guarding, ListedPath, Paths, PolicyStatus, ScopeStatus,
-    Status, monotonic_ns,
+    Bursts, Connections, ForgottenPaths, Guarding, ListedPath, PathMemoryStatus, Paths,
+    PolicyStatus, ScopeStatus, Status, monotonic_ns,
 };
 use crate::switch_log::SwitchLog;
 
@@ -69,6 +70,8 @@ pub struct Service {
     log: Arc<Mutex<SwitchLog>>,
     /// Callbacks that were asked for again, and those refused at the latest look.
     taken: Taken,
+    /// None: nobody looks at changes of the network.
+    network: Option<NetworkChanges>,
     /// The latest listing, and when it was made.
     listed: Option<(Instant, Arc<Connections>)>,
 }
@@ -94,6 +97,7 @@ impl Service {
             asked,
             log,
             taken,
+            network: None,
             listed,
         })
     }
@@ -163,6 +167,33 @@ impl Service {
         self.guards.suspended()
     }
 
+    /// Hears of changes in the agent's own network namespace from now on.
+    ///
+    /// # Errors
+    /// Fails with a message to the operator if the kernel does not let the agent listen.
+    pub fn watch_network(&mut self) -> Result<(), String> {
+        let network = NetworkChanges::listen();
+        self.network = Some(network.map_err(|error| {
+            format!("what is known of paths stays when the network changes: {error}")
+        })?);
+        Ok(())
+    }
+
+    /// Forgets what is known of paths that a change of the network concerns. Returns of how many.
+    ///
+    /// # Errors
+    /// Fails with a message to the operator if the changes cannot be read, or the kernel's entries cannot be
+    /// changed.
+    pub fn follow_network(&mut self) -> Result<usize, String> {
+        let Some(network) = &mut self.network else { return Ok(0) };
+        let affected =
+            network.affected().map_err(|error| format!("watching the network: {error}"))?;
+        if affected.is_empty() {
+            return Ok(0);
+        }
+        self.agent.forget_paths(&affected).map_err(|error| error.to_string())
+    }
+
     /// Remembers what an agent before has saved of paths. Returns of how many.
     ///
     /// # Errors
@@ -190,7 +221,7 @@ impl Service {
 
     fn paths(&self, which: &PathFilter) -> Answer<Paths> {
         let all = self.agent.paths().map_err(|error| error.to_string())?;
-        let known = all.len();
+        let memory = self.path_memory(all.len())?;
         let own = kept_paths::own_namespace().map_err(|error| error.to_string())?;
         let interfaces = kept_paths::Interfaces::read().map_err(|error| error.to_string())?;
         let listed = |path: KnownPath| {
@@ -199,11 +230,19 @@ impl Service {
             ListedPath { interface_name: name.flatten(), path }
         };
         let paths = all.into_iter().filter(|path| which.has(path)).map(listed).collect();
-        Ok(Paths { known, room: self.agent.room_for_paths(), paths })
+        Ok(Paths { memory, paths })
+    }
+
+    fn path_memory(&self, known: usize) -> Answer<PathMemoryStatus> {
+        let counts = self.agent.path_counts().map_err(|error| error.to_string())?;
+        Ok(PathMemoryStatus { known, room: self.agent.room_for_paths(), counts })
     }
 
     fn forget_paths(&self, which: &PathFilter) -> Answer<ForgottenPaths> {
-        let forgotten = self.agent.forget_paths(which).map_err(|error| error.to_string())?;
+        let forgotten = self
+            .agent
+            .forget_paths(std::slice::from_ref(which))
+            .map_err(|error| error.to_string())?;
         Ok(ForgottenPaths { forgotten })
     }
 
@@ -279,6 +318,7 @@ impl Service {
         let connections = self.connections()?;
         let each = &connections.connections;
         let bursts = self.agent.burst_latencies().map_err(told)?;
+        let paths = self.path_memory(self.agent.known_paths().map_err(told)?)?;
         let log = self.log.lock().expect("no panic while it is held");
         let status = Status {
             version: env!("CARGO_PKG_VERSION").into(),
@@ -292,6 +332,7 @@ impl Service {
             events_lost: self.agent.events_lost(),
             asked_again: self.taken.asked_again as u64,
             unheard: self.taken.refused,
+            paths,
             bursts: bursts.iter().map(in_short).collect(),
             cost: self.agent.cost().map_err(told)?,
         };

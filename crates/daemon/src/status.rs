@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use kirikae_agent::{Connection, Cost, KnownPath};
+use kirikae_agent::{Connection, Cost, KnownPath, PathCounts};
 use kirikae_vocabulary::Switch;
 use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,8 @@ pub struct Status {
     /// Connections for which the kernel refused that at the latest look, so that the switcher hears nothing
     /// of them.
     pub unheard: usize,
+    /// What is known of paths, and how it was used.
+    pub paths: PathMemoryStatus,
     /// How long bursts took.
     pub bursts: Vec<Bursts>,
     /// The processor time of the switcher; zero while the kernel does not count it.
@@ -135,13 +137,24 @@ pub struct Numbered {
     pub switch: Switch,
 }
 
-/// GET /paths?to=PREFIX; without a prefix all of them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Paths {
+/// The path memory in short.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathMemoryStatus {
     /// Of how many paths something is known.
     pub known: usize,
     /// Of how many there is room for what is known.
     pub room: u32,
+    /// How it was used.
+    #[serde(flatten)]
+    pub counts: PathCounts,
+}
+
+/// GET /paths?to=PREFIX; without a prefix all of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Paths {
+    /// The path memory in short.
+    #[serde(flatten)]
+    pub memory: PathMemoryStatus,
     /// Those that were asked for, in no order.
     pub paths: Vec<ListedPath>,
 }

@@ -114,6 +114,7 @@ async fn status(State(looks): State<Looks>) -> Response {
         events_lost: 2,
         asked_again: 0,
         unheard: 0,
+        paths: Default::default(),
         bursts: vec![bursts],
         cost: Cost { runs: 1000, time: Duration::from_millis(1) },
     })

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use ipnet::IpNet;
 use kirikae_daemon::client;
-use kirikae_daemon::status::{ForgottenPaths, ListedPath, Paths};
+use kirikae_daemon::status::{ForgottenPaths, ListedPath, PathMemoryStatus, Paths};
 use kirikae_terminal::{CellAlignment, Table, table};
 
 /// Tell what is known of the paths to other hosts, or forget it
@@ -70,7 +70,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Some(Change::Forget { to }) = &arguments.change {
         let ForgottenPaths { forgotten } = client::change(&format!("/paths/forget?to={to}"))?;
         anyhow::ensure!(forgotten > 0, "nothing is known of a path to {to}");
-        println!("kirikae: forgot what was known of {forgotten} paths");
+        println!("paths forgotten: {forgotten}");
         return Ok(ExitCode::SUCCESS);
     }
     let query = arguments.to.map(|to| format!("?to={to}")).unwrap_or_default();
@@ -101,7 +101,7 @@ fn sort(paths: &mut [ListedPath], order: Order) {
 }
 
 fn print(known: &Paths) {
-    println!("{} paths; there is room for {}", known.known, known.room);
+    println!("{}", in_short(&known.memory));
     if known.paths.is_empty() {
         return;
     }
@@ -125,6 +125,15 @@ fn print(known: &Paths) {
         "RTT: lowest/usual; KiB/RTT: what the path carries in a round trip; losses: isolated/burst;\n\
          uses: connections that began with it."
     );
+}
+
+/// The path memory in a line.
+pub fn in_short(PathMemoryStatus { known, room, counts }: &PathMemoryStatus) -> String {
+    format!(
+        "known: {known} of at most {room}; new connections on these: {}; jumps: {}, first flights: {}, \
+         retreats: {}",
+        counts.hits, counts.jumps, counts.first_flights, counts.retreats
+    )
 }
 
 fn align(table: &mut Table) {

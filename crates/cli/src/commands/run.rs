@@ -205,9 +205,12 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     let file = wanted.file.as_ref().map(|file| file.display().to_string());
     let mut service = Service::start(&wanted.config, file)?;
+    if let Err(error) = service.watch_network() {
+        eprintln!("kirikae: {error}");
+    }
     match service.load_paths() {
         Ok(0) => {}
-        Ok(paths) => eprintln!("kirikae: {paths} paths are known from before"),
+        Ok(paths) => eprintln!("kirikae: paths known from before: {paths}"),
         Err(error) => eprintln!("kirikae: {error}"),
     }
     let served = serve(&service, &wanted.seen_by);
@@ -235,6 +238,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             look(&mut service);
             listen(&mut service);
             guard(&mut service);
+            follow(&mut service);
         }
         if saved_at.elapsed() >= SAVE {
             saved_at = Instant::now();
@@ -258,6 +262,17 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     polled?;
     printed?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Forgets what is known of paths that are other ones since the network has changed.
+fn follow(service: &mut Service) {
+    match service.follow_network() {
+        Ok(0) => {}
+        Ok(forgotten) => {
+            eprintln!("kirikae: the network has changed; paths forgotten: {forgotten}")
+        }
+        Err(error) => eprintln!("kirikae: {error}"),
+    }
 }
 
 /// Saves what is known of paths.

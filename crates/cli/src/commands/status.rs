@@ -62,6 +62,9 @@ fn print(status: &Status) {
             status.asked_again, status.unheard
         );
     }
+    if status.paths.known > 0 {
+        println!("paths       {}", super::paths::in_short(&status.paths));
+    }
     if status.cost.runs > 0 {
         let ns = status.cost.time.as_nanos() as f64 / status.cost.runs as f64;
         println!("cost        {} runs of the switcher, {ns:.0} ns each", status.cost.runs);
