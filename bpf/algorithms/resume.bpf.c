@@ -27,8 +27,8 @@
 #include "algorithms/common/idle_keep.h"
 #include "algorithms/common/reno.h"
 
-/* A jump is at least to so many times the window: slow start is there a round trip later, and is not
- * held up by pacing meanwhile. */
+/* A jump is at least to so many times the window: slow start is there a round trip later, and is
+ * not held up by pacing meanwhile. */
 #define JUMP_TIMES 2
 
 struct resume {

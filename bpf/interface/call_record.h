@@ -52,8 +52,8 @@ enum host_question {
 	ASKED_ALGORITHM = 1,
 	ASKED_TO_SET_ALGORITHM,
 	ASKED_RETRIES,
-	ASKED_PATH,	/* what the path memory knows: path_known; whether it does */
-	ASKED_TO_BEGIN, /* with what it knows; whether that is so */
+	ASKED_PATH,		       /* what the path memory knows: path_known; whether it does */
+	ASKED_TO_BEGIN,		       /* with what it knows; whether that is so */
 	ASKED_OPTION = 1 << 16,	       /* the option's number is added */
 	ASKED_TO_SET_OPTION = 2 << 16, /* as above */
 };
@@ -81,12 +81,12 @@ struct call_record {
 	struct answer answer[ANSWERS_MAX];
 	char in_use[TCP_CA_NAME_MAX]; /* the algorithm in use; empty: not asked for */
 	struct socket_seen socket;
-	struct path_key path_key;   /* where it asked for one */
+	struct path_key path_key;     /* where it asked for one */
 	struct path_known path_known; /* what the path memory told */
-	struct match_key match_key; /* zeros: not asked for */
-	struct bursts bursts;	    /* as the algorithm left them before the call */
-	struct idle_keep idle;	    /* as the algorithm that was left last handed it down */
-	struct path_shown path;	    /* as the algorithm left it before the call */
+	struct match_key match_key;   /* zeros: not asked for */
+	struct bursts bursts;	      /* as the algorithm left them before the call */
+	struct idle_keep idle;	      /* as the algorithm that was left last handed it down */
+	struct path_shown path;	      /* as the algorithm left it before the call */
 	struct connection after;
 };
 

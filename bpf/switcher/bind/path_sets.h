@@ -46,12 +46,13 @@ static __always_inline struct path_set *path_set_of(const struct path_key *key)
 
 static __always_inline u64 network_of(const struct address *address)
 {
-	u32 from = address->word[2] == MAPPED_IPV4 && !address->word[0] && !address->word[1] ? 2 : 0;
+	u32 from =
+		address->word[2] == MAPPED_IPV4 && !address->word[0] && !address->word[1] ? 2 : 0;
 
 	return from ? (u64)__builtin_bswap32(address->word[2]) << 32 |
-			      __builtin_bswap32(address->word[3])
+			       __builtin_bswap32(address->word[3])
 		    : (u64)__builtin_bswap32(address->word[0]) << 32 |
-			      __builtin_bswap32(address->word[1]);
+			       __builtin_bswap32(address->word[1]);
 }
 
 static __always_inline void path_key_of(const struct tcp_sock *tp, struct path_key *key)

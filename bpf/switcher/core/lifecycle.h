@@ -99,11 +99,10 @@ static __attribute__((noinline)) int on_rtt_sample(void *sock, struct tcp_sock *
 	return read_now(0);
 }
 
-/* The path of a new connection is known: the first choice is made at once. This is a function for the
- * sake of the stack. Returns 0, as on_rtt_sample(). */
-static __attribute__((noinline)) int choose_at_first(void *sock, struct tcp_sock *tp,
-						     struct connection *c,
-						     const struct scope *scope)
+/* The path of a new connection is known: the first choice is made at once. This is a function for
+ * the sake of the stack. Returns 0, as on_rtt_sample(). */
+static __attribute__((noinline)) int
+choose_at_first(void *sock, struct tcp_sock *tp, struct connection *c, const struct scope *scope)
 {
 	const struct latency_table *table = host_table(sock, scope);
 	struct corners corners = {};

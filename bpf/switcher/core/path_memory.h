@@ -16,8 +16,8 @@
 
 #include "interface/path_memory.h"
 
-/* A new measurement counts 1/2^2 in a mean. A slower rate counts 1/2^4: it may have been the sender's,
- * and where the path has become slower, retreat forgets the entry. */
+/* A new measurement counts 1/2^2 in a mean. A slower rate counts 1/2^4: it may have been the
+ * sender's, and where the path has become slower, retreat forgets the entry. */
 #define PATH_NEWS_SHIFT 2
 #define PATH_SLOWER_SHIFT 4
 
