@@ -196,6 +196,7 @@ struct latest_switch {
 struct path_shown {
 	struct path_key key;	 /* network 0: nothing is kept of its path */
 	struct warm_start start; /* phase RESUME_NONE: it began as any does */
+	struct path_known known; /* what was known of its path when it was established */
 	u32 is_held;		 /* no other connection begins with the entry meanwhile */
 	u64 told_us;		 /* tp->tcp_mstamp when the path memory was told last */
 	u64 told_acked;		 /* tp->bytes_acked then */

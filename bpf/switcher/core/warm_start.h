@@ -181,23 +181,23 @@ static __attribute__((noinline)) int start_warm(void *sock, struct tcp_sock *tp,
 						const struct scope *scope)
 {
 	u32 rtt_us = handshake_rtt_us(tp);
-	struct path_known known = {};
+	struct path_known *known = &c->path.known;
 
 	if (!is_managed(c, scope) || !rtt_us ||
-	    !host_path_recall(sock, tp, &c->path.key, scope->path_lifetime_s, &known))
+	    !host_path_recall(sock, tp, &c->path.key, scope->path_lifetime_s, known))
 		return read_now(0);
-	if (!is_rtt_within_bounds(rtt_us, known.entry.rtt_us)) {
+	if (!is_rtt_within_bounds(rtt_us, known->entry.rtt_us)) {
 		/* Whoever begins with it finds out, too. */
-		if (!known.is_used)
+		if (!known->is_used)
 			host_path_forget(sock, tp, &c->path.key);
 		return read_now(0);
 	}
 	c->rtt.present = rtt_us;
-	c->bursts.rate = known.entry.rate;
-	c->bursts.bytes = known.entry.burst;
-	drop_other_columns(&known.entry, policy);
-	read_now(believe(sock, tp, c, scope, &known.entry));
-	return read_now(!resume(sock, tp, c, scope, &known));
+	c->bursts.rate = known->entry.rate;
+	c->bursts.bytes = known->entry.burst;
+	drop_other_columns(&known->entry, policy);
+	read_now(believe(sock, tp, c, scope, &known->entry));
+	return read_now(!resume(sock, tp, c, scope, known));
 }
 
 /* The path is remembered from now on. This is a function for the sake of the stack. Returns 0, as

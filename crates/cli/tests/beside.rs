@@ -105,11 +105,11 @@ fn can_ask_again() -> bool {
 
 /// The switcher hears the callbacks that still come; neither program keeps the other from anything.
 fn callbacks_taken_again_and_again(cgroup: &OwnCgroup) {
+    let original = algorithm(&Pair::open().near);
     let before = Neighbour::attach(Habit::TakesCallbacks, &cgroup.path).unwrap();
     let agent = RunningAgent::start_inside(cgroup);
     let after = Neighbour::attach(Habit::TakesCallbacks, &cgroup.path).unwrap();
     let pair = Pair::open();
-    let original = algorithm(&pair.near);
     pair.talk_until("it is switched", Pair::is_switched);
     let calls = || (before.calls().unwrap(), after.calls().unwrap());
     let so_far = calls();
