@@ -67,8 +67,10 @@ static __always_inline struct path_entry *path_find(struct path_set *set,
  * starts, and what is older than that was written before 0. */
 static __always_inline bool is_older(const struct path_entry *a, const struct path_entry *b)
 {
-	if (!a->key.network || !b->key.network)
-		return !a->key.network;
+	if (!b->key.network)
+		return false;
+	if (!a->key.network)
+		return true;
 	return (s32)(a->written_s - b->written_s) < 0;
 }
 

@@ -34,9 +34,9 @@ fn start_agent(cgroup: &Path) -> (Child, impl Iterator<Item = io::Result<String>
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut ready = String::new();
-    BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut ready).unwrap();
-    assert!(ready.contains("switching"), "{ready}");
+    // It says first what it knows of paths from before.
+    let mut said = BufReader::new(child.stderr.as_mut().unwrap()).lines().map(Result::unwrap);
+    assert!(said.any(|line| line.contains("switching")), "it ended");
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     (child, lines)
 }
