@@ -56,19 +56,82 @@ static __always_inline void host_path_key(void *sock, struct tcp_sock *tp, struc
 	record_path_key(tp, key);
 }
 
+/* These are verified apart: each lookup goes several ways, and what follows need not be walked for
+ * every one of them. The verifier wants them to return a number. */
+VERIFIED_APART int set_recall(const struct path_key *key, u32 lifetime_s, struct path_known *known)
+{
+	struct path_set *set;
+	u32 now_s = boot_time_s();
+	int is_known;
+
+	if (!key || !known)
+		return 0;
+	set = path_set_of(key);
+	if (!set)
+		return 0;
+	bpf_spin_lock(&set->lock);
+	is_known = path_recall(set, key, now_s, lifetime_s, known);
+	bpf_spin_unlock(&set->lock);
+	return is_known;
+}
+
+VERIFIED_APART int set_begin(const struct path_key *key)
+{
+	struct path_set *set;
+	u32 now_s = boot_time_s();
+	int begins;
+
+	if (!key)
+		return 0;
+	set = path_set_of(key);
+	if (!set)
+		return 0;
+	bpf_spin_lock(&set->lock);
+	begins = path_begin(set, key, now_s);
+	bpf_spin_unlock(&set->lock);
+	return begins;
+}
+
+/* Nobody begins with the entry any more; with `forgets` it is gone as well. */
+VERIFIED_APART int set_release(const struct path_key *key, u32 forgets)
+{
+	struct path_set *set;
+
+	if (!key)
+		return 0;
+	set = path_set_of(key);
+	if (!set)
+		return 0;
+	bpf_spin_lock(&set->lock);
+	if (forgets)
+		path_forget(set, key);
+	else
+		path_release(set, key);
+	bpf_spin_unlock(&set->lock);
+	return 0;
+}
+
+VERIFIED_APART int set_note(const struct path_entry *news)
+{
+	struct path_set *set;
+
+	if (!news)
+		return 0;
+	set = path_set_of(&news->key);
+	if (!set)
+		return 0;
+	bpf_spin_lock(&set->lock);
+	path_note(set, news);
+	bpf_spin_unlock(&set->lock);
+	return 0;
+}
+
 static __always_inline bool host_path_recall(void *sock, struct tcp_sock *tp,
 					     const struct path_key *key, u32 lifetime_s,
 					     struct path_known *known)
 {
-	struct path_set *set = path_set_of(key);
-	u32 now_s = boot_time_s();
-	bool is_known = false;
+	bool is_known = set_recall(key, lifetime_s, known);
 
-	if (set) {
-		bpf_spin_lock(&set->lock);
-		is_known = path_recall(set, key, now_s, lifetime_s, known);
-		bpf_spin_unlock(&set->lock);
-	}
 	if (is_known)
 		path_counted(PATH_COUNT_HITS);
 	record_path_known(tp, known);
@@ -79,15 +142,8 @@ static __always_inline bool host_path_recall(void *sock, struct tcp_sock *tp,
 static __always_inline bool host_path_begin(void *sock, struct tcp_sock *tp,
 					    const struct path_key *key)
 {
-	struct path_set *set = path_set_of(key);
-	u32 now_s = boot_time_s();
-	bool begins = false;
+	bool begins = set_begin(key);
 
-	if (set) {
-		bpf_spin_lock(&set->lock);
-		begins = path_begin(set, key, now_s);
-		bpf_spin_unlock(&set->lock);
-	}
 	if (begins)
 		path_begin_counted(host_recall(sock, tp));
 	record_answer(tp, ASKED_TO_BEGIN, 0, begins);
@@ -97,39 +153,21 @@ static __always_inline bool host_path_begin(void *sock, struct tcp_sock *tp,
 static __always_inline void host_path_release(void *sock, struct tcp_sock *tp,
 					      const struct path_key *key)
 {
-	struct path_set *set = path_set_of(key);
-
 	path_end_counted(host_recall(sock, tp));
-	if (!set)
-		return;
-	bpf_spin_lock(&set->lock);
-	path_release(set, key);
-	bpf_spin_unlock(&set->lock);
+	set_release(key, false);
 }
 
 static __always_inline void host_path_forget(void *sock, struct tcp_sock *tp,
 					     const struct path_key *key)
 {
-	struct path_set *set = path_set_of(key);
-
 	path_end_counted(host_recall(sock, tp));
-	if (!set)
-		return;
-	bpf_spin_lock(&set->lock);
-	path_forget(set, key);
-	bpf_spin_unlock(&set->lock);
+	set_release(key, true);
 }
 
 static __always_inline void host_path_note(void *sock, struct tcp_sock *tp, struct path_entry *news)
 {
-	struct path_set *set = path_set_of(&news->key);
-
 	news->written_s = boot_time_s();
-	if (!set)
-		return;
-	bpf_spin_lock(&set->lock);
-	path_note(set, news);
-	bpf_spin_unlock(&set->lock);
+	set_note(news);
 }
 
 static __always_inline struct switch_event *host_event(void *sock, struct tcp_sock *tp)
