@@ -11,15 +11,16 @@
  *  2. The kernel sends the first ten segments of a connection without pacing. The initial window is
  *     no more.
  *  3. In recovery one retransmission is always under way, whatever the window is. RFC 6675 sends
- * the first; pacing may hold that back until after the ACK that asked for it.
+ *     the first; pacing may hold that back until after the ACK that asked for it.
  *  4. After the jump ssthresh is saved_cwnd: beyond what was measured the window grows by
- * congestion avoidance.
+ *     congestion avoidance.
  *  5. Once the phase is Normal, a recovery leaves half the window (RFC 5681).
  *  6. With `first flight` there is no reconnaissance: the first window is the jump, paced at the
- * rate at which the path was measured to deliver. RFC 9959, section 4.2, limits it to the initial
- *     window; this goes beyond it. PipeSize begins with the initial window, which any connection
- * may send: a loss costs no more of it than it would cost others.
+ *     rate at which the path was measured to deliver. RFC 9959, section 4.2, limits it to the
+ *     initial window; this goes beyond it. PipeSize begins with the initial window, which any
+ *     connection may send: a loss costs no more of it than it would cost others.
  *  7. What was saved is used within PATH_USED_AT_MOST_S, while no other connection may.
+ *  8. There is no jump to less than twice the window that slow start has come to by then.
  *
  * Switched in mid-flight: without anything remembered it is Reno.
  */
@@ -118,8 +119,8 @@ CALLBACK(void, resume_init, struct sock *sk)
 	if (!c || c->path.start.phase != RESUME_RECONNAISSANCE)
 		return;
 	r->phase = RESUME_RECONNAISSANCE;
-	r->jump = c->path.start.jump / mss;
-	r->saved = c->path.start.cwnd / mss;
+	r->jump = c->path.start.jump_cwnd / mss;
+	r->saved = c->path.start.saved_cwnd / mss;
 	r->initial_end = tp->snd_nxt + tp->snd_cwnd * mss;
 	r->until_us = tp->tcp_mstamp + (u64)PATH_USED_AT_MOST_S * USEC_PER_SEC;
 	if (c->path.start.is_first_flight) {
@@ -136,7 +137,7 @@ static __always_inline bool is_path_confirmed(struct sock *sk, const struct resu
 	const struct connection *c = connection_of(sk);
 
 	return c && tp->tcp_mstamp <= r->until_us &&
-	       is_rtt_within_bounds(tp->srtt_us >> 3, c->path.start.rtt_us);
+	       is_rtt_within_bounds(tp->srtt_us >> 3, c->path.start.saved_rtt_us);
 }
 
 /* "When the sender has received an ACK that acknowledges all the initial data (usually the IW)

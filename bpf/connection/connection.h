@@ -204,7 +204,7 @@ struct path_shown {
 	s64 told_isolated;	 /* ... isolated losses ... */
 	s64 told_bursts;	 /* ... and burst losses */
 	u64 round_acked;	 /* tp->bytes_acked when the present round trip began */
-	u32 cwnd;		 /* the most bytes ACKed in a round trip */
+	u32 round_bytes;	 /* the most bytes ACKed in a round trip */
 	u32 rate; /* the fastest that ACKs have told, bytes per millisecond; 0: none yet */
 };
 

@@ -40,21 +40,22 @@ struct path_outcome {
 
 struct path_entry {
 	struct path_key key;
-	u32 written_s;	   /* CLOCK_BOOTTIME, seconds */
-	u32 used_until_s;  /* a connection begins with it, until then at most; 0: none does */
-	u32 rtt_us;	   /* the lowest */
-	u32 usual_rtt_us;  /* the smoothed one, queues included */
-	u32 rate;	   /* delivered, bytes per millisecond; 0: not known */
-	u32 cwnd;	   /* bytes ACKed within a round trip */
-	u32 burst;	   /* bytes that the application usually writes at once */
-	u32 delivered_kb;  /* since there was congestion when the entry was used, or since it was
-			      made */
-	u16 sent_hundreds; /* of segments ... */
-	u16 isolated;	   /* ... of which so many were lost in runs of at most 2, ... */
-	u16 bursts;	   /* ... and so many runs of at least 3 */
-	u16 uses;	   /* connections that began with it */
+	u32 written_s;	  /* CLOCK_BOOTTIME, seconds */
+	u32 used_until_s; /* a connection begins with it, until then at most; 0: none does */
+	u32 rtt_us;	  /* the lowest */
+	u32 usual_rtt_us; /* the smoothed one, queues included */
+	u32 rate;	  /* delivered, bytes per millisecond; 0: not known */
+	u32 round_bytes;  /* the most bytes ACKed within a round trip */
+	u32 burst;	  /* bytes that the application usually writes at once */
+	u32 delivered_kb; /* since there was congestion when the entry was used, or since it was
+			     made */
+	u16 sent_tens;	  /* segments sent, in tens: a short connection sends few, ... */
+	u16 isolated;	  /* ... of which so many were lost in runs of at most 2, ... */
+	u16 bursts;	  /* ... and so many runs of at least 3 */
+	u16 uses;	  /* connections that began with it */
 	struct path_outcome outcome[2]; /* of the algorithm that was in use last, and of another */
 };
+_Static_assert(sizeof(struct path_entry) == 64, "an entry fills a cache line");
 
 /* What is told of an entry to a connection. */
 struct path_known {
@@ -62,7 +63,6 @@ struct path_known {
 	u32 age_s;
 	u32 is_used; /* another connection begins with it right now */
 };
-_Static_assert(sizeof(struct path_entry) == 64, "an entry fills a cache line");
 
 /* What is counted of the memory's use: connections, ... */
 enum path_count {

@@ -24,10 +24,10 @@ struct warm_start {
 	u32 phase;	     /* enum resume_phase, as the algorithm tells it */
 	u32 is_first_flight; /* the first window is what is known, without reconnaissance */
 	u32 age_s;	     /* of what was known */
-	u32 rtt_us;	     /* saved_rtt */
-	u32 cwnd;	     /* saved_cwnd, bytes */
-	u32 jump;	     /* jump_cwnd, bytes */
-	u32 rate;	     /* bytes per millisecond; 0: not known */
+	u32 saved_rtt_us;
+	u32 saved_cwnd; /* bytes */
+	u32 jump_cwnd;	/* bytes */
+	u32 rate;	/* bytes per millisecond; 0: not known */
 };
 
 /* Returns whether it may be the same path for Careful Resume: not where the RTT is at most half, or

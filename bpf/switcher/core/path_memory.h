@@ -172,12 +172,12 @@ static __always_inline u32 path_merge_mean(u32 known, u32 news)
 static __always_inline void path_merge_losses(struct path_entry *entry,
 					      const struct path_entry *news)
 {
-	u32 sent_hundreds = entry->sent_hundreds + news->sent_hundreds;
+	u32 sent_tens = entry->sent_tens + news->sent_tens;
 	u32 isolated = entry->isolated + news->isolated;
 	u32 bursts = entry->bursts + news->bursts;
-	u32 shift = max(max(sent_hundreds, isolated), bursts) > 0xffff;
+	u32 shift = max(max(sent_tens, isolated), bursts) > 0xffff;
 
-	entry->sent_hundreds = sent_hundreds >> shift;
+	entry->sent_tens = sent_tens >> shift;
 	entry->isolated = isolated >> shift;
 	entry->bursts = bursts >> shift;
 }
@@ -207,7 +207,7 @@ static __always_inline void path_note(struct path_set *set, const struct path_en
 	entry->rtt_us = path_merge_smaller(entry->rtt_us, news->rtt_us);
 	entry->usual_rtt_us = path_merge_mean(entry->usual_rtt_us, news->usual_rtt_us);
 	entry->rate = path_merge_rate(entry->rate, news->rate);
-	entry->cwnd = max(entry->cwnd, news->cwnd);
+	entry->round_bytes = max(entry->round_bytes, news->round_bytes);
 	entry->burst = path_merge_mean(entry->burst, news->burst);
 	entry->delivered_kb += min(news->delivered_kb, ~0U - entry->delivered_kb);
 	path_merge_losses(entry, news);

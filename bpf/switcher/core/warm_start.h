@@ -30,6 +30,8 @@
 #define RESUME_ALGORITHM "kk_resume"
 /* After this the entry may be another connection's: the memory counts whole seconds. */
 #define PATH_OURS_US ((PATH_USED_AT_MOST_S - 1ULL) * USEC_PER_SEC)
+/* The memory counts segments in so many. */
+#define SEGMENTS_TOLD 10U
 /* Losses of no more segments than this count for a belief. */
 #define PATH_BELIEVED_SEGMENTS 4096U
 /* "a saved_cwnd less than four times the IW would not justify" Careful Resume (section 3.1). */
@@ -67,7 +69,7 @@ static __always_inline bool is_rtt_confirmed(u32 rtt_us, const struct path_entry
  * as it was used. */
 static __always_inline u32 known_rate(const struct path_entry *known)
 {
-	u64 used = (u64)known->cwnd * USEC_PER_MSEC / max(known->usual_rtt_us, 1);
+	u64 used = (u64)known->round_bytes * USEC_PER_MSEC / max(known->usual_rtt_us, 1);
 
 	return known->rate ? known->rate : at_most_32_bits(used);
 }
@@ -90,22 +92,22 @@ static __always_inline bool plan_start(struct warm_start *start, const struct tc
 	u64 delivered = (u64)entry->delivered_kb << 10;
 
 	start->age_s = known->age_s;
-	start->rtt_us = entry->rtt_us;
+	start->saved_rtt_us = entry->rtt_us;
 	start->rate = known_rate(entry);
-	start->cwnd = saved_cwnd(entry);
+	start->saved_cwnd = saved_cwnd(entry);
 	/* "jump_cwnd MUST be no more than half of the saved_cwnd" (section 3.3). */
-	start->jump = start->cwnd / 2;
+	start->jump_cwnd = start->saved_cwnd / 2;
 	start->is_first_flight =
 		scope->flags & SCOPE_FIRST_FLIGHT && is_rtt_confirmed(rtt_us, entry);
 	if (start->is_first_flight)
-		start->jump = at_most_32_bits(min((u64)start->cwnd, delivered / 2));
+		start->jump_cwnd = at_most_32_bits(min((u64)start->saved_cwnd, delivered / 2));
 	/* A SYN-ACK that was sent again has left a window of one segment, which stays. */
 	if (tp->snd_cwnd < TCP_INIT_CWND || known->is_used)
 		return false;
 	if (start->is_first_flight)
-		return start->jump > initial;
+		return start->jump_cwnd > initial;
 	return scope->flags & (SCOPE_CAREFUL | SCOPE_FIRST_FLIGHT) &&
-	       start->cwnd >= RESUME_FROM_WINDOWS * initial;
+	       start->saved_cwnd >= RESUME_FROM_WINDOWS * initial;
 }
 
 /* Takes over how much longer than predicted bursts took with an algorithm. */
@@ -122,7 +124,7 @@ static __attribute__((noinline)) int believe(void *sock, struct tcp_sock *tp, st
 					     const struct path_entry *known)
 {
 	const struct latency_table *table = host_table(sock, scope);
-	u32 sent = known->sent_hundreds * 100U;
+	u32 sent = known->sent_tens * SEGMENTS_TOLD;
 	u32 of = max(sent, PATH_BELIEVED_SEGMENTS);
 	u32 column = known->outcome[0].column;
 	struct corners corners = {};
@@ -251,7 +253,7 @@ static __attribute__((noinline)) int tell_path(void *sock, struct tcp_sock *tp,
 		.rtt_us = tcp_min_rtt(tp),
 		.usual_rtt_us = tp->srtt_us >> 3,
 		.rate = c->path.rate,
-		.cwnd = c->path.cwnd,
+		.round_bytes = c->path.round_bytes,
 		.burst = burst_bytes(&c->bursts, tp),
 		.delivered_kb = at_most_32_bits((tp->bytes_acked - c->path.told_acked) >> 10),
 		.outcome = {{PATH_NO_EXCESS, PATH_NO_COLUMN, 0},
@@ -263,8 +265,8 @@ static __attribute__((noinline)) int tell_path(void *sock, struct tcp_sock *tp,
 	if (news.outcome[0].column != PATH_NO_COLUMN) {
 		u64 sent = c->estimator.all_sent - c->path.told_sent;
 
-		c->path.told_sent = c->estimator.all_sent;
-		news.sent_hundreds = min(sent / 100, 0xffff);
+		news.sent_tens = min(sent / SEGMENTS_TOLD, 0xffff);
+		c->path.told_sent += news.sent_tens * SEGMENTS_TOLD;
 		news.isolated = news_of(c->estimator.all_isolated, &c->path.told_isolated);
 		news.bursts = news_of(c->estimator.all_bursts, &c->path.told_bursts);
 	}
@@ -303,14 +305,14 @@ static __always_inline void start_is_over(void *sock, struct tcp_sock *tp, struc
 		host_path_forget(sock, tp, &c->path.key);
 	c->path.told_acked = tp->bytes_acked;
 	c->path.rate = 0;
-	c->path.cwnd = 0;
+	c->path.round_bytes = 0;
 }
 
 /* Where another algorithm has been set meanwhile, by the program or because the policy has changed,
  * the start is over. This is a function for the sake of the stack. Returns 0, as on_rtt_sample().
  */
-static __attribute__((noinline)) int start_may_be_over(void *sock, struct tcp_sock *tp,
-						       struct connection *c)
+static __attribute__((noinline)) int notice_other_algorithm(void *sock, struct tcp_sock *tp,
+							    struct connection *c)
 {
 	char name[TCP_CA_NAME_MAX] __attribute__((aligned(8))) = RESUME_ALGORITHM;
 	char in_use[TCP_CA_NAME_MAX] __attribute__((aligned(8))) = {};
@@ -332,11 +334,12 @@ static __always_inline void path_shows(void *sock, struct tcp_sock *tp, struct c
 	if (!path->key.network || !scope->path_lifetime_s)
 		return;
 	if (is_round || ends) {
-		path->cwnd = max(path->cwnd, at_most_32_bits(tp->bytes_acked - path->round_acked));
+		path->round_bytes = max(path->round_bytes,
+					at_most_32_bits(tp->bytes_acked - path->round_acked));
 		path->round_acked = tp->bytes_acked;
 	}
 	if (is_round && is_resuming(c))
-		read_now(start_may_be_over(sock, tp, c));
+		read_now(notice_other_algorithm(sock, tp, c));
 	if (path->is_held && (ends || path->start.phase >= RESUME_NORMAL))
 		start_is_over(sock, tp, c);
 	if ((ends || (is_round && tp->tcp_mstamp - path->told_us >= PATH_TOLD_EVERY_US)) &&

@@ -18,7 +18,7 @@ const MAPPED_IPV4: u64 = 0xffff;
 const IPV6_BITS: u8 = 64;
 
 /// What the connections to a remote network over an interface have shown of the path to it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KnownPath {
     /// An IPv4 address, or the /64 of an IPv6 address.
     pub remote: IpNet,
@@ -159,10 +159,10 @@ pub(crate) fn known_path(entry: &path_entry, age: &Age, columns: &Columns) -> Kn
         rtt_us: entry.rtt_us,
         usual_rtt_us: entry.usual_rtt_us,
         rate_bit_s: rate_bit_s(entry.rate),
-        round_bytes: entry.cwnd,
+        round_bytes: entry.round_bytes,
         burst_bytes: entry.burst,
         delivered_kib: entry.delivered_kb,
-        sent: u32::from(entry.sent_hundreds) * 100,
+        sent: u32::from(entry.sent_tens) * 10,
         isolated_losses: entry.isolated,
         burst_losses: entry.bursts,
         uses: entry.uses,
@@ -177,10 +177,10 @@ pub(crate) fn entry(path: &KnownPath, age: &Age, columns: &Columns) -> path_entr
         rtt_us: path.rtt_us,
         usual_rtt_us: path.usual_rtt_us,
         rate: path.rate_bit_s.map_or(0, |rate| u32::try_from(rate / 8000).unwrap_or(u32::MAX)),
-        cwnd: path.round_bytes,
+        round_bytes: path.round_bytes,
         burst: path.burst_bytes,
         delivered_kb: path.delivered_kib,
-        sent_hundreds: u16::try_from(path.sent / 100).unwrap_or(u16::MAX),
+        sent_tens: u16::try_from(path.sent / 10).unwrap_or(u16::MAX),
         isolated: path.isolated_losses,
         bursts: path.burst_losses,
         uses: path.uses,

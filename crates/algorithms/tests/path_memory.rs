@@ -159,7 +159,7 @@ fn a_better_measurement_counts_at_once() {
     let known = path_entry {
         rate: 1000,
         rtt_us: 1000,
-        cwnd: 1000,
+        round_bytes: 1000,
         usual_rtt_us: 1000,
         burst: 1000,
         ..news(key(1), 1)
@@ -167,16 +167,16 @@ fn a_better_measurement_counts_at_once() {
     let of = |value| path_entry {
         rate: value,
         rtt_us: value,
-        cwnd: value,
+        round_bytes: value,
         usual_rtt_us: value,
         burst: value,
         ..news(key(1), 1)
     };
     let larger = merged(known, of(2000));
-    assert_eq!((larger.rate, larger.rtt_us, larger.cwnd), (2000, 1250, 2000));
+    assert_eq!((larger.rate, larger.rtt_us, larger.round_bytes), (2000, 1250, 2000));
     assert_eq!((larger.usual_rtt_us, larger.burst), (1250, 1250));
     let smaller = merged(known, of(600));
-    assert_eq!((smaller.rate, smaller.rtt_us, smaller.cwnd), (975, 600, 1000));
+    assert_eq!((smaller.rate, smaller.rtt_us, smaller.round_bytes), (975, 600, 1000));
     assert_eq!((smaller.usual_rtt_us, smaller.burst), (900, 900));
     assert_eq!(merged(known, of(0)), known, "nothing was measured");
 }
@@ -278,11 +278,11 @@ proptest! {
     /// Counters at their limits do not change what share is lost.
     #[test]
     fn the_share_that_is_lost_stays(before in any::<[u16; 3]>(), now in any::<[u16; 3]>()) {
-        let of = |[sent_hundreds, isolated, bursts]: [u16; 3]| path_entry {
-            sent_hundreds, isolated, bursts, ..news(key(1), 1)
+        let of = |[sent_tens, isolated, bursts]: [u16; 3]| path_entry {
+            sent_tens, isolated, bursts, ..news(key(1), 1)
         };
         let merged = merged(of(before), of(now));
-        let counts = [merged.sent_hundreds, merged.isolated, merged.bursts].map(u32::from);
+        let counts = [merged.sent_tens, merged.isolated, merged.bursts].map(u32::from);
         let sums: [u32; 3] = std::array::from_fn(|i| u32::from(before[i]) + u32::from(now[i]));
         let halved = sums.map(|sum| sum / 2);
         let has_room = sums.iter().all(|sum| *sum <= u32::from(u16::MAX));

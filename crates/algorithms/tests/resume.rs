@@ -32,8 +32,8 @@ impl Flow {
         let mut connection = socket.connection.take().unwrap_or_default();
         let start = &mut connection.path.start;
         start.phase = RESUME_RECONNAISSANCE;
-        start.rtt_us = RTT_US;
-        (start.cwnd, start.jump, start.rate) = (SAVED * MSS, JUMP * MSS, RATE);
+        start.saved_rtt_us = RTT_US;
+        (start.saved_cwnd, start.jump_cwnd, start.rate) = (SAVED * MSS, JUMP * MSS, RATE);
         socket.connection = Some(connection);
         prepare(&mut socket);
         socket.switch_to(Algorithm::named("kk_resume").unwrap());
@@ -203,7 +203,7 @@ fn a_jump_waits_for_more_to_send_than_the_window_takes() {
 #[test]
 fn a_window_that_has_grown_as_far_needs_no_jump() {
     let mut flow = Flow::begun_with(10, |socket| {
-        socket.connection.as_mut().unwrap().path.start.jump = 19 * MSS;
+        socket.connection.as_mut().unwrap().path.start.jump_cwnd = 19 * MSS;
     });
     flow.write(1000);
     flow.acks(10);

@@ -36,7 +36,12 @@ fn is_used(memory: &PathMemory, now_s: u32) -> bool {
     memory.recall(&key(), now_s, LIFETIME_S).is_some_and(|known| known.is_used != 0)
 }
 
-/// A connection of a program that uses reno.
+/// All connections begin carefully.
+fn careful() -> Box<policy> {
+    policy::one(scope { flags: SCOPE_CAREFUL, path_lifetime_s: LIFETIME_S, ..scope::usual() })
+}
+
+/// A connection that came with an algorithm of the table, kk_cubic.
 struct Opened {
     switcher: Switcher,
     socket: Socket,
@@ -50,10 +55,13 @@ impl Opened {
 
     /// The same with a handshake that took so long.
     fn of(memory: &PathMemory, now_s: u32, rtt_us: u32) -> Opened {
-        let scope = scope { flags: SCOPE_CAREFUL, path_lifetime_s: LIFETIME_S, ..scope::usual() };
-        let mut switcher = Switcher::measuring(policy::one(scope));
+        Opened::by(Switcher::measuring(careful()), memory, now_s, rtt_us)
+    }
+
+    /// The same, met by this switcher.
+    fn by(mut switcher: Switcher, memory: &PathMemory, now_s: u32, rtt_us: u32) -> Opened {
         switcher.set_path(memory.clone(), NETWORK);
-        let mut socket = Socket::new(Algorithm::named("kk_reno").unwrap(), MSS);
+        let mut socket = Socket::new(Algorithm::named("kk_cubic").unwrap(), MSS);
         socket.fields.srtt_us = rtt_us << 3;
         socket.fields.rtt_min.s[0].v = rtt_us;
         socket.fields.tcp_mstamp = u64::from(now_s) * 1_000_000;
@@ -152,4 +160,21 @@ fn no_more_is_told_than_was_delivered() {
     }
     let known = memory.recall(&key(), 110, LIFETIME_S).unwrap().entry;
     assert_eq!(known.delivered_kb, (100 * 10_241) / 1024);
+}
+
+/// An answer of 60 KB is 41 segments: a memory that counted coarser would know of no loss.
+#[test]
+fn a_short_connection_tells_what_it_lost() {
+    let memory = PathMemory::new(8);
+    let table = kirikae_table::shipped().kernel_table();
+    let all: Vec<Algorithm> = Algorithm::all().collect();
+    let by_table = Switcher::new(careful(), vec![table.into()], &all).unwrap();
+    let mut short = Opened::by(by_table, &memory, 10, RTT_US);
+    let connection = short.socket.connection.as_mut().unwrap();
+    connection.estimator.all_sent = 41;
+    connection.estimator.all_isolated = 1;
+    short.socket.fields.bytes_acked = 60_000;
+    short.switcher.state_changes(&mut short.socket, CLOSE);
+    let known = memory.recall(&key(), 10, LIFETIME_S).unwrap().entry;
+    assert_eq!((known.sent_tens, known.isolated, known.bursts), (4, 1, 0));
 }

@@ -59,7 +59,7 @@ pub struct Options {
 /// way.
 pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> {
     scenarios.iter().try_for_each(check_playable)?;
-    let scopes = scopes(scenarios, &options.controls)?;
+    let scopes = different_scopes(scenarios, &options.controls)?;
     host::check(scenarios)?;
     clean()?;
     for scenario in scenarios {
@@ -168,7 +168,7 @@ fn contending(
 }
 
 /// The different scopes of the run, for its one agent; none if no scenario has kirikae as a contender.
-fn scopes(scenarios: &[Scenario], controls: &Controls) -> Result<Vec<Scope>, Error> {
+fn different_scopes(scenarios: &[Scenario], controls: &Controls) -> Result<Vec<Scope>, Error> {
     let is_switched = |scenario: &&Scenario| scenario.everyone().any(Contender::is_kirikae);
     let mut scopes: Vec<Scope> = Vec::new();
     for scenario in scenarios.iter().filter(is_switched) {

@@ -36,16 +36,10 @@ fn path(remote: &str, age_s: u32) -> KnownPath {
         interface: 2,
         age_s,
         rtt_us: 20_000,
-        usual_rtt_us: 25_000,
         rate_bit_s: Some(80_000_000),
-        round_bytes: 14_000,
-        burst_bytes: 6000,
-        delivered_kib: 900,
         sent: 1200,
         isolated_losses: 3,
-        burst_losses: 1,
-        uses: 5,
-        outcomes: vec![],
+        ..KnownPath::default()
     }
 }
 

@@ -94,7 +94,11 @@ impl PolicyFile {
                 };
                 sections.into_iter().enumerate().map(scope).collect::<Result<Vec<_>, _>>()?
             }
-            None => vec![Scope::new(latencies.restricted(None, None, &root)?)],
+            None => {
+                let friendliness = latencies.friendliness(None);
+                let table = latencies.restricted(friendliness, None, &root)?;
+                vec![Scope { warm_start: friendliness.into(), ..Scope::new(table) }]
+            }
         };
         let names: Vec<&str> = scopes.iter().map(|scope| scope.name.as_str()).collect();
         if let Some(number) =

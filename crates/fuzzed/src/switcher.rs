@@ -269,7 +269,9 @@ impl Played {
         let present = self.present();
         let now_us = present.socket.fields.tcp_mstamp;
         let path = present.socket.connection.as_ref().map(|it| it.path).unwrap_or_default();
-        assert!(path.start.phase == RESUME_NONE || u64::from(path.start.jump) <= delivered / 2);
+        assert!(
+            path.start.phase == RESUME_NONE || u64::from(path.start.jump_cwnd) <= delivered / 2
+        );
         present.holds = (path.is_held != 0).then(|| present.holds.unwrap_or(forgotten));
         let hold_us = u64::from(PATH_USED_AT_MOST_S - 1) * 1_000_000;
         let holds = |it: &&Connection| {

@@ -54,24 +54,28 @@ pub struct Latencies<'a> {
 }
 
 impl Latencies<'_> {
-    /// The table with only the candidates that may be chosen. If nothing is said, these are all of a table
-    /// that the operator named, and those of the usual friendliness otherwise.
+    /// The friendliness that holds: the one that is said. If none is, a table that the operator named has all
+    /// of its candidates, and the usual one otherwise holds.
+    pub fn friendliness(&self, said: Option<Friendliness>) -> Friendliness {
+        match said {
+            None if self.is_given => Friendliness::Fast,
+            said => said.unwrap_or_default(),
+        }
+    }
+
+    /// The table with only the candidates that may be chosen.
     ///
     /// # Errors
     /// Fails if no candidate is left.
     pub fn restricted(
         &self,
-        friendliness: Option<Friendliness>,
+        friendliness: Friendliness,
         algorithms: Option<Vec<&str>>,
         section: &Section,
     ) -> Result<Arc<KernelTable>, Refusal> {
         let table = match algorithms {
             Some(names) => &self.table.restricted(&names),
             None => &*self.table,
-        };
-        let friendliness = match friendliness {
-            None if self.is_given => Friendliness::Fast,
-            said => said.unwrap_or_default(),
         };
         let table = friendliness.apply(table).map_err(|error| {
             section.refuse_at("friendliness", &error.to_string(), "one that allows some of them")
@@ -123,7 +127,8 @@ fn treatment(
         Ok(Friendliness::ALL[field.choice(&Friendliness::ALL.map(Friendliness::name))?])
     });
     let algorithms = section.optional("algorithms").map(|field| algorithms(&field, latencies));
-    let friendliness = friendliness.transpose()?;
+    let said = friendliness.transpose()?;
+    let friendliness = latencies.friendliness(said);
     let table = latencies.restricted(friendliness, algorithms.transpose()?, section)?;
     let flag_or_true = |key| section.optional(key).map_or(Ok(true), |field| field.boolean());
     Ok(Scope {
@@ -146,11 +151,9 @@ fn treatment(
         hysteresis: section
             .optional("hysteresis")
             .map_or(Ok(Hysteresis::default()), |field| hysteresis(&field))?,
-        warm_start: section
-            .optional("warm-start")
-            .map_or(Ok(friendliness.map_or_else(WarmStart::default, WarmStart::from)), |field| {
-                Ok(WarmStart::ALL[field.choice(&WarmStart::ALL.map(WarmStart::name))?])
-            })?,
+        warm_start: section.optional("warm-start").map_or(Ok(friendliness.into()), |field| {
+            Ok(WarmStart::ALL[field.choice(&WarmStart::ALL.map(WarmStart::name))?])
+        })?,
         path_lifetime: section
             .optional("path-lifetime")
             .map_or(Ok(PATH_LIFETIME), |field| path_lifetime(&field))?,

@@ -197,14 +197,11 @@ mod tests {
             rtt_us: 120_000,
             usual_rtt_us: 125_300,
             rate_bit_s,
-            round_bytes: 14_000,
-            burst_bytes: 6000,
-            delivered_kib: 900,
             sent: 1200,
             isolated_losses: 3,
             burst_losses: 1,
             uses: 5,
-            outcomes: vec![],
+            ..KnownPath::default()
         };
         ListedPath { path, interface_name: Some("enp65s0f0np0".into()) }
     }

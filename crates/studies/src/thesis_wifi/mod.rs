@@ -7,8 +7,8 @@ use kirikae_results::Error;
 use kirikae_results::outcome::Comparison;
 
 use super::wireless::{
-    self, BELOW_CUBIC, BELOW_DEVIATION, BELOW_MEAN, CUBIC, CUBIC_MEAN, Course, Metric, OVER_BBR,
-    OVER_BOUND, THEN, average, deviation, total,
+    self, BELOW_CUBIC, BELOW_DEVIATION, BELOW_MEAN, CUBIC, CUBIC_MEAN, Course, LATENCY_ROWS,
+    OVER_BBR, OVER_BOUND, THEN, average, deviation,
 };
 use super::{Cell, Column, Computed, Material, Names, Row, Study, Table, swept};
 use channel::Channel;
@@ -37,12 +37,6 @@ pub(super) const STUDY: Study = Study {
     compute,
 };
 
-const ROWS: [Metric; 3] = [
-    ("mean_latency_s", "mean", average),
-    ("total_latency_s", "total of a run", total),
-    ("stddev_latency_s", "standard deviation", deviation),
-];
-
 fn compute(material: &Material) -> Result<Computed, Error> {
     let latency = material.printed("latency.csv");
     let channel =
@@ -59,7 +53,7 @@ fn compute(material: &Material) -> Result<Computed, Error> {
             wireless::below(BELOW_DEVIATION, then, deviation),
         ];
         found.extend(of_then.into_iter().flatten());
-        tables.push(wireless::published("Latency (table 5-3)", latency, &ROWS, then)?);
+        tables.push(wireless::published("Latency (table 5-3)", latency, &LATENCY_ROWS, then)?);
         figures.push(wireless::latencies("Latency of each burst (Figs 5-5 and 5-6)", then));
         figures.extend(wireless::algorithms("Algorithm in use (Fig. 5-7)", then));
         figures.push(wireless::losses("What the channel lost (Fig. 5-8)", then)?);

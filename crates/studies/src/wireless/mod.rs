@@ -172,6 +172,13 @@ pub(super) fn beside(printed: Option<f64>, found: Option<Estimate>, n: usize) ->
 /// A row of a printed table: as its file calls it, as people do, and what it is of a run's bursts.
 pub(super) type Metric = (&'static str, &'static str, fn(&[f64]) -> f64);
 
+/// The rows of tables 5-3 and 5-5.
+pub(super) const LATENCY_ROWS: [Metric; 3] = [
+    ("mean_latency_s", "mean", average),
+    ("total_latency_s", "total of a run", total),
+    ("stddev_latency_s", "standard deviation", deviation),
+];
+
 /// A printed table of cubic, R-TCP and how much less R-TCP's is, beside what came of this comparison.
 pub(super) fn published(
     title: &str,
