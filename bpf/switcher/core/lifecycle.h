@@ -192,8 +192,7 @@ static __always_inline u32 called_back(void *sock, struct tcp_sock *tp, struct c
 		keep_time(sock, tp, c, call);
 	if (c->flags & CONNECTION_LEFT_ALONE)
 		return 0;
-	if (scope)
-		path_shows(sock, tp, c, policy, scope, call);
+	read_now(path_shows(sock, tp, c, policy, call));
 	if (call->op == BPF_SOCK_OPS_RTT_CB) {
 		callbacks = measured(sock, tp, c, policy, call->args[0]);
 	} else if (call->op == BPF_SOCK_OPS_RETRANS_CB) {
@@ -213,9 +212,11 @@ static __always_inline bool is_admission(const struct call *call, const struct c
 	       ((call->op == CALL_FOUND || call->op == BPF_SOCK_OPS_RTT_CB) && !c);
 }
 
-/* The connection is under the policy from now on. Returns the callbacks wanted. */
-static __always_inline u32 met(void *sock, struct tcp_sock *tp, const struct policy *policy,
-			       const struct call *call, u32 callbacks)
+/* The connection is under the policy from now on. Returns the callbacks wanted. This is a function
+ * so that the verifier forgets which of its ways it came. */
+static __attribute__((noinline)) u32 met(void *sock, struct tcp_sock *tp,
+					 const struct policy *policy, const struct call *call,
+					 u32 callbacks)
 {
 	struct connection *c = host_recall(sock, tp);
 	bool is_new = call->op == BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB ||

@@ -322,17 +322,19 @@ static __attribute__((noinline)) int notice_other_algorithm(void *sock, struct t
 	return read_now(0);
 }
 
-/* What a callback shows of the path. */
-static __always_inline void path_shows(void *sock, struct tcp_sock *tp, struct connection *c,
-				       const struct policy *policy, const struct scope *scope,
-				       const struct call *call)
+/* What a callback shows of the path. This is a function so that the verifier forgets which of its
+ * ways it came. Returns 0, as on_rtt_sample(). */
+static __attribute__((noinline)) int path_shows(void *sock, struct tcp_sock *tp,
+						struct connection *c, const struct policy *policy,
+						const struct call *call)
 {
+	const struct scope *scope = active_scope(policy, &c->place);
 	struct path_shown *path = &c->path;
 	bool ends = call->op == BPF_SOCK_OPS_STATE_CB && has_nothing_to_send(call->args[1]);
 	bool is_round = call->op == BPF_SOCK_OPS_RTT_CB;
 
-	if (!path->key.network || !scope->path_lifetime_s)
-		return;
+	if (!scope || !path->key.network || !scope->path_lifetime_s)
+		return read_now(0);
 	if (is_round || ends) {
 		path->round_bytes = max(path->round_bytes,
 					at_most_32_bits(tp->bytes_acked - path->round_acked));
@@ -345,6 +347,7 @@ static __always_inline void path_shows(void *sock, struct tcp_sock *tp, struct c
 	if ((ends || (is_round && tp->tcp_mstamp - path->told_us >= PATH_TOLD_EVERY_US)) &&
 	    !path->is_held && tp->bytes_acked - path->told_acked >= PATH_TOLD_FROM_BYTES)
 		read_now(tell_path(sock, tp, c, policy, scope));
+	return read_now(0);
 }
 
 #endif
