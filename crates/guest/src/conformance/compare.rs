@@ -104,7 +104,7 @@ const MEANT: &[Meant] = &[
 ];
 
 /// What Linux does not have. Any other module that is not there is missed.
-const WITHOUT_MODULE: [&str; 4] = ["bbr3", "compound", "cubic_fair", "fast"];
+const WITHOUT_MODULE: [&str; 5] = ["bbr3", "compound", "cubic_fair", "fast", "resume"];
 
 /// One line of the table.
 pub struct Comparison {
