@@ -3,9 +3,10 @@
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use kirikae_interface::{
-    REASON_PREDICTED_LATENCY, address, name_from_bytes, rate_bit_s, stream_share, switch_event,
+    REASON_PREDICTED_LATENCY, REASON_WARM_START, address, name_from_bytes, rate_bit_s,
+    stream_share, switch_event,
 };
-use kirikae_vocabulary::{Reason, Switch};
+use kirikae_vocabulary::{KnownPath, Reason, Switch};
 use zerocopy::FromBytes;
 
 const PPB: f64 = 1e9;
@@ -13,7 +14,11 @@ const US: f64 = 1e6;
 
 /// The reason that has this number in the kernel.
 pub(crate) fn reason_from_number(number: u32) -> Option<Reason> {
-    (number == REASON_PREDICTED_LATENCY).then_some(Reason::PredictedLatency)
+    match number {
+        REASON_PREDICTED_LATENCY => Some(Reason::PredictedLatency),
+        REASON_WARM_START => Some(Reason::WarmStart),
+        _ => None,
+    }
 }
 
 /// Decodes a `struct switch_event`. `names` gives the columns of a scope's table, by the generation of its
@@ -21,6 +26,7 @@ pub(crate) fn reason_from_number(number: u32) -> Option<Reason> {
 /// another version in the kernel.
 pub fn decode(bytes: &[u8], names: impl FnOnce(u32, u32) -> Option<Vec<String>>) -> Option<Switch> {
     let (event, _) = switch_event::ref_from_prefix(bytes).ok()?;
+    let reason = reason_from_number(event.reason)?;
     let mut predicted_s = names(event.generation, event.scope)?
         .into_iter()
         .zip(event.predicted_us.by_column)
@@ -35,7 +41,7 @@ pub fn decode(bytes: &[u8], names: impl FnOnce(u32, u32) -> Option<Vec<String>>)
         namespace: event.namespace,
         from: name_from_bytes(&event.from),
         to: name_from_bytes(&event.to),
-        reason: reason_from_number(event.reason)?,
+        reason,
         observed: event.is_observed != 0,
         rtt_s: f64::from(event.measured.rtt_us) / US,
         rate_bit_s: rate_bit_s(event.measured.rate),
@@ -44,6 +50,7 @@ pub fn decode(bytes: &[u8], names: impl FnOnce(u32, u32) -> Option<Vec<String>>)
         isolated_loss: f64::from(event.isolated_ppb) / PPB,
         burst_loss: f64::from(event.burst_ppb) / PPB,
         predicted_s,
+        known: (reason == Reason::WarmStart).then(|| KnownPath::from(&event.start)),
     })
 }
 

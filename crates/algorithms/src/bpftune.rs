@@ -53,6 +53,7 @@ impl Bpftune {
             isolated_ppb: 0,
             burst_ppb: 0,
             predicted_us: Vec::new(),
+            start: None,
         })
     }
 }

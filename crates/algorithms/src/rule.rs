@@ -1,6 +1,6 @@
 //! What may switch a connection while it runs.
 
-use crate::{Bpftune, Socket, Switch, Switcher};
+use crate::{Bpftune, PathMemory, Socket, Switch, Switcher};
 
 /// A rule, told what a sock_ops program would be told. A clone for each connection.
 #[derive(Clone, Debug)]
@@ -12,10 +12,18 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// The connection is established; its algorithm does not know of it yet.
-    pub fn met(&mut self, socket: &mut Socket) {
+    /// See [`Switcher::set_path`].
+    pub fn set_path(&mut self, memory: PathMemory, network: u64) {
         if let Rule::Switcher(switcher) = self {
-            switcher.met(socket);
+            switcher.set_path(memory, network);
+        }
+    }
+
+    /// The connection is established; its algorithm does not know of it yet.
+    pub fn met(&mut self, socket: &mut Socket) -> Option<Switch> {
+        match self {
+            Rule::Switcher(switcher) => switcher.met(socket),
+            Rule::Bpftune(_) => None,
         }
     }
 
@@ -31,6 +39,13 @@ impl Rule {
     pub fn timed_out(&mut self, socket: &mut Socket, earlier: u32) {
         if let Rule::Switcher(switcher) = self {
             switcher.timed_out(socket, earlier);
+        }
+    }
+
+    /// BPF_SOCK_OPS_STATE_CB, see [`Switcher::state_changes`].
+    pub fn state_changes(&mut self, socket: &mut Socket, to: u32) {
+        if let Rule::Switcher(switcher) = self {
+            switcher.state_changes(socket, to);
         }
     }
 

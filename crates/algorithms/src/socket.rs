@@ -54,6 +54,8 @@ pub struct Socket {
     pub(crate) algorithm: Algorithm,
     /// The twin without quiet ACKs; None if they are not checked.
     pub(crate) twin: Option<Box<Twin>>,
+    /// Whether the algorithm has taken the connection up (`icsk_ca_initialized`).
+    pub(crate) is_initialised: bool,
 }
 
 // SAFETY: the pointers among the fields are set before each call; nobody else follows them.
@@ -81,7 +83,14 @@ impl Socket {
         let sock = &mut fields.inet_conn.icsk_inet.sk;
         sock.sk_max_pacing_rate = std::ffi::c_ulong::MAX;
         sock.sk_pacing_shift = 10;
-        Socket { fields, connection: None, large_state: None, algorithm, twin: None }
+        Socket {
+            fields,
+            connection: None,
+            large_state: None,
+            algorithm,
+            twin: None,
+            is_initialised: false,
+        }
     }
 
     /// The algorithm in use.
@@ -91,12 +100,14 @@ impl Socket {
 
     /// Switches as the kernel does: release, private area zeroed, init; window and ssthresh stay.
     pub fn switch_to(&mut self, algorithm: Algorithm) {
-        if let Some(release) = self.algorithm.ops().release {
+        if self.is_initialised
+            && let Some(release) = self.algorithm.ops().release
+        {
             self.call(|sk| unsafe { release(sk) });
         }
         self.algorithm = algorithm;
         self.fields.inet_conn.icsk_ca_priv = Default::default();
-        self.establish();
+        self.initialise();
     }
 
     /// What was lost so far, where a switcher measures the connection.
@@ -116,8 +127,16 @@ impl Socket {
         self.connection.as_deref().map_or(0, |connection| bytes(connection))
     }
 
-    /// Calls `init`: the algorithm takes the connection up.
+    /// The handshake is over: the algorithm takes the connection up, unless one was set meanwhile, which has.
     pub fn establish(&mut self) {
+        if !self.is_initialised {
+            self.initialise();
+        }
+    }
+
+    /// Calls `init`.
+    fn initialise(&mut self) {
+        self.is_initialised = true;
         self.large_state = self.algorithm.has_large_state().then(|| Box::new([0; _]));
         self.twin = self.algorithm.has_twin().then(|| Twin::of(self)).flatten();
         if let Some(init) = self.algorithm.ops().init {

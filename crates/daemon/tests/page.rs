@@ -154,6 +154,7 @@ async fn switches(Query(query): Query<BTreeMap<String, u64>>) -> Json<Switches> 
         isolated_loss: 0.01,
         burst_loss: 0.0,
         predicted_s: vec![("kk_hybla".into(), 0.22), (HOSTILE.into(), 0.9)],
+        known: None,
     };
     let known = vec![Numbered { number: 1, switch }];
     let switches = known.into_iter().filter(|it| it.number > query["after"]).collect();

@@ -112,7 +112,7 @@ impl Played {
         let fields = &mut socket.fields;
         match operation % 25 {
             _ if (240..247).contains(&operation) => self.goes_on(operation - 240, number),
-            0 => switcher.met(socket),
+            0 => drop(switcher.met(socket)),
             1 => switcher.found(socket),
             2..=5 => {
                 let before = socket.algorithm();

@@ -21,6 +21,7 @@ fn options() -> Options {
         count: 10_000,
         climbs: 16,
         generations: search::GENERATIONS,
+        new_connections: None,
         than: vec![Contender::BASELINE],
         loss: 1.1,
         output: None,

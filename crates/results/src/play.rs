@@ -199,14 +199,7 @@ impl PlayedFlow {
         let bits = 8.0 * (arrived[0] + arrived[1]) as f64;
         let [client, server] = &flow.traffic;
         let [asked, answered] = &flow.written;
-        let writes: Vec<(Time, Option<Time>)> = match group.answers() {
-            Some(bursts) if index % bursts.total() < bursts.warmup => Vec::new(),
-            Some(_) => answered.iter().map(|answer| (answer.start, answer.last)).collect(),
-            None => (0..)
-                .zip(&group.activities)
-                .flat_map(|(place, activity)| exchanges(asked, answered, place, activity))
-                .collect(),
-        };
+        let writes = exchanges(group, index, asked, answered);
         let latency =
             |(start, last): &(Time, Option<Time>)| Some(((*last)? - *start).as_secs_f64());
         PlayedFlow {
@@ -245,10 +238,27 @@ fn own(writes: &[Written], place: usize) -> Vec<Written> {
     writes.iter().filter(|write| write.activity == place).copied().collect()
 }
 
-/// For each write of an activity that counts: its start, and when it had arrived, or its response if it is a
-/// request; None if it did not arrive. `client` and `server` are the writes of the two ends of the flow, and
-/// `place` is the activity's index in the flow.
+/// For each write that counts of the connection of this index in a group: its start, and when it had arrived,
+/// or its response if it is a request; None if it did not arrive. `client` and `server` are what the two ends
+/// of the connection wrote.
 pub fn exchanges(
+    group: &FlowGroup,
+    index: u32,
+    client: &[Written],
+    server: &[Written],
+) -> Vec<(Time, Option<Time>)> {
+    match group.answers() {
+        Some(bursts) if index % bursts.total() < bursts.warmup => Vec::new(),
+        Some(_) => server.iter().map(|answer| (answer.start, answer.last)).collect(),
+        None => (0..)
+            .zip(&group.activities)
+            .flat_map(|(place, activity)| exchanges_of(client, server, place, activity))
+            .collect(),
+    }
+}
+
+/// The same of the activity of this place on a connection that carries several.
+fn exchanges_of(
     client: &[Written],
     server: &[Written],
     place: usize,

@@ -5,10 +5,11 @@ use kirikae_path::{Span, Time, stream_seed};
 use kirikae_tcp::{Endpoint, Segment};
 
 use crate::conversation::{Arrived, Conversation};
+use crate::hosts::PathMemories;
 use crate::opening::Opening;
 use crate::outcome::{FlowOutcome, Left, Traffic};
 use crate::roaming::Roaming;
-use crate::simulation::{End, Flow, Host, Routes};
+use crate::simulation::{End, Flow, Routes};
 
 /// Label of what the congestion controls draw, under the simulation's seed.
 const CONTROLS: u64 = 6;
@@ -23,6 +24,8 @@ pub(crate) struct Connection {
     /// Segments with data that each end has sent, and how many of them again.
     sent: [(u64, u64); 2],
     opening: Opening,
+    /// The end that closes the connection when it has written, if one does.
+    closer: Option<End>,
     /// What is to come of the link of an end that is mobile.
     roaming: Option<Box<Roaming>>,
     /// When each end's timer goes off, kept here so that asking touches no endpoint.
@@ -30,23 +33,25 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub fn new(flow: &Flow, index: usize, seed: u64) -> Connection {
-        let end = |host: &Host, end: End| {
+    pub fn new(flow: &Flow, index: usize, seed: u64, memories: &mut PathMemories) -> Connection {
+        let mut end = |end: End| {
+            let (host, peer) = (flow.host(end), flow.host(end.other()));
             let seed = stream_seed(seed, &[CONTROLS, index as u64, end as u64]);
-            Endpoint::new(host.profile.clone(), host.control.clone(), seed)
+            Endpoint::new(host.profile.clone(), memories.control(host, peer), seed)
         };
-        let roaming = flow.mobile.as_ref().map(|mobile| {
-            let host = if mobile.end == End::Client { &flow.client } else { &flow.server };
-            Box::new(Roaming::new(mobile, &host.profile))
-        });
+        let roaming = flow
+            .mobile
+            .as_ref()
+            .map(|mobile| Box::new(Roaming::new(mobile, &flow.host(mobile.end).profile)));
         Connection {
             roaming,
             routes: flow.routes.clone(),
-            ends: [end(&flow.client, End::Client), end(&flow.server, End::Server)],
+            ends: End::BOTH.map(&mut end),
             conversation: Conversation::new(&flow.activities, flow.start, index, seed),
             sent_until: [0; 2],
             sent: Default::default(),
             opening: Opening::new(flow.start, flow.after),
+            closer: flow.closer(),
             timers: [None; 2],
         }
     }
@@ -126,6 +131,9 @@ impl Connection {
 
     fn write(&mut self, now: Time, end: End, bytes: u64, sent: &mut [Vec<Segment>; 2]) {
         self.ends[end as usize].write(now, bytes, &mut sent[end as usize]);
+        if self.closer == Some(end) {
+            self.ends[end as usize].close();
+        }
         self.timers[end as usize] = self.ends[end as usize].timer();
     }
 

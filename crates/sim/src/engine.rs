@@ -6,6 +6,7 @@ use kirikae_path::{Chain, Direction, Dropped, Ecn, Hop, Packet, Time, link_seed}
 use kirikae_tcp::Segment;
 
 use crate::connection::Connection;
+use crate::hosts::PathMemories;
 use crate::observer::{LinkState, Observer, Passage, Step};
 use crate::opening::Followers;
 use crate::outcome::{Counters, DirectionOutcome, DroppedPacket, Outcome};
@@ -53,8 +54,9 @@ impl<'a, O: Observer> Engine<'a, O> {
             ways.extend([way(Direction::Forward, forward), way(Direction::Backward, backward)]);
         }
         let flows = simulation.flows.iter().enumerate();
+        let mut memories = PathMemories::default();
         let connections: Vec<Connection> =
-            flows.map(|(index, flow)| Connection::new(flow, index, seed)).collect();
+            flows.map(|(index, flow)| Connection::new(flow, index, seed, &mut memories)).collect();
         let mut queue = EventQueue::new(ways.len() + connections.len());
         let due = |way: &Way| way.chain.next();
         let due = ways.iter().map(due).chain(connections.iter().map(Connection::due));

@@ -4,6 +4,7 @@ mod application;
 mod connection;
 mod conversation;
 mod engine;
+mod hosts;
 mod observer;
 mod opening;
 mod outcome;

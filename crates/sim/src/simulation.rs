@@ -12,7 +12,7 @@ use thiserror::Error;
 use crate::engine::Engine;
 use crate::observer::Observer;
 use crate::outcome::Outcome;
-use crate::workload::Activity;
+use crate::workload::{Activity, Workload};
 
 /// Links, the flows over them, and how long they are looked at.
 ///
@@ -66,6 +66,8 @@ pub struct Host {
     pub profile: Arc<Profile>,
     /// Its congestion control.
     pub control: Arc<Control>,
+    /// The host that it is: connections between the same two share what a switcher remembers of their path.
+    pub address: u32,
 }
 
 /// The links that a flow's packets take, either way.
@@ -138,6 +140,22 @@ pub enum SimulationError {
         /// What is wrong.
         fault: &'static str,
     },
+}
+
+impl Flow {
+    /// The host at an end.
+    pub(crate) fn host(&self, end: End) -> &Host {
+        match end {
+            End::Client => &self.client,
+            End::Server => &self.server,
+        }
+    }
+
+    /// The end that closes the connection once it has written: a server that answers, and nothing else is done.
+    pub(crate) fn closer(&self) -> Option<End> {
+        let answers = |activity: &Activity| matches!(activity.workload, Workload::Answer { .. });
+        self.activities.iter().all(answers).then_some(End::Server)
+    }
 }
 
 impl End {

@@ -2,39 +2,12 @@
 
 mod common;
 
-use std::sync::Arc;
-
-use common::{flow, link, ms};
-use kirikae_path::{Direction, Hop, Time};
-use kirikae_sim::{Flow, Outcome, Routes, Simulation, SimulationError, Workload};
-
-/// RTT 200 ms, and 10 Mbit/s from the server to the client.
-const RTT_MS: u64 = 200;
-
-fn simulation(flows: Vec<Flow>) -> Simulation {
-    Simulation { seed: 1, links: vec![link(10, 100, RTT_MS)], flows, duration: ms(60_000) }
-}
-
-/// An answer of so many bytes, asked for at `start` and not before the flow `after` is done.
-fn answer(bytes: u64, start: u64, after: Option<usize>) -> Flow {
-    let hop = |direction| Arc::from([Hop { link: 0, direction }]);
-    let routes = Routes { forward: hop(Direction::Backward), backward: hop(Direction::Forward) };
-    Flow { start: Time::ZERO + ms(start), after, ..flow(routes, Workload::Answer { bytes }) }
-}
-
-/// When each answer was asked for and when it had arrived, in milliseconds.
-fn times(outcome: &Outcome) -> Vec<(f64, f64)> {
-    let millis = |time: Time| (time - Time::ZERO).as_secs_f64() * 1e3;
-    let of = |flow: &kirikae_sim::FlowOutcome| {
-        let ([], [answer]) = (&flow.client[..], &flow.server[..]) else { panic!("one answer") };
-        (millis(answer.start), millis(answer.last.expect("it arrived")))
-    };
-    outcome.flows.iter().map(of).collect()
-}
+use common::{answer, answers, ms, times};
+use kirikae_sim::{Flow, SimulationError};
 
 #[test]
 fn one_within_the_initial_window_takes_two_round_trips_and_its_serialisation() {
-    let outcome = simulation(vec![answer(14_480, 0, None)]).run().unwrap();
+    let outcome = answers(vec![answer(14_480, 0, None)]).run().unwrap();
     // SYN, SYN-ACK (60 bytes at 10 Mbit/s), ACK, ten segments of 1500 bytes.
     let expected = 4.0 * 100.0 + 0.048 + 12.0;
     let [(0.0, found)] = times(&outcome)[..] else { panic!("one answer") };
@@ -44,7 +17,7 @@ fn one_within_the_initial_window_takes_two_round_trips_and_its_serialisation() {
 
 #[test]
 fn a_larger_one_has_its_slow_start() {
-    let outcome = simulation(vec![answer(60_000, 0, None)]).run().unwrap();
+    let outcome = answers(vec![answer(60_000, 0, None)]).run().unwrap();
     // 42 segments: 10, 20 and 12, a round trip apart; of the third flight the sixth segment of the second
     // is the one whose ACK lets the last go (7.2 ms), behind those of the same ACK (at most 4: 4.8 ms).
     let expected = 300.0 + 2.0 * 200.0 + 7.2 + 4.8 + 100.0;
@@ -55,10 +28,10 @@ fn a_larger_one_has_its_slow_start() {
 #[test]
 fn each_begins_anew_and_all_alike() {
     let flows: Vec<Flow> = (0..3).map(|number| answer(60_000, 2_000 * number, None)).collect();
-    let outcome = simulation(flows.clone()).run().unwrap();
+    let outcome = answers(flows.clone()).run().unwrap();
     let latencies: Vec<f64> = times(&outcome).iter().map(|(from, to)| to - from).collect();
     assert!(latencies.windows(2).all(|pair| (pair[0] - pair[1]).abs() < 1e-6), "{latencies:?}");
-    assert_eq!(simulation(flows).run().unwrap(), outcome);
+    assert_eq!(answers(flows).run().unwrap(), outcome);
 }
 
 #[test]
@@ -66,7 +39,7 @@ fn one_that_waits_begins_when_the_one_before_it_has_arrived() {
     // The first takes longer than 500 ms, the second is over before 3000 ms.
     let flows =
         vec![answer(60_000, 0, None), answer(1_000, 500, Some(0)), answer(1_000, 3_000, Some(1))];
-    let outcome = simulation(flows).run().unwrap();
+    let outcome = answers(flows).run().unwrap();
     let [(_, first), (second, end), (third, _)] = times(&outcome)[..] else { panic!("three") };
     assert_eq!((second, third), (first, 3_000.0));
     assert!((end - second - 400.0).abs() < 1.0, "{second} to {end} ms");
@@ -75,7 +48,7 @@ fn one_that_waits_begins_when_the_one_before_it_has_arrived() {
 
 #[test]
 fn what_was_not_begun_is_left() {
-    let mut simulation = simulation(vec![answer(60_000, 0, None), answer(60_000, 0, Some(0))]);
+    let mut simulation = answers(vec![answer(60_000, 0, None), answer(60_000, 0, Some(0))]);
     simulation.duration = ms(500);
     let outcome = simulation.run().unwrap();
     assert_eq!(outcome.flows[1].server, []);
@@ -85,6 +58,6 @@ fn what_was_not_begun_is_left() {
 
 #[test]
 fn only_an_earlier_flow_is_waited_for() {
-    let refused = simulation(vec![answer(1, 0, None), answer(1, 0, Some(1))]).run();
+    let refused = answers(vec![answer(1, 0, None), answer(1, 0, Some(1))]).run();
     assert_eq!(refused.unwrap_err(), SimulationError::Order { flow: 1, after: 1 });
 }

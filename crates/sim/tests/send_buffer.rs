@@ -89,7 +89,8 @@ fn switched(bytes: Option<u64>) -> (Vec<Vec<(Time, Switch)>>, Watch) {
     let switcher = Switcher::new(policy::one(scope::usual()), tables, &candidates).unwrap();
     let algorithm = Algorithm::stock("cubic").unwrap();
     let control = Control { algorithm, switcher: Some(Rule::Switcher(switcher)) };
-    let host = Host { profile: Arc::new(Profile::linux_6()), control: Arc::new(control) };
+    let host =
+        Host { profile: Arc::new(Profile::linux_6()), control: Arc::new(control), address: 0 };
     let mut bulk = flow(Routes::through(&[0]), Workload::Bulk { bytes });
     (bulk.client, bulk.server) = (host.clone(), host);
     let mut far = bulk.clone();

@@ -101,7 +101,8 @@ fn observe<O: Observer>(
     let switcher = Switcher::new(policy::one(scope::usual()), tables, &candidates).unwrap();
     let algorithm = Algorithm::stock("cubic").unwrap();
     let control = Control { algorithm, switcher: Some(Rule::Switcher(switcher)) };
-    let host = Host { profile: Arc::new(Profile::linux_6()), control: Arc::new(control) };
+    let host =
+        Host { profile: Arc::new(Profile::linux_6()), control: Arc::new(control), address: 0 };
     let mut flow = flow(Routes::through(&[0]), workload);
     (flow.client, flow.server) = (host.clone(), host);
     let (links, flows) = (vec![path], vec![flow]);

@@ -53,6 +53,7 @@ fn window(algorithm: &str, loss_rate: f64, theory: f64) -> f64 {
             ..Profile::linux_6()
         }),
         control: Arc::new(Control { algorithm, switcher: None }),
+        address: 0,
     };
     let packets = 2 * LOSSES * apart;
     let bulk = Workload::Bulk { bytes: Some(packets * 1448) };

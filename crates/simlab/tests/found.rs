@@ -83,6 +83,7 @@ fn what_was_drawn_is_lost_by_no_more() {
         count: 0,
         climbs: 0,
         generations: 0,
+        new_connections: None,
         than,
         loss: 1.1,
         output,

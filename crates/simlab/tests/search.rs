@@ -11,7 +11,17 @@ use kirikae_simlab::sim::{self, Files};
 fn options(count: u64) -> Options {
     let than = vec![Contender::BASELINE];
     let controls = Controls::default();
-    Options { seed: 1, count, climbs: 0, generations: 2, than, loss: 1.10, output: None, controls }
+    Options {
+        seed: 1,
+        count,
+        climbs: 0,
+        generations: 2,
+        than,
+        new_connections: None,
+        loss: 1.10,
+        output: None,
+        controls,
+    }
 }
 
 fn scenario(text: &str) -> Scenario {

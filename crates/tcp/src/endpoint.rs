@@ -64,6 +64,8 @@ pub struct Endpoint {
     sender: Option<Box<Sender>>,
     /// Bytes written before the connection was established.
     unsent: u64,
+    /// Whether the application has closed the connection before it was established.
+    closes: bool,
 }
 
 impl Endpoint {
@@ -88,6 +90,7 @@ impl Endpoint {
             peer_window: 0,
             sender: None,
             unsent: 0,
+            closes: false,
         }
     }
 
@@ -106,6 +109,15 @@ impl Endpoint {
         let first = out.len();
         self.sender(now).write(now, bytes, out);
         self.finish(now, &mut out[first..]);
+    }
+
+    /// The application closes the connection: it writes no more. The other end is not told, see
+    /// `sender/close.rs`.
+    pub fn close(&mut self) {
+        match &mut self.sender {
+            Some(sender) => sender.close(),
+            None => self.closes = true,
+        }
     }
 
     /// A segment arrives.
@@ -258,6 +270,7 @@ impl Endpoint {
         if let Some(sender) = &mut self.sender {
             sender.transmit(now, out);
             sender.note_pair(&out[first..]);
+            sender.settle_close();
         }
         self.finish(now, &mut out[first..]);
         if self.receiver.reply(now, &host(&self.profile, &self.sender, self.handshake_rtt_us)) {
@@ -370,7 +383,12 @@ impl Endpoint {
     fn send_unsent(&mut self, now: Time, out: &mut Vec<Segment>) {
         match std::mem::take(&mut self.unsent) {
             0 => {}
-            bytes => self.write(now, bytes, out),
+            bytes => {
+                self.write(now, bytes, out);
+                if std::mem::take(&mut self.closes) {
+                    self.close();
+                }
+            }
         }
     }
 }

@@ -6,4 +6,4 @@ mod switch;
 
 pub use report::{DirectionReport, DroppedPacket, Report, TimingError};
 pub use segment::Segment;
-pub use switch::{Reason, Switch};
+pub use switch::{KnownPath, Reason, Switch};

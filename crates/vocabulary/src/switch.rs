@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 
+use kirikae_interface::{rate_bit_s, warm_start};
 use serde::{Deserialize, Serialize};
 
 /// One switch of one connection.
@@ -39,6 +40,58 @@ pub struct Switch {
     pub burst_loss: f64,
     /// L(i) of each candidate in seconds, by in-kernel name, smallest first.
     pub predicted_s: Vec<(String, f64)>,
+    /// What was known of the path, where the connection begins with that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<KnownPath>,
+}
+
+/// What earlier connections have shown of the path that a connection begins with (RFC 9959).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KnownPath {
+    /// How long ago they did, seconds.
+    pub age_s: u32,
+    /// The lowest round-trip time, seconds (`saved_rtt`).
+    pub rtt_s: f64,
+    /// The rate at which the path delivers, bit/s; none where it is not known.
+    pub rate_bit_s: Option<u64>,
+    /// What it carries in a round trip, bytes (`saved_cwnd`).
+    pub window_bytes: u32,
+    /// The window that the connection is to have instead of the initial one, bytes (`jump_cwnd`).
+    pub jump_bytes: u32,
+    /// Whether it has that from its first segment on, and not after Careful Resume's reconnaissance.
+    pub is_first_flight: bool,
+}
+
+impl From<&warm_start> for KnownPath {
+    fn from(start: &warm_start) -> KnownPath {
+        KnownPath {
+            age_s: start.age_s,
+            rtt_s: f64::from(start.saved_rtt_us) / 1e6,
+            rate_bit_s: rate_bit_s(start.rate),
+            window_bytes: start.saved_cwnd,
+            jump_bytes: start.jump_cwnd,
+            is_first_flight: start.is_first_flight != 0,
+        }
+    }
+}
+
+impl fmt::Display for KnownPath {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let rate = self.rate_bit_s.map_or(String::new(), |rate| format!("{}, ", mbit_s(rate)));
+        write!(
+            f,
+            "{} of {} bytes, since {} s ago the path had RTT {:.1} ms, {rate}{} bytes a round trip",
+            if self.is_first_flight { "first flight" } else { "careful jump" },
+            self.jump_bytes,
+            self.age_s,
+            self.rtt_s * 1e3,
+            self.window_bytes,
+        )
+    }
+}
+
+fn mbit_s(rate_bit_s: u64) -> String {
+    format!("{:.1} Mbit/s", rate_bit_s as f64 / 1e6)
 }
 
 /// Why a connection was switched.
@@ -47,6 +100,8 @@ pub struct Switch {
 pub enum Reason {
     /// The table predicts a smaller latency for the algorithm taken up.
     PredictedLatency,
+    /// The connection is new, and begins with what earlier ones have shown of its path.
+    WarmStart,
     /// Too much was sent again, by bpftune's rule.
     RetransmitRate,
 }
@@ -55,24 +110,19 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.pad(match self {
             Reason::PredictedLatency => "predicted-latency",
+            Reason::WarmStart => "warm-start",
             Reason::RetransmitRate => "retransmit-rate",
         })
     }
 }
 
-/// `connection netns, where there is one, from -> to: reason: rtt, rate, burst, both loss rates; predicted latencies`
+/// `connection netns, where there is one, from -> to: reason: rtt, rate, burst, both loss rates; predicted latencies`,
+/// or in place of what follows the reason, what was known
 impl fmt::Display for Switch {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let predicted = self
-            .predicted_s
-            .iter()
-            .map(|(name, latency)| format!("{name} {latency:.3} s"))
-            .collect::<Vec<_>>()
-            .join(", ");
         write!(
             f,
-            "{} > {}  {}{} -> {}  {}{}: rtt {:.1} ms{}{}, isolated loss {}, burst loss {}; \
-             predicted {predicted}",
+            "{} > {}  {}{} -> {}  {}{}: ",
             self.local,
             self.remote,
             match self.namespace {
@@ -83,9 +133,21 @@ impl fmt::Display for Switch {
             self.to,
             if self.observed { "observed, " } else { "" },
             self.reason,
+        )?;
+        if let Some(known) = &self.known {
+            return known.fmt(f);
+        }
+        let predicted = self
+            .predicted_s
+            .iter()
+            .map(|(name, latency)| format!("{name} {latency:.3} s"))
+            .collect::<Vec<_>>()
+            .join(", ");
+        write!(
+            f,
+            "rtt {:.1} ms{}{}, isolated loss {}, burst loss {}; predicted {predicted}",
             self.rtt_s * 1e3,
-            self.rate_bit_s
-                .map_or(String::new(), |rate| format!(", {:.1} Mbit/s", rate as f64 / 1e6)),
+            self.rate_bit_s.map_or(String::new(), |rate| format!(", {}", mbit_s(rate))),
             self.written(),
             percent(self.isolated_loss),
             percent(self.burst_loss),

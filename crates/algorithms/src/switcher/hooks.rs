@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::ptr;
 use std::sync::Arc;
 
-use kirikae_interface::{NAME_BYTES, latency_table, name_to_bytes};
+use kirikae_interface::{NAME_BYTES, REASON_WARM_START, latency_table, name_to_bytes};
 
 use super::{PathMemory, Shared, Switch, Switcher};
 use crate::c;
@@ -162,6 +162,7 @@ impl<'a> Host<'a> {
             isolated_ppb: event.isolated_ppb,
             burst_ppb: event.burst_ppb,
             predicted_us: predicted.collect(),
+            start: (event.reason == REASON_WARM_START).then_some(event.start),
         })
     }
 }

@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use kirikae_interface::{
-    NAME_BYTES, latency_table, match_key, name_from_bytes, policy, thesis_table,
+    NAME_BYTES, latency_table, match_key, name_from_bytes, policy, thesis_table, warm_start,
 };
 use serde::Serialize;
 
@@ -71,6 +71,9 @@ pub struct Switch {
     /// Latency predicted for each candidate, in the table's order; none by a rule that predicts none,
     /// nor is loss measured there.
     pub predicted_us: Vec<(&'static str, u32)>,
+    /// What was known of the path, where a new connection begins with that.
+    #[serde(skip)]
+    pub start: Option<warm_start>,
 }
 
 /// What was lost on a connection since it was established, up to its latest measuring period.
@@ -186,9 +189,10 @@ impl Switcher {
     }
 
     /// A connection is established. (A socket that is connected anew keeps what is remembered.) One
-    /// whose program chose its algorithm itself (`icsk_ca_setsockopt`) is left alone.
-    pub fn met(&mut self, socket: &mut Socket) {
-        self.call(socket, c::BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB, [0; 3]);
+    /// whose program chose its algorithm itself (`icsk_ca_setsockopt`) is left alone. Switches where its path is
+    /// known.
+    pub fn met(&mut self, socket: &mut Socket) -> Option<Switch> {
+        self.call(socket, c::BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB, [0; 3])
     }
 
     /// An iterator is at the connection: it is met, where it was not, or follows the policy.

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use kirikae_algorithms::Algorithm;
 use kirikae_command::{Choice, print};
+use kirikae_policy::WarmStart;
 use kirikae_scenario::{Contender, Controls};
 use kirikae_simlab::search::{self, Options};
 use kirikae_terminal::colour_wanted;
@@ -37,6 +38,10 @@ pub struct Arguments {
     /// them on each path. With bbr alone it is on a host whose own is bbr, else on one of cubic
     #[arg(long, value_name = "CONTENDER,...", default_value = "cubic", value_parser = than)]
     than: Than,
+    /// Each burst on a new connection, which begins in this way where its path is known: none, careful or
+    /// first-flight
+    #[arg(long, value_name = "START", value_parser = start)]
+    new_connections: Option<WarmStart>,
     /// Ratio of mean latencies from which on kirikae loses
     #[arg(long, value_name = "RATIO", default_value = "1.10", value_parser = loss)]
     loss: f64,
@@ -64,6 +69,11 @@ fn than(text: &str) -> Result<Than, String> {
     }
 }
 
+fn start(text: &str) -> Result<WarmStart, String> {
+    let start = WarmStart::ALL.into_iter().find(|start| start.name() == text);
+    start.ok_or_else(|| format!("allowed: {}", WarmStart::ALL.map(WarmStart::name).join(", ")))
+}
+
 fn loss(text: &str) -> Result<f64, String> {
     const ALLOWED: &str = "allowed: a number above 1, up to 100, such as 1.10";
     let loss = text.parse().ok().filter(|loss| *loss > 1.0 && *loss <= 100.0);
@@ -83,6 +93,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         climbs: arguments.climbs.into(),
         generations: search::GENERATIONS,
         than,
+        new_connections: arguments.new_connections,
         loss: arguments.loss,
         output: arguments.output.clone(),
         controls,

@@ -62,6 +62,7 @@ fn flow(links: &[PathSpec], workload: Workload) -> Flow {
     let host = Host {
         profile: Arc::new(Profile::linux_6()),
         control: Arc::new(Control { algorithm, switcher: None }),
+        address: 0,
     };
     Flow {
         start: Time::ZERO,

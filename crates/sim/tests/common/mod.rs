@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use kirikae_algorithms::Algorithm;
-use kirikae_path::{ElementSpec, PathSpec, QueueLimit, Span, Time};
-use kirikae_sim::{Activity, Flow, Host, Routes, Simulation, Workload};
+use kirikae_path::{Direction, ElementSpec, Hop, PathSpec, QueueLimit, Span, Time};
+use kirikae_sim::{Activity, Flow, FlowOutcome, Host, Outcome, Routes, Simulation, Workload};
 use kirikae_tcp::{Control, Profile};
 
 pub const MS: u64 = 1_000_000;
@@ -34,6 +34,7 @@ pub fn flow(routes: Routes, workload: Workload) -> Flow {
     let host = Host {
         profile: Arc::new(Profile::linux_6()),
         control: Arc::new(Control { algorithm, switcher: None }),
+        address: 0,
     };
     Flow {
         start: Time::ZERO,
@@ -54,4 +55,29 @@ pub fn one(path: PathSpec, workload: Workload, seconds: u64) -> Simulation {
 
 pub fn bursts(count: u64) -> Workload {
     Workload::bursts(65_536, (0..count).map(|burst| Span::from_secs(2) * burst))
+}
+
+/// RTT of [`answers`].
+const RTT_MS: u64 = 200;
+
+/// Answers over 10 Mbit/s from the server to the client.
+pub fn answers(flows: Vec<Flow>) -> Simulation {
+    Simulation { seed: 1, links: vec![link(10, 100, RTT_MS)], flows, duration: ms(60_000) }
+}
+
+/// An answer of so many bytes, asked for at `start` and not before the flow `after` is done.
+pub fn answer(bytes: u64, start: u64, after: Option<usize>) -> Flow {
+    let hop = |direction| Arc::from([Hop { link: 0, direction }]);
+    let routes = Routes { forward: hop(Direction::Backward), backward: hop(Direction::Forward) };
+    Flow { start: Time::ZERO + ms(start), after, ..flow(routes, Workload::Answer { bytes }) }
+}
+
+/// When each answer was asked for and when it had arrived, in milliseconds.
+pub fn times(outcome: &Outcome) -> Vec<(f64, f64)> {
+    let millis = |time: Time| (time - Time::ZERO).as_secs_f64() * 1e3;
+    let of = |flow: &FlowOutcome| {
+        let ([], [answer]) = (&flow.client[..], &flow.server[..]) else { panic!("one answer") };
+        (millis(answer.start), millis(answer.last.expect("it arrived")))
+    };
+    outcome.flows.iter().map(of).collect()
 }

@@ -221,9 +221,10 @@ fn simulation(file: &GridFile, place: &Place, algorithm: Algorithm, repetition: 
         Load::Stream(share) => stream(Stream::new(file, place, share), spread),
     };
     let profile = Arc::new(file.stack.clone());
-    let host = |algorithm, switcher| Host {
+    let host = |address, algorithm, switcher| Host {
         profile: Arc::clone(&profile),
         control: Control { algorithm, switcher }.into(),
+        address,
     };
     let cubic = Algorithm::stock("cubic").expect("the kernel has it");
     let flow = Flow {
@@ -231,10 +232,11 @@ fn simulation(file: &GridFile, place: &Place, algorithm: Algorithm, repetition: 
         after: None,
         routes: Routes::through(&[0]),
         client: host(
+            0,
             algorithm,
             Some(Rule::Switcher(Switcher::measuring(policy::one(scope::usual())))),
         ),
-        server: host(cubic, None),
+        server: host(1, cubic, None),
         activities: vec![Activity { after: Span::ZERO, workload }],
         mobile: None,
     };

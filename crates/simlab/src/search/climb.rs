@@ -6,7 +6,7 @@ use kirikae_results::Error;
 
 use super::draw::Draw;
 use super::verdict::Verdict;
-use super::{Player, Stage, distribution};
+use super::{Options, Player, Stage, distribution};
 
 /// Generations of a climb, usually.
 pub const GENERATIONS: u64 = 15;
@@ -27,7 +27,7 @@ pub(super) fn climb(player: &Player, starts: Vec<Draw>) -> Result<Vec<Draw>, Err
     for generation in 0..generations {
         let stage = Stage { labels: [STAGE, generation], repetitions: REPETITIONS };
         let families: Vec<Draw> =
-            heights.iter().flat_map(|draw| family(player.options.seed, generation, draw)).collect();
+            heights.iter().flat_map(|draw| family(player.options, generation, draw)).collect();
         let verdicts = player.all(&stage, &families, &bar)?;
         let scored: Vec<(&Draw, Option<Verdict>)> = families.iter().zip(verdicts).collect();
         if scored.iter().any(|(_, verdict)| verdict.is_none()) {
@@ -47,9 +47,10 @@ pub(super) fn climb(player: &Player, starts: Vec<Draw>) -> Result<Vec<Draw>, Err
 }
 
 /// The path and its mutants.
-fn family(seed: u64, generation: u64, draw: &Draw) -> Vec<Draw> {
-    let genes = distribution::genes(draw);
-    let mut random = RandomStream::new(stream_seed(seed, &[CHANGES, draw.index, generation]));
+fn family(options: &Options, generation: u64, draw: &Draw) -> Vec<Draw> {
+    let genes = distribution::genes(draw, options.new_connections);
+    let mut random =
+        RandomStream::new(stream_seed(options.seed, &[CHANGES, draw.index, generation]));
     let mutants = (0..MUTANTS).map(|_| draw.mutant(&genes, &mut random));
     std::iter::once(draw.clone()).chain(mutants).collect()
 }

@@ -2,6 +2,7 @@
 //!
 //! Of each choice the first is the simplest: a find is reduced towards it.
 
+use kirikae_policy::WarmStart;
 use kirikae_scenario::Contender;
 
 use super::draw::{Draw, Gene, Tape, rounded};
@@ -24,6 +25,8 @@ pub struct Play<'a> {
     pub repetitions: u32,
     /// In the order of the table.
     pub contenders: &'a [Contender],
+    /// How connections begin, each of which is for one burst; None: one carries all of them.
+    pub new_connections: Option<WarmStart>,
 }
 
 /// The drawn path as the text of a scenario file.
@@ -32,16 +35,20 @@ pub fn scenario(draw: &Draw, play: Play) -> String {
 }
 
 /// The numbers that the path depends on.
-pub fn genes(draw: &Draw) -> Vec<Gene> {
+pub fn genes(draw: &Draw, new_connections: Option<WarmStart>) -> Vec<Gene> {
     let mut tape = Tape::new(draw);
-    write(&mut tape, draw, Play { bursts: BURSTS, seed: 0, repetitions: 1, contenders: &[] });
+    let play = Play { bursts: BURSTS, seed: 0, repetitions: 1, contenders: &[], new_connections };
+    write(&mut tape, draw, play);
     tape.into_genes()
 }
 
 fn write(tape: &mut Tape, draw: &Draw, play: Play) -> String {
     let basics = Basics::draw(tape, play.bursts);
     let mut told = vec![basics.told()];
-    let workload = workload(tape, &basics, &mut told);
+    let workload = match play.new_connections {
+        None => workload(tape, &basics, &mut told),
+        Some(start) => answers(tape, &basics, start, &mut told),
+    };
     let [forward, backward] = path(tape, &basics, &mut told);
     let ways = [("forward", forward), ("backward", backward)];
     let path: String = ways
@@ -157,6 +164,23 @@ fn workload(tape: &mut Tape, basics: &Basics, told: &mut Vec<String>) -> Workloa
             Workload { text: format!("[[workload]]\n{own}[[workload]]\n{bulk}"), duration }
         }
     }
+}
+
+/// A new connection for each burst.
+fn answers(tape: &mut Tape, basics: &Basics, start: WarmStart, told: &mut Vec<String>) -> Workload {
+    let &Basics { burst_kib, interval_s, bursts, .. } = basics;
+    let spacing = tape.choice("spacing", &[("fixed", 1.0), ("exponential", 1.0)]);
+    let sizes = tape.choice("sizes", &[("fixed", 1.0), ("exponential", 1.0)]);
+    let overlap = tape.choice("overlap", &[("one by one", 1.0), ("beside each other", 1.0)]);
+    told.push(format!("each on a connection of its own, {overlap}, {} start", start.name()));
+    let text = format!(
+        "[scope]\nwarm-start = \"{}\"\n\n[workload]\nburst = \"{burst_kib} KiB\"\nsizes = \"{sizes}\"\n\
+         interval = \"{interval_s} s\"\nspacing = \"{spacing}\"\nconnection = \"new\"\n\
+         overlap = {}\ncount = {bursts}\n\n",
+        start.name(),
+        overlap == "beside each other",
+    );
+    Workload { text, duration: String::new() }
 }
 
 /// Both directions, element by element.

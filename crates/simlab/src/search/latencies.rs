@@ -25,7 +25,13 @@ pub fn latencies(
     controls: &Controls,
 ) -> Result<Vec<f64>, Error> {
     let connection = stream_seed(seed, &[LABEL, index]) >> 32;
-    let play = Play { bursts, seed: connection, repetitions: 1, contenders: &[contender] };
+    let play = Play {
+        bursts,
+        seed: connection,
+        repetitions: 1,
+        contenders: &[contender],
+        new_connections: None,
+    };
     let text = distribution::scenario(&Draw::new(seed, index), play);
     let scenario = Scenario::parse(&name(index), text)?.remove(0);
     let mut waits = verdict::waits(&scenario, contender, scenario.seed, controls)?;

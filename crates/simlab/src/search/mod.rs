@@ -15,6 +15,7 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use kirikae_path::stream_seed;
+use kirikae_policy::WarmStart;
 use kirikae_results::Error;
 use kirikae_results::interruption::Interruption;
 use kirikae_results::statistics::quantile;
@@ -57,6 +58,8 @@ pub struct Options {
     /// Whom the switcher is held against: of several, on each path the best of them. Not empty, and
     /// without the switcher.
     pub than: Vec<Contender>,
+    /// How connections begin, each of which is for one burst; None: one carries all of them.
+    pub new_connections: Option<WarmStart>,
     /// Ratio of mean latencies from which on the switcher loses, above 1.
     pub loss: f64,
     /// A new or empty directory for the finds, as scenarios; none: they are only reported.
@@ -87,6 +90,9 @@ pub struct Report {
     pub paths: usize,
     /// Whom the switcher was held against.
     pub than: Vec<Contender>,
+    /// How connections began, where each was for one burst.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub new_connections: Option<WarmStart>,
     /// Ratio from which on it loses.
     pub loss: f64,
     /// Quantiles of the ratio on the drawn paths, each played once: which, and the ratio.
@@ -206,6 +212,7 @@ pub fn run(options: &Options) -> Result<Report, Error> {
         seed: options.seed,
         paths: ratios.len(),
         than: options.than.clone(),
+        new_connections: options.new_connections,
         loss: options.loss,
         quantiles: QUANTILES.iter().filter_map(|q| Some((*q, quantile(&ratios, *q)?))).collect(),
         above_1: ratios.iter().filter(|ratio| **ratio > 1.0).count() as f64
@@ -293,7 +300,7 @@ impl Player<'_> {
     fn tried(&self, stage: &Stage, (draw, verdict): (Draw, Verdict)) -> Result<Tried, Error> {
         let title = self.scenario(stage, &draw)?.title;
         let text = text(self.options, stage, &draw);
-        let genes = distribution::genes(&draw);
+        let genes = distribution::genes(&draw, self.options.new_connections);
         let parts = genes.iter().filter_map(Gene::special).collect();
         Ok(Tried { path: draw.index, changed: draw.is_changed(), title, parts, verdict, text })
     }
@@ -312,8 +319,13 @@ fn text(options: &Options, stage: &Stage, draw: &Draw) -> String {
     // Shorter than they could be, to be read.
     let seed = stream_seed(options.seed, &[first, second, draw.index]) >> 32;
     let contenders = options.contenders();
-    let play =
-        Play { bursts: BURSTS, seed, repetitions: stage.repetitions, contenders: &contenders };
+    let play = Play {
+        bursts: BURSTS,
+        seed,
+        repetitions: stage.repetitions,
+        contenders: &contenders,
+        new_connections: options.new_connections,
+    };
     distribution::scenario(draw, play)
 }
 

@@ -16,7 +16,7 @@ pub(super) fn reduce(player: &Player, find: &Draw) -> Result<Draw, Error> {
     let mut again = true;
     while again {
         again = false;
-        for gene in distribution::genes(&reduced) {
+        for gene in distribution::genes(&reduced, player.options.new_connections) {
             let Some(simpler) = reduced.simpler(&gene) else { continue };
             let Some(verdict) = player.play(&STAGE, &simpler)? else { return Ok(reduced) };
             if verdict.loses(player.options.loss, 0.95) {

@@ -19,8 +19,12 @@ pub fn render(report: &Report, colour: bool) -> String {
         [only] => (*only).to_owned(),
         several => format!("the best of {}", several.join(", ")),
     };
+    let connections = report.new_connections.map_or(String::new(), |start| {
+        format!(", each on a new connection ({} start)", start.name())
+    });
     let mut text = format!(
-        "{} paths of seed {}, {BURSTS} bursts on each: mean latency of kirikae over that of {than}\n",
+        "{} paths of seed {}, {BURSTS} bursts on each{connections}:\nmean latency of kirikae over that \
+         of {than}\n",
         report.paths, report.seed,
     );
     let heads: Vec<String> =

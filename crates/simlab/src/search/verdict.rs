@@ -5,6 +5,7 @@ use kirikae_results::Error;
 use kirikae_results::play::exchanges;
 use kirikae_results::statistics::{Estimate, ratio_of_means, ratio_of_means_within};
 use kirikae_scenario::{Contender, Controls, Scenario};
+use kirikae_sim::FlowOutcome;
 use serde::Serialize;
 
 use super::Options;
@@ -88,11 +89,12 @@ pub(super) fn waits(
     controls: &Controls,
 ) -> Result<Vec<(Time, f64)>, Error> {
     let outcome = sim::simulation(scenario, contender, seed, controls).run()?;
-    let [flow] = &outcome.flows[..] else { unreachable!("one flow is drawn") };
-    let activities = (0..).zip(&scenario.flows[0].activities);
     let wait = |(start, last): (Time, Option<Time>)| {
         (start, (last.unwrap_or(outcome.end) - start).as_secs_f64())
     };
-    let of = |(place, activity)| exchanges(&flow.client, &flow.server, place, activity);
-    Ok(activities.flat_map(of).map(wait).collect())
+    let flows = scenario.connections().zip(&outcome.flows);
+    let of = |((group, index), flow): ((_, _), &FlowOutcome)| {
+        exchanges(group, index, &flow.client, &flow.server)
+    };
+    Ok(flows.flat_map(of).map(wait).collect())
 }

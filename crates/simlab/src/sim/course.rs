@@ -9,7 +9,7 @@ use kirikae_results::play::{Course, FlowCourse};
 use kirikae_scenario::{Contender, FlowGroup};
 use kirikae_sim::{DirectionOutcome, End, FlowOutcome, Written};
 use kirikae_vocabulary::{
-    DirectionReport, DroppedPacket, Reason, Report, Segment, Switch, TimingError,
+    DirectionReport, DroppedPacket, KnownPath, Reason, Report, Segment, Switch, TimingError,
 };
 
 use super::Interval;
@@ -86,8 +86,11 @@ fn reported(at: Time, (local, remote): (u16, u16), switch: &kirikae_algorithms::
         .map(|(name, us)| (String::from(*name), f64::from(*us) / 1e6))
         .collect();
     predicted_s.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let reason =
-        if predicted_s.is_empty() { Reason::RetransmitRate } else { Reason::PredictedLatency };
+    let reason = match &switch.start {
+        Some(_) => Reason::WarmStart,
+        None if predicted_s.is_empty() => Reason::RetransmitRate,
+        None => Reason::PredictedLatency,
+    };
     Switch {
         at_ns: at.as_nanos(),
         local: end(local),
@@ -104,6 +107,7 @@ fn reported(at: Time, (local, remote): (u16, u16), switch: &kirikae_algorithms::
         isolated_loss: f64::from(switch.isolated_ppb) / 1e9,
         burst_loss: f64::from(switch.burst_ppb) / 1e9,
         predicted_s,
+        known: switch.start.as_ref().map(KnownPath::from),
     }
 }
 

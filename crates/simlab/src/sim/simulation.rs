@@ -37,7 +37,7 @@ pub fn simulation(
         let played = |end: End| {
             let contender = group.contender.unwrap_or(contender);
             let plays = if end == group.sender() { contender } else { Contender::BASELINE };
-            host(scenario, plays, controls)
+            host(scenario, plays, controls, 2 * place as u32 + end as u32)
         };
         let (client, server) = (played(End::Client), played(End::Server));
         for start in starts {
@@ -128,12 +128,13 @@ fn last_write(flows: &[Flow]) -> Span {
     activities.map(last).max().unwrap_or_default()
 }
 
-fn host(scenario: &Scenario, contender: Contender, controls: &Controls) -> Host {
+fn host(scenario: &Scenario, contender: Contender, controls: &Controls, address: u32) -> Host {
     let mut profile = scenario.stack.clone();
     if contender == Contender::CubicWithoutIdleRestart {
         profile.idle_restart = false;
     }
-    Host { profile: Arc::new(profile), control: control(scenario, contender, controls).into() }
+    let control = control(scenario, contender, controls).into();
+    Host { profile: Arc::new(profile), control, address }
 }
 
 fn control(scenario: &Scenario, contender: Contender, controls: &Controls) -> Control {

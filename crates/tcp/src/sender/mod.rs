@@ -14,6 +14,7 @@ mod rtt_estimator;
 mod tail_loss_probe;
 mod undo;
 // This is what a connection remembers besides.
+mod close;
 mod delivery_rate;
 mod peer_window;
 mod scoreboard;
@@ -41,6 +42,7 @@ use kirikae_algorithms::{CaState, Socket, Switch};
 use kirikae_path::{Span, Time};
 
 use crate::{Control, Profile, Segment, timer_wheel};
+use close::Close;
 use delivery_rate::DeliveryRate;
 use extensions::PathEstimate;
 use frto::Frto;
@@ -108,6 +110,7 @@ pub(crate) struct Sender {
     path_estimate: Option<Box<PathEstimate>>,
     /// The switcher that may change the congestion control.
     switcher: Option<Box<SwitcherCallbacks>>,
+    close: Close,
 }
 
 /// The state of ECN.
@@ -177,6 +180,7 @@ impl Sender {
             ecn: Ecn::default(),
             path_estimate: None,
             switcher: None,
+            close: Close::Open,
             profile,
         };
         sender.set_clock(now);
@@ -193,8 +197,9 @@ impl Sender {
         sender.switcher = control
             .switcher
             .clone()
-            .map(|rule| Box::new(SwitcherCallbacks::new(rule, &mut sender.socket)));
+            .map(|rule| Box::new(SwitcherCallbacks::new(rule, &mut sender.socket, now)));
         sender.socket.establish();
+        sender.buffer.expand(&sender.profile, sender.socket.fields.snd_cwnd);
         sender
     }
 

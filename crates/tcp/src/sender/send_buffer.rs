@@ -39,7 +39,7 @@ impl SendBuffer {
     }
 
     /// Makes room for a window of so many segments.
-    fn expand(&mut self, profile: &Profile, segments: u32) {
+    pub(super) fn expand(&mut self, profile: &Profile, segments: u32) {
         let window = WINDOWS * u64::from(segments.max(LEAST_WINDOW));
         let wanted = window * u64::from(segment_memory(profile.mtu));
         self.size = self.size.max(wanted.min(profile.send_buffer_max.into()));
@@ -111,7 +111,7 @@ impl Sender {
     }
 
     /// Whether there was no room for all the data that was offered.
-    fn writer_waits(&self) -> bool {
+    pub(super) fn writer_waits(&self) -> bool {
         self.written < self.buffer.offered
     }
 

@@ -6,6 +6,10 @@ use kirikae_path::Time;
 
 use super::{BOOT_NS, Sender};
 
+/// States of the kernel (net/tcp_states.h).
+const FIN_WAIT1: u32 = 4;
+const FIN_WAIT2: u32 = 5;
+
 /// The switcher of a connection, and the switches made so far.
 pub(super) struct SwitcherCallbacks {
     rule: Rule,
@@ -14,9 +18,12 @@ pub(super) struct SwitcherCallbacks {
 
 impl SwitcherCallbacks {
     /// Tells the switcher of a connection, before its algorithm starts.
-    pub fn new(mut rule: Rule, socket: &mut Socket) -> SwitcherCallbacks {
-        rule.met(socket);
-        SwitcherCallbacks { rule, switches: Vec::new() }
+    pub fn new(mut rule: Rule, socket: &mut Socket, now: Time) -> SwitcherCallbacks {
+        let switch = rule.met(socket);
+        SwitcherCallbacks {
+            rule,
+            switches: switch.map(|switch| (now, switch)).into_iter().collect(),
+        }
     }
 
     /// The switches so far, in order of time.
@@ -42,6 +49,22 @@ impl Sender {
             self.socket.fields.retrans_stamp =
                 self.undo.retransmitted_at_ms().map_or(0, since_boot);
             callbacks.rule.timed_out(&mut self.socket, self.timeouts);
+        }
+    }
+
+    /// BPF_SOCK_OPS_STATE_CB: the program has closed the connection.
+    pub(super) fn tell_fin_wait_1(&mut self) {
+        self.tell_state(FIN_WAIT1);
+    }
+
+    /// BPF_SOCK_OPS_STATE_CB: all that was written before the close is ACKed.
+    pub(super) fn tell_fin_wait_2(&mut self) {
+        self.tell_state(FIN_WAIT2);
+    }
+
+    fn tell_state(&mut self, to: u32) {
+        if let Some(callbacks) = &mut self.switcher {
+            callbacks.rule.state_changes(&mut self.socket, to);
         }
     }
 
