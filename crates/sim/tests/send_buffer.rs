@@ -72,10 +72,11 @@ fn as_much_waits_as_in_the_kernel() {
     }
 }
 
-/// A path of 690 segments on the way, and as many more in its queue.
+/// A path of 690 segments on the way, and as many more in its queue. The last piece, of up to 45 segments, exceeds the
+/// buffer.
 #[test]
 fn no_more_is_in_flight_than_the_buffer_holds() {
-    for (buffer, at_most) in [(512 << 10, 363), (256 << 10, 182)] {
+    for (buffer, at_most) in [(512 << 10, 386), (256 << 10, 216)] {
         let flight = watch(link(100, 667, 80), buffer).flight;
         assert!((at_most * 9 / 10..=at_most).contains(&flight), "{flight} segments");
     }

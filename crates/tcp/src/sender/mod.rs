@@ -229,17 +229,14 @@ impl Sender {
         if self.packets_out() == 0 {
             self.idle_restart(now);
         }
-        self.offer(bytes);
-        self.transmit_new(now, out);
+        self.offer(now, bytes, out);
     }
 
     /// Sends what the window now allows, for whatever reason.
     pub fn transmit(&mut self, now: Time, out: &mut Vec<Segment>) {
         self.set_clock(now);
         self.transmit_new(now, out);
-        if self.check_space() {
-            self.transmit_new(now, out);
-        }
+        self.check_space(now, out);
     }
 
     /// The state of congestion control.

@@ -7,12 +7,14 @@ pub(super) struct PeerWindow {
     bytes: u32,
     /// SND.WL1: sequence number of the segment that announced the window.
     seq: u64,
+    /// The largest so far, bytes (max_window).
+    largest: u32,
 }
 
 impl PeerWindow {
     /// A closed window, before the first segment, which has sequence number `seq`.
     pub fn closed(seq: u64) -> PeerWindow {
-        PeerWindow { bytes: 0, seq }
+        PeerWindow { bytes: 0, seq, largest: 0 }
     }
 
     /// The window in bytes, from the first byte that is not ACKed on.
@@ -23,6 +25,12 @@ impl PeerWindow {
     /// Sets the window that the handshake told.
     pub fn set(&mut self, bytes: u32) {
         self.bytes = bytes;
+        self.largest = self.largest.max(bytes);
+    }
+
+    /// The largest window so far, bytes.
+    pub fn largest(&self) -> u32 {
+        self.largest
     }
 
     /// Whether a segment that announces this window is newer than what is known. If two segments have the
@@ -36,7 +44,7 @@ impl PeerWindow {
     /// Takes the window that a segment with this sequence number announces. Returns whether it has changed.
     pub fn update(&mut self, seq: u64, bytes: u32) -> bool {
         let changes = bytes != self.bytes;
-        *self = PeerWindow { bytes, seq };
+        *self = PeerWindow { bytes, seq, largest: self.largest.max(bytes) };
         changes
     }
 }

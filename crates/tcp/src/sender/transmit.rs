@@ -9,8 +9,8 @@ use super::scoreboard::Sent;
 use super::timers::Purpose;
 use crate::{Ecn, Segment};
 
-/// The largest piece into which a write is cut, bytes, in whole segments: what a GSO packet holds.
-const WRITE_UNIT_MAX: u64 = 65_535;
+/// The largest piece into which a write is cut, bytes, in whole segments: what a GSO packet holds (sk_gso_max_size).
+const WRITE_UNIT_MAX: u64 = 65_215;
 /// Most bytes of a train.
 const TRAIN_BYTES_MAX: u64 = 65_536;
 /// Fewest segments of a train that is cut by the pacing rate (sysctl tcp_min_tso_segs).
@@ -41,6 +41,14 @@ impl Sender {
         self.una + u64::from(self.window.bytes())
     }
 
+    /// The pieces into which a write is cut, bytes: no larger than half of the largest receive window so far
+    /// (tcp_xmit_size_goal).
+    pub(super) fn write_unit(&self) -> u64 {
+        let mss = u64::from(self.mss);
+        let half = u64::from(self.window.largest() / 2);
+        (WRITE_UNIT_MAX.min(half) / mss).max(1) * mss
+    }
+
     /// Sends what was written as far as window, receiver and pacing allow.
     pub(super) fn transmit_new(&mut self, now: Time, out: &mut Vec<Segment>) {
         if self.nxt < self.written {
@@ -52,7 +60,7 @@ impl Sender {
     pub(super) fn transmit_new_within(&mut self, now: Time, limit: Limit, out: &mut Vec<Segment>) {
         let train = self.train_segments();
         let mss = u64::from(self.mss);
-        let write_unit = (WRITE_UNIT_MAX / mss).max(1) * mss;
+        let write_unit = self.write_unit();
         let mut held_back = false;
         let mut sent = 0;
         while self.nxt < self.written && !self.pacing_holds() {
