@@ -17,9 +17,13 @@
  *  6. The module cuts what an ACK adds to 1/128 segment, here it is 1/65536.
  *  7. With idle keep an ACK in slow start leaves no window of more than twice what was in flight:
  *     where the round trip is long 2^rho is thousands of segments, and a short burst would leave
- *     them to the next, and to the loss that halves them (RFC 7661). And where a transfer goes on
- *     slow start is Reno's from there on: a window of thousands, all of it sent, drives others out
- * of a queue for long.
+ *     them to the next, and to the loss that halves them (RFC 7661). Before a rate is known it is
+ *     Reno's slow start, and as soon as the first round trip has told one, up to the window that
+ *     is paced out at 5/4 of that: a queue of ten packets would not hold what a new connection
+ *     sends otherwise. And where a transfer goes on slow start is Reno's from there on: a window
+ *     of thousands, all of it sent, drives others out of a queue for long.
+ *  8. With idle keep it is paced, as the paper has it ("packet spacing"); the module leaves that to
+ *     a queueing discipline.
  *
  * Switched in mid-flight: the window is kept. (The textbook initialisation sets it to 2.)
  */
@@ -82,9 +86,42 @@ static __always_inline void hybla_grow(struct tcp_sock *tp, struct hybla *hybla,
 	tp->snd_cwnd = min(tp->snd_cwnd + (u32)(grow_16 >> 16), tp->snd_cwnd_clamp);
 }
 
+/* Returns the largest window that slow start may come to with an ACK of so many segments. */
+static __always_inline u32 most_in_slow_start(const struct sock *sk, const struct idle_keep *keep,
+					      u32 acked)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 reno = min(tp->snd_cwnd + acked, tp->snd_cwnd_clamp);
+	u64 carried;
+
+	if (keep->rate || keep->latest_rate)
+		return max(reno, 2 * tp->max_packets_out);
+	carried = (u64)idle_keep_run_rate(keep, tp) * tcp_min_rtt(tp) / USEC_PER_MSEC /
+		  max(tp->mss_cache, 1);
+	/* The kernel paces slow start at two windows in a round trip. */
+	return max(reno, (u32)min(carried * 5 / 8, (u64)tp->snd_cwnd_clamp));
+}
+
+static __always_inline void hybla_slow_start(struct sock *sk, struct hybla *hybla, u32 rho,
+					     u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u64 power_7 = (u64)power_of_eighths(rho % 8) << (rho / 8);
+	u32 most = tp->snd_ssthresh;
+
+	if (parameter(sk, idle_keep))
+		most = min(most, most_in_slow_start(sk, &hybla->idle, acked));
+	/* "cwnd <- cwnd + 2^rho - 1" */
+	hybla_grow(tp, hybla, (power_7 - 128) << 9);
+	tp->snd_cwnd = min(tp->snd_cwnd, most);
+}
+
+/* "Packet spacing" is part of Hybla; where there is no idle keep, this is Linux's module. */
 CALLBACK(void, hybla_init, struct sock *sk)
 {
 	idle_keep_init(sk);
+	if (parameter(sk, idle_keep) && sk->sk_pacing_status == SK_PACING_NONE)
+		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 
 CALLBACK(void, hybla_cong_avoid, struct sock *sk, u32 ack, u32 acked)
@@ -105,14 +142,7 @@ CALLBACK(void, hybla_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	    transfer_goes_on(idle_keep(sk), tp)) {
 		reno_slow_start(tp, acked);
 	} else if (tcp_in_slow_start(tp)) {
-		/* "cwnd <- cwnd + 2^rho - 1" */
-		u64 power_7 = (u64)power_of_eighths(rho % 8) << (rho / 8);
-		u32 most = max(tp->snd_cwnd, 2 * tp->max_packets_out);
-
-		hybla_grow(tp, hybla, (power_7 - 128) << 9);
-		if (parameter(sk, idle_keep))
-			tp->snd_cwnd = min(tp->snd_cwnd, most);
-		tp->snd_cwnd = min(tp->snd_cwnd, tp->snd_ssthresh);
+		hybla_slow_start(sk, hybla, rho, acked);
 	} else {
 		/* "cwnd <- cwnd + rho^2 / cwnd" */
 		hybla_grow(tp, hybla, ((u64)rho * rho << 10) / tp->snd_cwnd);

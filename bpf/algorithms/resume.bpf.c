@@ -2,9 +2,10 @@
 /*
  * Careful Resume: a new connection goes on from what earlier ones have shown of the path.
  *
- * Source: RFC 9959, section 3, on Reno (RFC 5681); RFC 6675 for what is in flight in recovery. The
- * switcher gives it to a connection whose path it remembers (switcher/core/warm_start.h), and the
- * algorithm that is chosen for the path takes over once the phase is Normal.
+ * Source: RFC 9959, section 3, on Reno's growth (RFC 5681); RFC 6675 for what is in flight in
+ * recovery. The switcher gives it to a connection whose path it remembers
+ * (switcher/core/warm_start.h), and the algorithm that is chosen for the path takes over once the
+ * phase is Normal.
  *
  * Deliberate differences:
  *  1. The window and PipeSize are counted in segments, as in Linux.
@@ -14,7 +15,9 @@
  *     the first; pacing may hold that back until after the ACK that asked for it.
  *  4. After the jump ssthresh is saved_cwnd: beyond what was measured the window grows by
  *     congestion avoidance.
- *  5. Once the phase is Normal, a recovery leaves half the window (RFC 5681).
+ *  5. In Reconnaissance, and once the phase is Normal, a loss leaves 7/10 of the window (RFC 9438,
+ *     section 4.6), as with Linux's preset: with half of it a loss in the initial window would cost
+ *     more than without Careful Resume.
  *  6. With `first flight` there is no reconnaissance: the first window is the jump, paced at the
  *     rate at which the path was measured to deliver. RFC 9959, section 4.2, limits it to the
  *     initial window; this goes beyond it. PipeSize begins with the initial window, which any
@@ -252,9 +255,9 @@ CONG_CONTROL(resume_cong_control, sk, rs)
 		pace_by_window(sk);
 }
 
-/* Congestion. In reconnaissance it ends Careful Resume; afterwards "The CWND MUST be reduced to no
- * more than (PipeSize/2)" (section 3.5). After a retransmission timeout there is nothing to retreat
- * from: the kernel has cut the window. */
+/* Congestion. In reconnaissance it ends Careful Resume (difference 5); afterwards "The CWND MUST be
+ * reduced to no more than (PipeSize/2)" (section 3.5). After a retransmission timeout there is
+ * nothing to retreat from: the kernel has cut the window. */
 CALLBACK(u32, resume_ssthresh, struct sock *sk)
 {
 	struct resume *r = resume_of(sk);
@@ -269,7 +272,7 @@ CALLBACK(u32, resume_ssthresh, struct sock *sk)
 		enter(sk, r, RESUME_SAFE_RETREAT);
 	if (r->phase == RESUME_SAFE_RETREAT)
 		return max(min(r->pipe_size, tp->snd_cwnd) / 2, 2);
-	return reno_half(tp);
+	return max(tp->snd_cwnd * 7 / 10, 2);
 }
 
 /* The window is reduced at once: where a tail loss probe has repaired the loss, the state is Open
@@ -328,6 +331,6 @@ ALGORITHM(resume) = {
 	.name = "kk_resume",
 };
 
-ABOUT_WITH_PARAMETERS(resume, "RFC 9959, RFC 5681, RFC 6675",
+ABOUT_WITH_PARAMETERS(resume, "RFC 9959, RFC 5681, RFC 6675, RFC 9438",
 		      "the first round trips of a connection whose path is known",
 		      "held against the phases of RFC 9959 by tests");

@@ -54,8 +54,6 @@ pub struct Socket {
     pub(crate) algorithm: Algorithm,
     /// The twin without quiet ACKs; None if they are not checked.
     pub(crate) twin: Option<Box<Twin>>,
-    /// Whether the algorithm has taken the connection up (`icsk_ca_initialized`).
-    pub(crate) is_initialised: bool,
 }
 
 // SAFETY: the pointers among the fields are set before each call; nobody else follows them.
@@ -83,14 +81,7 @@ impl Socket {
         let sock = &mut fields.inet_conn.icsk_inet.sk;
         sock.sk_max_pacing_rate = std::ffi::c_ulong::MAX;
         sock.sk_pacing_shift = 10;
-        Socket {
-            fields,
-            connection: None,
-            large_state: None,
-            algorithm,
-            twin: None,
-            is_initialised: false,
-        }
+        Socket { fields, connection: None, large_state: None, algorithm, twin: None }
     }
 
     /// The algorithm in use.
@@ -100,7 +91,7 @@ impl Socket {
 
     /// Switches as the kernel does: release, private area zeroed, init; window and ssthresh stay.
     pub fn switch_to(&mut self, algorithm: Algorithm) {
-        if self.is_initialised
+        if self.is_taken_up()
             && let Some(release) = self.algorithm.ops().release
         {
             self.call(|sk| unsafe { release(sk) });
@@ -129,14 +120,19 @@ impl Socket {
 
     /// The handshake is over: the algorithm takes the connection up, unless one was set meanwhile, which has.
     pub fn establish(&mut self) {
-        if !self.is_initialised {
+        if !self.is_taken_up() {
             self.initialise();
         }
     }
 
+    /// Whether the algorithm has taken the connection up.
+    fn is_taken_up(&self) -> bool {
+        self.fields.inet_conn.icsk_ca_initialized() != 0
+    }
+
     /// Calls `init`.
     fn initialise(&mut self) {
-        self.is_initialised = true;
+        self.fields.inet_conn.set_icsk_ca_initialized(1);
         self.large_state = self.algorithm.has_large_state().then(|| Box::new([0; _]));
         self.twin = self.algorithm.has_twin().then(|| Twin::of(self)).flatten();
         if let Some(init) = self.algorithm.ops().init {

@@ -62,7 +62,6 @@ impl Twin {
                 large_state: socket.large_state.clone(),
                 algorithm: socket.algorithm(),
                 twin: None,
-                is_initialised: true,
             },
             unwatched: unwatched(&socket.fields),
             is_late: false,

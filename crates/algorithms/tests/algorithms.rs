@@ -2,7 +2,10 @@
 
 mod common;
 
-use common::{CAPACITY, MSS, ack, avoiding, burst, idle, round_trip, socket, window_algorithms};
+use common::{
+    CAPACITY, MSS, ack, avoiding, burst, idle, is_always_paced, round_trip, socket, socket_of,
+    window_algorithms,
+};
 use kirikae_algorithms::{Algorithm, CaState, Socket};
 
 /// (hybla's is faster, and bic's growth with no W_max is as fast as slow start; see its own tests.)
@@ -50,15 +53,33 @@ fn hybla_grows_by_rho() {
     round_trip(&mut long);
     assert!((63..=65).contains(&long.fields.snd_cwnd), "{}", long.fields.snd_cwnd);
 
-    let mut start = socket("kk_hybla", 100_000);
-    start.fields.max_packets_out = 20;
+    let plain = Algorithm::named("kk_hybla").unwrap().with("idle_keep", 0).unwrap();
+    let mut start = socket_of(plain, 100_000);
     start.cong_avoid(0, 1);
     assert_eq!(start.fields.snd_cwnd, 25);
     assert_eq!(start.ssthresh(), 12);
-    for _ in 0..10 {
-        start.cong_avoid(0, 1);
+}
+
+/// Slow start of a connection whose path told its rate with the ACKs of the first window: a segment a
+/// millisecond, of which 100 are carried in a round trip. What is paced out at 5/4 of it is two windows of 5/8.
+#[test]
+fn hybla_goes_by_the_rate_that_the_first_window_has_shown() {
+    let mut start = socket("kk_hybla", 100_000);
+    assert!(start.pacing().is_some(), "it is paced");
+    for acked in 1..=8 {
+        ack(&mut start, 1, 100_000);
+        assert_eq!(start.fields.snd_cwnd, 10 + acked, "Reno's while nothing is known");
+        start.fields.tcp_mstamp += 1_000;
     }
-    assert_eq!(start.fields.snd_cwnd, 40, "twice what was in flight");
+    let mut before = 18;
+    for _ in 0..6 {
+        ack(&mut start, 1, 100_000);
+        start.fields.tcp_mstamp += 1_000;
+        let cwnd = start.fields.snd_cwnd;
+        assert!(cwnd > before + 10 || cwnd >= 60, "{before} to {cwnd}");
+        before = cwnd;
+    }
+    assert!((60..=75).contains(&before), "{before}, of 62 and what Reno's adds to it");
 }
 
 #[test]
@@ -259,7 +280,7 @@ fn switched_in_mid_flight() {
                 assert!(socket.pacing().is_some(), "{from:?} to {to:?}");
             } else {
                 assert_eq!(socket.fields.snd_ssthresh, ssthresh, "{from:?} to {to:?}");
-                assert_eq!(socket.pacing(), None, "{from:?} to {to:?}");
+                assert_eq!(socket.pacing().is_some(), is_always_paced(to), "{from:?} to {to:?}");
             }
             ack(&mut socket, 1, 100_000);
             let grown = socket.fields.snd_cwnd - cwnd;
@@ -285,7 +306,7 @@ fn what_bbr_leaves_behind_is_mended() {
         socket.connection.as_mut().unwrap().ssthresh_before_bbr = 40;
         socket.set_pacing(true);
         socket.switch_to(algorithm);
-        if algorithm.controls_alone() {
+        if algorithm.controls_alone() || is_always_paced(algorithm) {
             socket.switch_to(Algorithm::named("kk_cubic").unwrap());
         }
         assert_eq!(socket.fields.snd_ssthresh, 40, "{algorithm:?}");

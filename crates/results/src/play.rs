@@ -248,7 +248,7 @@ pub fn exchanges(
     server: &[Written],
 ) -> Vec<(Time, Option<Time>)> {
     match group.answers() {
-        Some(bursts) if index % bursts.total() < bursts.warmup => Vec::new(),
+        Some(bursts) if bursts.is_warmup(index) => Vec::new(),
         Some(_) => server.iter().map(|answer| (answer.start, answer.last)).collect(),
         None => (0..)
             .zip(&group.activities)

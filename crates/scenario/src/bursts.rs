@@ -67,6 +67,12 @@ pub enum Spacing {
 }
 
 impl Bursts {
+    /// Whether the burst of the connection of this index, of those that the flows of a group have one after the
+    /// other, comes before those that count.
+    pub fn is_warmup(&self, index: u32) -> bool {
+        index % self.total() < self.warmup
+    }
+
     /// Number of all bursts, warm-up included.
     pub fn total(&self) -> u32 {
         self.warmup + self.count

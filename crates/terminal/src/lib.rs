@@ -99,8 +99,13 @@ pub fn columns() -> usize {
 
 /// Sentences, each line of which goes on in further lines where it is too long. Names with hyphens stay whole.
 pub fn wrapped(sentences: &str) -> String {
-    let options = Options::new(columns()).word_splitter(WordSplitter::NoHyphenation);
-    sentences.lines().map(|line| textwrap::fill(line, &options) + "\n").collect()
+    sentences.lines().map(|line| wrapped_to(columns(), line) + "\n").collect()
+}
+
+/// The same of one line, for a column of a table that is so wide.
+pub fn wrapped_to(width: usize, line: &str) -> String {
+    let options = Options::new(width).word_splitter(WordSplitter::NoHyphenation);
+    textwrap::fill(line, &options)
 }
 
 /// Whether it is coloured, as [`Color`] says for its cells.

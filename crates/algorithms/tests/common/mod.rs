@@ -46,6 +46,11 @@ pub fn window_algorithms() -> impl Iterator<Item = Algorithm> {
     Algorithm::all().filter(|algorithm| !algorithm.controls_alone())
 }
 
+/// Whether it turns pacing on as soon as it takes a connection up, of those that leave the rate to the kernel.
+pub fn is_always_paced(algorithm: Algorithm) -> bool {
+    algorithm.name() == "kk_hybla"
+}
+
 /// What the path carries in a round trip, segments. Only a bbr asks.
 pub const CAPACITY: u32 = 60;
 

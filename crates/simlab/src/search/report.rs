@@ -4,11 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use kirikae_results::report::estimate;
-use kirikae_terminal::{Cell, figures};
+use kirikae_terminal::{Cell, columns, figures, wrapped_to};
 
 use super::{AGAIN, BURSTS, CONFIRMED, MISTAKE, Report, Tried};
 
 const COLUMNS: [&str; 6] = ["path", "what", "ratio ± 95 %", "n", "kirikae", "other"];
+/// How wide the columns of [`COLUMNS`] are beside what a path is.
+const FIGURES: usize = 66;
 /// Finds that are listed; files and JSON have all.
 const LISTED: usize = 20;
 
@@ -84,7 +86,7 @@ fn row(tried: &Tried) -> Vec<Cell> {
     let verdict = &tried.verdict;
     let cells = [
         tried.path.to_string(),
-        tried.title.clone(),
+        wrapped_to(columns().saturating_sub(FIGURES).max(20), &tried.title),
         estimate(Some(verdict.ratio), 3),
         verdict.repetitions.to_string(),
         format!("{:.3}", verdict.mean_s),

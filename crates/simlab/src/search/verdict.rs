@@ -4,7 +4,7 @@ use kirikae_path::Time;
 use kirikae_results::Error;
 use kirikae_results::play::exchanges;
 use kirikae_results::statistics::{Estimate, ratio_of_means, ratio_of_means_within};
-use kirikae_scenario::{Contender, Controls, Scenario};
+use kirikae_scenario::{Contender, Controls, FlowGroup, Scenario};
 use kirikae_sim::FlowOutcome;
 use serde::Serialize;
 
@@ -81,20 +81,28 @@ fn mean_wait(
 }
 
 /// When each write that counts began, and how long it took, in seconds; one that did not arrive, how long
-/// it had waited at the end.
+/// it had waited at the end, and one whose connection was not opened, since the one before had not come to its end,
+/// since it was due.
 pub(super) fn waits(
     scenario: &Scenario,
     contender: Contender,
     seed: u64,
     controls: &Controls,
 ) -> Result<Vec<(Time, f64)>, Error> {
-    let outcome = sim::simulation(scenario, contender, seed, controls).run()?;
+    let simulation = sim::simulation(scenario, contender, seed, controls);
+    let outcome = simulation.run()?;
     let wait = |(start, last): (Time, Option<Time>)| {
         (start, (last.unwrap_or(outcome.end) - start).as_secs_f64())
     };
-    let flows = scenario.connections().zip(&outcome.flows);
-    let of = |((group, index), flow): ((_, _), &FlowOutcome)| {
-        exchanges(group, index, &flow.client, &flow.server)
+    let of = |((group, index), (due, flow)): ((&FlowGroup, u32), (Time, &FlowOutcome))| match group
+        .answers()
+    {
+        Some(answers) if flow.server.is_empty() && !answers.is_warmup(index) => {
+            vec![(due, None)]
+        }
+        _ => exchanges(group, index, &flow.client, &flow.server),
     };
+    let due = simulation.flows.iter().map(|flow| flow.start);
+    let flows = scenario.connections().zip(due.zip(&outcome.flows));
     Ok(flows.flat_map(of).map(wait).collect())
 }

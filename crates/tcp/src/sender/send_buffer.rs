@@ -111,6 +111,7 @@ impl Sender {
     /// and what was sent of the last one makes room in it (tcp_push_one in tcp_sendmsg).
     fn fill_buffer(&mut self, now: Time, out: &mut Vec<Segment>) {
         self.check_app_limited();
+        self.socket.fields.inet_conn.icsk_inet.sk.is_writer_waiting = false;
         loop {
             let piece = self.write_unit();
             let bytes = self.buffer.takes(self.una, self.nxt, self.written, piece);
@@ -118,6 +119,7 @@ impl Sender {
                 break;
             }
             self.written += bytes;
+            self.socket.fields.write_seq = self.written as u32;
             self.transmit_new(now, out);
         }
     }
