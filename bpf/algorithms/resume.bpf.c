@@ -18,14 +18,14 @@
  *  5. In Reconnaissance, and once the phase is Normal, a loss leaves 7/10 of the window (RFC 9438,
  *     section 4.6), as with Linux's preset: with half of it a loss in the initial window would cost
  *     more than without Careful Resume.
- *  6. With `first flight` there is no reconnaissance: the first window is the jump, paced at the
+ *  6. With `first flight` there is no reconnaissance: the first window is the jump, paced by the
  *     rate at which the path was measured to deliver. RFC 9959, section 4.2, limits it to the
  *     initial window; this goes beyond it. PipeSize begins with the initial window, which any
  *     connection may send: a loss costs no more of it than it would cost others.
  *  7. What was saved is used within PATH_USED_AT_MOST_S, while no other connection may.
  *  8. There is no jump to less than twice the window that slow start has come to by then.
  *
- * Switched in mid-flight: without anything remembered it is Reno.
+ * Switched in mid-flight: without anything remembered it grows as Reno does.
  */
 #define PARAMETERS(P) IDLE_KEEP_PARAMETER(P)
 #include "algorithms/common/idle_keep.h"
@@ -83,13 +83,18 @@ static __always_inline void pace_by_window(struct sock *sk)
 }
 
 /* "All packets sent in the Unvalidated Phase MUST use pacing based on the current RTT" (section
- * 3.3); a first flight is paced at the rate that was measured. */
+ * 3.3). A first flight is paced by the rate that was measured, of which the kernel sends the first
+ * ten segments unpaced: the others leave such that all have left when the path has delivered them.
+ */
 static __always_inline void pace_jump(struct sock *sk, const struct resume *r, u32 rate)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u64 jump = (u64)r->jump * tp->mss_cache;
-	u64 per_second = rate ? rate * 1000ULL : jump * USEC_PER_SEC / max(tp->srtt_us >> 3, 1);
+	u32 jump_segments = max(r->jump, 2U * TCP_INIT_CWND);
+	u64 per_second = jump * USEC_PER_SEC / max(tp->srtt_us >> 3, 1);
 
+	if (rate)
+		per_second = (u64)rate * 1000 * (jump_segments - TCP_INIT_CWND) / jump_segments;
 	if (sk->sk_pacing_status == SK_PACING_NONE)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 	sk->sk_pacing_rate = min(per_second, (u64)sk->sk_max_pacing_rate);

@@ -252,7 +252,7 @@ fn congestion_ends_reconnaissance() {
     lossy.write(1000);
     lossy.lose_the_first();
     assert_eq!(lossy.phase(), RESUME_NORMAL);
-    assert_eq!(lossy.socket.fields.snd_ssthresh, 5);
+    assert_eq!(lossy.socket.fields.snd_ssthresh, 7);
 
     let mut smaller = Flow::begun();
     smaller.write(1000);
@@ -408,7 +408,7 @@ fn a_loss_that_a_probe_has_repaired_is_one() {
     validated.begin_reduction();
     validated.socket.set_state(CaState::Cwr);
     validated.socket.set_state(CaState::Open);
-    assert_eq!(validated.socket.fields.snd_cwnd, cwnd / 2);
+    assert_eq!(validated.socket.fields.snd_cwnd, cwnd * 7 / 10);
 }
 
 /// Pacing may let it go after other ACKs have come.
@@ -478,7 +478,11 @@ fn a_timeout_ends_it() {
 fn a_first_flight_is_the_jump_at_the_rate_that_was_measured() {
     let mut flow = Flow::first_flight();
     flow.expect(RESUME_UNVALIDATED, JUMP);
-    assert_eq!(flow.socket.pacing(), Some(u64::from(RATE) * 1000));
+    let paced = JUMP - 10;
+    assert_eq!(
+        flow.socket.pacing(),
+        Some(u64::from(RATE) * 1000 * u64::from(paced) / u64::from(JUMP))
+    );
     flow.write(40);
     flow.acked(1);
     flow.expect(RESUME_VALIDATING, 39);
@@ -524,7 +528,7 @@ fn a_first_flight_that_is_lost_costs_no_more_than_an_initial_window() {
 }
 
 #[test]
-fn without_anything_known_it_is_reno() {
+fn without_anything_known_it_grows_as_reno_and_falls_as_cubic() {
     let mut flow = Flow::begun_with(10, |socket| {
         socket.connection.as_mut().unwrap().path.start = Default::default();
         socket.fields.snd_ssthresh = 5;
@@ -533,8 +537,8 @@ fn without_anything_known_it_is_reno() {
     flow.acks(10);
     assert_eq!((flow.phase(), flow.socket.fields.snd_cwnd), (RESUME_NONE, 11));
     flow.lose_the_first();
-    assert_eq!(flow.socket.fields.snd_ssthresh, 5);
+    assert_eq!(flow.socket.fields.snd_ssthresh, 7);
     flow.socket.fields.retrans_out = 1;
     flow.control(1);
-    assert_eq!(flow.socket.fields.snd_cwnd, 5);
+    assert_eq!(flow.socket.fields.snd_cwnd, 7);
 }
