@@ -80,6 +80,7 @@ impl Socket {
         fields.rtt_min.s[0].v = u32::MAX;
         let sock = &mut fields.inet_conn.icsk_inet.sk;
         sock.sk_max_pacing_rate = std::ffi::c_ulong::MAX;
+        sock.sk_pacing_rate = std::ffi::c_ulong::MAX;
         sock.sk_pacing_shift = 10;
         Socket { fields, connection: None, large_state: None, algorithm, twin: None }
     }
