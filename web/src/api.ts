@@ -11,8 +11,17 @@ export interface Status {
     switches: Record<string, number>;
     observed: number;
     events_lost: number;
+    paths: PathMemory;
     bursts: Bursts[];
     cost: { runs: number; time: { secs: number; nanos: number } };
+}
+
+export interface PathMemory {
+    known: number;
+    hits: number;
+    jumps: number;
+    first_flights: number;
+    retreats: number;
 }
 
 export interface Scope {
@@ -93,6 +102,16 @@ export interface Switch {
     isolated_loss: number;
     burst_loss: number;
     predicted_s: [string, number][];
+    known?: KnownPath;
+}
+
+export interface KnownPath {
+    age_s: number;
+    rtt_s: number;
+    rate_bit_s: number | null;
+    window_bytes: number;
+    jump_bytes: number;
+    is_first_flight: boolean;
 }
 
 /** What a connection is known by; also what the agent is asked for it by. */

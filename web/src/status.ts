@@ -1,6 +1,6 @@
 /** Counts, what bursts took, and the policy in force. */
 
-import type { Bursts, Scope, Status } from "./api";
+import type { Bursts, PathMemory, Scope, Status } from "./api";
 import { type Content, fill, make, part, say, table } from "./dom";
 import { binary, count, plain, span, while_ } from "./words";
 
@@ -15,6 +15,7 @@ export function showStatus(status: Status): void {
         counted("Connections", status.connections, status.by_algorithm, "by algorithm"),
         counted("Treatment", null, status.by_treatment, "of connections"),
         counted("Switches", made, switches, "by reason"),
+        counted("Known paths", status.paths.known, begun(status.paths), "as new connections used them"),
         ...(runs > 0
             ? [
                   make(
@@ -34,6 +35,12 @@ export function showStatus(status: Status): void {
     const again = generation > 1 ? `, read again ${count(generation - 1)} ×` : "";
     say(part("policy-file"), from + again);
     fill(part("policy"), scopes, () => scopes.map(scope));
+}
+
+/** New connections whose path was known. */
+function begun({ hits, jumps, first_flights, retreats }: PathMemory): Record<string, number> {
+    if (hits === 0) return {};
+    return { "were known": hits, "began by a jump": jumps, "with a first flight": first_flights, retreated: retreats };
 }
 
 function counted(title: string, total: number | null, counts: Record<string, number>, by: string): HTMLElement {

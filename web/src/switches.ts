@@ -1,8 +1,8 @@
 /** The log of switches, and how one of them is told. */
 
-import { type Switch, type Switches, ask, keyOf } from "./api";
+import { type KnownPath, type Switch, type Switches, ask, keyOf } from "./api";
 import { type Content, fill, make, part } from "./dom";
-import { bytes, clock, percent, plain, rate, span } from "./words";
+import { bytes, clock, percent, plain, rate, span, while_ } from "./words";
 
 /** As many as the agent remembers. */
 const REMEMBERED = 10_000;
@@ -43,19 +43,34 @@ export class Log {
 
 /** When, from what to what and why, and what was measured. */
 export function told(it: Switch, epoch_s: number): Content[] {
-    const measured = [
-        `RTT ${span(it.rtt_s)}`,
-        it.rate_bit_s === null ? "" : rate(it.rate_bit_s),
-        it.burst_bytes === null ? "" : `bursts of ${bytes(it.burst_bytes)}`,
-        `isolated loss ${percent(it.isolated_loss)}`,
-        `burst loss ${percent(it.burst_loss)}`,
-    ].filter(Boolean);
+    const measured = it.known ? known(it.known) : conditions(it);
     return [
         make("time", {}, clock(it.at_ns / 1e9 + epoch_s)),
         ` ${it.from} → `,
         make("b", {}, it.to),
         `, ${plain(it.reason)}${it.observed ? " (observed only)" : ""}`,
-        make("small", {}, measured.join(", ")),
+        make("small", {}, measured.filter(Boolean).join(", ")),
+    ];
+}
+
+function conditions(it: Switch): string[] {
+    return [
+        `RTT ${span(it.rtt_s)}`,
+        it.rate_bit_s === null ? "" : rate(it.rate_bit_s),
+        it.burst_bytes === null ? "" : `bursts of ${bytes(it.burst_bytes)}`,
+        `isolated loss ${percent(it.isolated_loss)}`,
+        `burst loss ${percent(it.burst_loss)}`,
+    ];
+}
+
+/** What a new connection begins with. */
+function known(path: KnownPath): string[] {
+    return [
+        `${path.is_first_flight ? "first flight" : "careful jump"} of ${bytes(path.jump_bytes)}`,
+        `known for ${while_(path.age_s)}`,
+        `RTT ${span(path.rtt_s)}`,
+        path.rate_bit_s === null ? "" : rate(path.rate_bit_s),
+        `${bytes(path.window_bytes)} a round trip`,
     ];
 }
 

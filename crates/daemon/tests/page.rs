@@ -12,13 +12,14 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Json, Response};
 use axum::routing::get;
 use axum::serve;
-use kirikae_agent::{Connection, Cost, LatestSwitch, Treatment};
+use kirikae_agent::{Connection, Cost, LatestSwitch, PathCounts, Treatment};
 use kirikae_checks::{Need, can_run};
 use kirikae_daemon::page_routes;
 use kirikae_daemon::status::{
-    Bursts, Connections, Guarding, Numbered, PolicyStatus, ScopeStatus, Status, Switches,
+    Bursts, Connections, Guarding, Numbered, PathMemoryStatus, PolicyStatus, ScopeStatus, Status,
+    Switches,
 };
-use kirikae_vocabulary::{Reason, Switch};
+use kirikae_vocabulary::{KnownPath, Reason, Switch};
 
 const HOSTILE: &str = "<img src=x onerror=\"document.title='run'\"><script>alert(1)</script>";
 const PAGE: &str = include_str!("../src/page/page.html");
@@ -114,7 +115,11 @@ async fn status(State(looks): State<Looks>) -> Response {
         events_lost: 2,
         asked_again: 0,
         unheard: 0,
-        paths: Default::default(),
+        paths: PathMemoryStatus {
+            known: 321,
+            room: 1024,
+            counts: PathCounts { hits: 77, jumps: 55, first_flights: 44, retreats: 33 },
+        },
         bursts: vec![bursts],
         cost: Cost { runs: 1000, time: Duration::from_millis(1) },
     })
@@ -156,8 +161,24 @@ async fn switches(Query(query): Query<BTreeMap<String, u64>>) -> Json<Switches> 
         predicted_s: vec![("kk_hybla".into(), 0.22), (HOSTILE.into(), 0.9)],
         known: None,
     };
-    let known = vec![Numbered { number: 1, switch }];
-    let switches = known.into_iter().filter(|it| it.number > query["after"]).collect();
+    let start = KnownPath {
+        age_s: 12,
+        rtt_s: 0.2,
+        rate_bit_s: Some(9_600_000),
+        window_bytes: 240_000,
+        jump_bytes: 120_000,
+        is_first_flight: false,
+    };
+    let warm = Switch {
+        remote: connection(1002, Treatment::Switched, 0).remote,
+        to: "kk_resume".into(),
+        reason: Reason::WarmStart,
+        known: Some(start),
+        ..switch.clone()
+    };
+    let known = [switch, warm];
+    let known = (1..).zip(known).map(|(number, switch)| Numbered { number, switch });
+    let switches = known.filter(|it| it.number > query["after"]).collect();
     Json(Switches { now_ns: BEGIN_NS, switches })
 }
 
@@ -229,6 +250,10 @@ fn what_the_agent_tells_is_shown_and_never_as_markup() {
         "5 % held back",
         "read again 2 ×",
         " kk_cubic → <b>kk_hybla</b>, predicted latency",
+        " kk_cubic → <b>kk_resume</b>, warm start",
+        "careful jump of 120 kB, known for 12 s, RTT 200 ms, 9.6 Mbit/s, 240 kB a round trip",
+        "<p class=\"figure\">321</p>",
+        "began by a jump</span><b>55</b>",
     ] {
         assert!(page.contains(shown), "{shown} is not on the page:\n{page}");
     }
