@@ -34,6 +34,8 @@
 #define SEGMENTS_TOLD 10U
 /* Losses of no more segments than this count for a belief. */
 #define PATH_BELIEVED_SEGMENTS 4096U
+/* A queue of so many bytes is next to none. */
+#define IDLE_PATH_BYTES (4 * 1500ULL)
 /* "a saved_cwnd less than four times the IW would not justify" Careful Resume (section 3.1). */
 #define RESUME_FROM_WINDOWS 4
 
@@ -57,14 +59,6 @@ static __always_inline u32 handshake_rtt_us(const struct tcp_sock *tp)
 	return tp->srtt_us >> 3;
 }
 
-/* Returns whether the handshake took as long as the path's round trips do. */
-static __always_inline bool is_rtt_confirmed(u32 rtt_us, const struct path_entry *known)
-{
-	u32 usual = max(known->rtt_us + known->rtt_us / 4, known->usual_rtt_us);
-
-	return rtt_us >= known->rtt_us - known->rtt_us / 4 && rtt_us <= usual;
-}
-
 /* Returns the rate at which the path delivers, bytes per millisecond: as measured, or else as far
  * as it was used. */
 static __always_inline u32 known_rate(const struct path_entry *known)
@@ -72,6 +66,16 @@ static __always_inline u32 known_rate(const struct path_entry *known)
 	u64 used = (u64)known->round_bytes * USEC_PER_MSEC / max(known->usual_rtt_us, 1);
 
 	return known->rate ? known->rate : at_most_32_bits(used);
+}
+
+/* Returns whether the handshake took as long as the path's shortest round trips do: then it has met
+ * no queue to speak of, and what is sent at once takes nobody's room. */
+static __always_inline bool is_path_idle(u32 rtt_us, const struct path_entry *known)
+{
+	u32 few_us = at_most_32_bits(IDLE_PATH_BYTES * USEC_PER_MSEC / max(known_rate(known), 1U));
+
+	return rtt_us >= known->rtt_us - known->rtt_us / 4 &&
+	       rtt_us - known->rtt_us / 32 <= (u64)known->rtt_us + few_us;
 }
 
 /* Returns the bytes that the path carries in a round trip, and at most what was delivered. */
@@ -97,8 +101,7 @@ static __always_inline bool plan_start(struct warm_start *start, const struct tc
 	start->saved_cwnd = saved_cwnd(entry);
 	/* "jump_cwnd MUST be no more than half of the saved_cwnd" (section 3.3). */
 	start->jump_cwnd = start->saved_cwnd / 2;
-	start->is_first_flight =
-		scope->flags & SCOPE_FIRST_FLIGHT && is_rtt_confirmed(rtt_us, entry);
+	start->is_first_flight = scope->flags & SCOPE_FIRST_FLIGHT && is_path_idle(rtt_us, entry);
 	if (start->is_first_flight)
 		start->jump_cwnd = at_most_32_bits(min((u64)start->saved_cwnd, delivered / 2));
 	/* A SYN-ACK that was sent again has left a window of one segment, which stays. */

@@ -38,8 +38,8 @@ pub struct FlowGroup {
     pub forward: Vec<usize>,
     /// The indices of the links from the server to the client, in order.
     pub backward: Vec<usize>,
-    /// Whether what the client sends goes the links' backward way: over `[path]`, which goes forward from
-    /// whoever writes, where that is the server.
+    /// Whether what the client sends goes the links' backward way: they go forward from whoever writes, and that
+    /// is the server.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reversed: bool,
     /// When they begin.
@@ -181,7 +181,7 @@ fn alone(
         count: 1,
         forward: vec![0],
         backward: vec![0],
-        reversed: activities.iter().any(|activity| activity.workload.answers().is_some()),
+        reversed: answers(&activities),
         start: Span::ZERO,
         stagger: None,
         contender: None,
@@ -190,6 +190,11 @@ fn alone(
     };
     takes_time(&field, &links, &flow)?;
     Ok((links, vec![flow]))
+}
+
+/// Whether the server writes: then what is called forward is its way.
+fn answers(activities: &[Activity]) -> bool {
+    activities.iter().any(|activity| activity.workload.answers().is_some())
 }
 
 fn group(
@@ -216,16 +221,18 @@ fn group(
     };
     let allowed = format!("the links on the way, such as [{:?}]", names[0]);
     let field = section.required("route", &allowed)?;
-    let forward = route(&field)?;
-    let backward = match section.optional("backward") {
+    let there = route(&field)?;
+    let back = match section.optional("backward") {
         Some(field) => route(&field)?,
-        None => forward.iter().rev().copied().collect(),
+        None => there.iter().rev().copied().collect(),
     };
     let activities = match (section.optional("workload"), usual) {
         (Some(field), _) => workload::read(&field)?,
         (None, Some(usual)) => usual.to_vec(),
         (None, None) => workload::read(&section.required("workload", workload::ALLOWED)?)?,
     };
+    let reversed = answers(&activities);
+    let (forward, backward) = if reversed { (back, there) } else { (there, back) };
     let count = section.optional("count").map_or(Ok(1), |field| field.whole(1..=10_000))?;
     let start = section.optional_quantity::<Time>("start")?.unwrap_or(Time::ZERO);
     let flow = FlowGroup {
@@ -233,7 +240,7 @@ fn group(
         count: count as u32,
         forward,
         backward,
-        reversed: false,
+        reversed,
         start: start - Time::ZERO,
         stagger: section.optional_quantity("stagger")?,
         contender: section.optional("contender").map_or(Ok(None), |field| played(&field))?,
