@@ -7,6 +7,7 @@ mod metrics;
 mod network_changes;
 mod page;
 mod policy_file;
+mod seeds;
 mod selection;
 mod server;
 mod service;

@@ -1,6 +1,6 @@
 //! The agent in its thread, and the requests that others send it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 use crate::guards::Guards;
 use crate::kept_paths;
 use crate::network_changes::NetworkChanges;
+use crate::seeds::seeds;
 use crate::status::{
     Bursts, Connections, ForgottenPaths, Guarding, ListedPath, PathMemoryStatus, Paths,
     PolicyStatus, ScopeStatus, Status, monotonic_ns,
@@ -200,10 +201,32 @@ impl Service {
     /// Fails with a message to the operator if the file is not one of ours, which is set aside then, or if
     /// the kernel refuses.
     pub fn load_paths(&self) -> Result<usize, String> {
-        let scopes = self.agent.policy().scopes.iter();
-        let lifetime = scopes.map(|scope| scope.path_lifetime).max().unwrap_or_default();
-        let known = kept_paths::load(&kept_paths::directory(), lifetime)?;
+        let known = kept_paths::load(&kept_paths::directory(), self.path_lifetime())?;
         self.agent.remember_paths(&known).map_err(|error| error.to_string())
+    }
+
+    /// Remembers what the kernel's own metrics tell of paths of which nothing is known. Returns of how many.
+    ///
+    /// # Errors
+    /// Fails with a message to the operator if the kernel does not tell, or refuses.
+    pub fn seed_paths(&self) -> Result<usize, String> {
+        let lifetime = self.path_lifetime();
+        if lifetime.is_zero() {
+            return Ok(0);
+        }
+        let known = self.agent.paths().map_err(|error| error.to_string())?;
+        let key = |path: &KnownPath| (path.remote, path.namespace, path.interface);
+        let known: HashSet<_> = known.iter().map(key).collect();
+        let mut seeds =
+            seeds(lifetime).map_err(|error| format!("reading the kernel's metrics: {error}"))?;
+        seeds.retain(|seed| !known.contains(&key(seed)));
+        self.agent.remember_paths(&seeds).map_err(|error| error.to_string())
+    }
+
+    /// The longest time for which a scope remembers a path.
+    fn path_lifetime(&self) -> Duration {
+        let scopes = self.agent.policy().scopes.iter();
+        scopes.map(|scope| scope.path_lifetime).max().unwrap_or_default()
     }
 
     /// Saves what is known of paths for the next agent.

@@ -14,6 +14,7 @@ mod report;
 mod route;
 mod rules;
 mod sysctl;
+mod tcp_metrics;
 mod units;
 
 pub use connection::Connection;
@@ -27,6 +28,7 @@ pub use report::render;
 pub use route::{Interface, Route};
 pub use rules::examine;
 pub use sysctl::Sysctls;
+pub use tcp_metrics::{TcpMetrics, tcp_metrics};
 
 use serde::Serialize;
 

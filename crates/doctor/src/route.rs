@@ -53,23 +53,37 @@ pub struct Interface {
     pub offloads: Option<Offloads>,
 }
 
+/// The kernel's answer to where packets for an address go.
+fn route_to(address: IpAddr) -> io::Result<RouteMessage> {
+    let mut question = RouteMessage::default();
+    let (family, bits, destination) = match address {
+        IpAddr::V4(address) => (AddressFamily::Inet, 32, RouteAddress::Inet(address)),
+        IpAddr::V6(address) => (AddressFamily::Inet6, 128, RouteAddress::Inet6(address)),
+    };
+    question.header.address_family = family;
+    question.header.destination_prefix_length = bits;
+    question.attributes.push(RouteAttribute::Destination(destination));
+    let mut answers = ask(NETLINK_ROUTE, RouteNetlinkMessage::GetRoute(question))?;
+    match (answers.pop(), &answers[..]) {
+        (Some(RouteNetlinkMessage::NewRoute(answer)), []) => Ok(answer),
+        _ => Err(io::ErrorKind::InvalidData.into()),
+    }
+}
+
+/// The index of the interface over which packets for an address leave.
+pub(crate) fn interface_to(address: IpAddr) -> io::Result<u32> {
+    let answer = route_to(address)?;
+    let interface = answer.attributes.iter().find_map(|attribute| match attribute {
+        RouteAttribute::Oif(index) => Some(*index),
+        _ => None,
+    });
+    interface.ok_or_else(|| io::ErrorKind::NotFound.into())
+}
+
 impl Route {
     /// The route to an address, or the default one.
     pub(crate) fn read(to: Option<IpAddr>) -> io::Result<Route> {
-        let mut question = RouteMessage::default();
-        let address = to.unwrap_or(ANYWHERE);
-        let (family, bits, destination) = match address {
-            IpAddr::V4(address) => (AddressFamily::Inet, 32, RouteAddress::Inet(address)),
-            IpAddr::V6(address) => (AddressFamily::Inet6, 128, RouteAddress::Inet6(address)),
-        };
-        question.header.address_family = family;
-        question.header.destination_prefix_length = bits;
-        question.attributes.push(RouteAttribute::Destination(destination));
-        let answers = ask(NETLINK_ROUTE, RouteNetlinkMessage::GetRoute(question))?;
-        let [RouteNetlinkMessage::NewRoute(answer)] = &answers[..] else {
-            return Err(io::ErrorKind::InvalidData.into());
-        };
-
+        let answer = route_to(to.unwrap_or(ANYWHERE))?;
         let mut route = Route { to, ..Route::default() };
         let mut index = None;
         for attribute in &answer.attributes {

@@ -208,11 +208,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Err(error) = service.watch_network() {
         eprintln!("kirikae: {error}");
     }
-    match service.load_paths() {
-        Ok(0) => {}
-        Ok(paths) => eprintln!("kirikae: paths known from before: {paths}"),
-        Err(error) => eprintln!("kirikae: {error}"),
-    }
+    tell_known("from before", service.load_paths());
+    tell_known("from the kernel's metrics", service.seed_paths());
     let served = serve(&service, &wanted.seen_by);
     eprintln!("kirikae: {}; Ctrl-C ends it", begun(&wanted));
 
@@ -311,6 +308,15 @@ fn guard(service: &mut Service) {
         && let Err(error) = notify::status(suspended)
     {
         eprintln!("kirikae: telling systemd: {error}");
+    }
+}
+
+/// Tells how many paths are known from where, if any are, or why that is not known.
+fn tell_known(whence: &str, paths: Result<usize, String>) {
+    match paths {
+        Ok(0) => {}
+        Ok(paths) => eprintln!("kirikae: paths known {whence}: {paths}"),
+        Err(error) => eprintln!("kirikae: {error}"),
     }
 }
 
