@@ -18,7 +18,7 @@ const FIGURES: [Figure; 14] = [
     ("codel", 0.961),
     ("cross-traffic", 0.948),
     ("fast-and-far", 1.029),
-    ("limit-in-flight", 1.453),
+    ("limit-in-flight", 1.279),
     ("nearly-bulk", 1.009),
     ("rate-falls", 1.416),
     ("route-changes", 0.938),
