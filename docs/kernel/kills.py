@@ -217,7 +217,8 @@ class Agents:
         self.kirikae = kirikae
         self.said = f"{directory}/said"
         os.mkdir(self.said)
-        self.environment = os.environ | {"STATE_DIRECTORY": f"{directory}/state"}
+        self.state = f"{directory}/state"
+        self.environment = os.environ | {"STATE_DIRECTORY": self.state}
         with open(f"{directory}/policy.toml", "w") as file:
             file.write(POLICY)
         self.number = 0
@@ -259,6 +260,13 @@ class Agents:
             said_by(self.kirikae, "undo")
 
 
+def is_saved(agents):
+    """Whether the file has the path: its line is between the version and the checksum."""
+    with open(f"{agents.state}/paths") as file:
+        lines = file.read().splitlines()
+    return len(lines) == 3 and lines[0].startswith("kirikae paths") and lines[2].startswith("checksum")
+
+
 def kill_all(agents, kills, seed, counts, losses):
     """Kills one agent after the other, and leaves one running."""
     chance = random.Random(seed)
@@ -275,6 +283,7 @@ def kill_all(agents, kills, seed, counts, losses):
         agents.process.kill()
         agents.process.wait()
         counts["kills"] += 1
+        counts["the file had the path after"] += is_saved(agents)
         agents.start()
         if number % 10 == 9:
             print(f"{number + 1} of {kills} kills", file=sys.stderr, flush=True)
@@ -337,7 +346,9 @@ def report(loaded, first, counts, told, agents, state, again, losses):
     print("; ".join(f"{name}: {count}" for name, count in counts.items()))
     said = list(agents.all_said())
     began = [it for it in said if "paths known from before" in it]
-    print(f"agents: {len(said)}; began with what was saved: {len(began)}; "
+    # Those that had heard of the path before they read the file say nothing of it: what is newer stays.
+    print(f"agents: {len(said)}; that said they switch: {sum('switching' in it for it in said)}; "
+          f"that said they began with what was saved: {len(began)}; "
           f"that told of a file set aside: {sum('unreadable' in it for it in said)}")
     others = {line for it in said for line in it.splitlines()
               if not any(usual in line for usual in ("switching", "restored", "known from before"))}
@@ -354,7 +365,8 @@ def report(loaded, first, counts, told, agents, state, again, losses):
 def play(options, directory):
     """Plays everything; answers what was lost."""
     losses, again = [], ""
-    counts = {name: 0 for name in ("kills", "while it starts", "while it ends", "had ended before")}
+    counts = {name: 0 for name in ("kills", "while it starts", "while it ends", "had ended before",
+                                   "the file had the path after")}
     file = f"{directory}/results.json"
     kirikae, lab = (f"{options.directory}/{name}" for name in ("kirikae", "kirikae-lab"))
     with emulated(lab, directory) as (server, address, client):
@@ -372,8 +384,7 @@ def play(options, directory):
                     time.sleep(AFTER_S)
                     told = known_paths(agents, losses)
             end(agents.process, signal.SIGINT)
-            state = [(it.name, it.stat().st_size) for it in sorted(os.scandir(f"{directory}/state"),
-                                                                   key=lambda it: it.name)]
+            state = sorted((it.name, it.stat().st_size) for it in os.scandir(agents.state))
             again = read_again(agents, losses)
         finally:
             agents.stop()
