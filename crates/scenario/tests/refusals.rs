@@ -190,7 +190,7 @@ fn scopes() {
     assert_eq!(
         refused("friendliness = \"friendly\"\nalgorithms = [\"kk_bbr\"]"),
         "x.toml:18: scope.friendliness: friendliness friendly: found only kk_bbr; allowed: \
-         kk_compound, kk_highspeed, kk_reno, kk_vegas, kk_westwood; allowed: one that allows some \
+         kk_compound, kk_cubic, kk_highspeed, kk_reno, kk_vegas, kk_westwood; allowed: one that allows some \
          of them",
     );
     assert_eq!(
