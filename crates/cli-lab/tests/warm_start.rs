@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use common::{lab, privileged_with_paths};
 
-/// Answers that take three flights of slow start, and one where the path is known.
+/// Answers that take two flights of slow start, and one where the path is known.
 const SCENARIO: &str = r#"
 title = "Answers, first flight"
 seed = 1
@@ -62,9 +62,9 @@ fn a_known_path_is_begun_with_what_was_known() {
     };
     let (stock, ours) = (latencies("cubic"), latencies("kirikae"));
     assert_eq!((stock.len(), ours.len()), (8, 8));
-    // Half of what three have delivered is enough for all of the fifth: two round trips fewer.
+    // Half of what three have delivered is enough for all of the fifth: a round trip of 80 ms less.
     for (stock, ours) in stock.iter().zip(&ours).skip(4) {
-        assert!(*ours < stock - 0.1, "{ours:?} s, and {stock:?} s of stock cubic");
+        assert!(*ours < stock - 0.04, "{ours:?} s, and {stock:?} s of stock cubic");
     }
     let switches = records("switches.jsonl");
     let warm: Vec<&Value> =

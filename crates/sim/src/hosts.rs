@@ -8,7 +8,7 @@ use kirikae_tcp::Control;
 
 use crate::simulation::Host;
 
-/// Sets of a host's path memory: so many are enough for the few others that a simulated host has to do with.
+/// Sets of a host's path memory, enough for the few others that a simulated host talks to.
 const SETS: u32 = 8;
 /// What the first 32 bits of an IPv4 network are in a path's key.
 const IPV4: u64 = 0xffff << 32;

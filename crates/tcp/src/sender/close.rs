@@ -4,10 +4,9 @@
 use super::Sender;
 
 /// How far a close has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Close {
     /// The program has not closed the connection.
-    #[default]
     Open,
     /// It does so once the buffer has taken all that it writes.
     Due,

@@ -19,8 +19,7 @@ const LEAST_WINDOW: u32 = 10;
 const HEADERS_MEMORY: u32 = 384;
 const DESCRIPTION_MEMORY: u32 = 256;
 /// Data takes more memory than its bytes by 1/12, for the description of the pieces that it is written and sent in.
-/// (Measured: 1/24 to 1/9, the more the smaller the
-/// trains are that it was sent in.)
+/// (Measured: 1/24 to 1/9, the more the smaller the trains are that it was sent in.)
 const DESCRIBED_PART: u64 = 12;
 /// The writer goes on when the data that waits or is in flight has fallen to 2/3 of the buffer.
 const RESUME_NUMERATOR: u64 = 2;
@@ -90,9 +89,7 @@ impl Sender {
     }
 
     /// After an ACK, grows the buffer with the window if the program waits, and wakes the program if there is
-    /// space. (The kernel first checks whether the window is full. For
-    /// nearly every ACK it is not: by this count the buffer was twice the window in 95 % to 99.9 % of the
-    /// time measured.)
+    /// space.
     pub(super) fn check_space(&mut self, now: Time, out: &mut Vec<Segment>) {
         if !self.writer_waits() {
             return;
