@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use kirikae_results::report::estimate;
-use kirikae_terminal::{Cell, columns, figures, wrapped_to};
+use kirikae_terminal::{Cell, columns, figures, wrapped, wrapped_to};
 
 use super::{AGAIN, BURSTS, CONFIRMED, MISTAKE, Report, Tried};
 
@@ -34,27 +34,28 @@ pub fn render(report: &Report, colour: bool) -> String {
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
     let ratios = report.quantiles.iter().map(|(_, ratio)| Cell::new(format!("{ratio:.3}")));
     text += &figures(&heads, std::iter::once(ratios.collect()), 0, colour);
-    text += &format!(
+    text += &wrapped(&format!(
         "Above 1 on {:.2} % of them, played once. {} were played again, {} times with other seeds; {} \
-         of these and of what was climbed to from the worst were tested, {} times each.\n\n",
+         of these and of what was climbed to from the worst were tested, {} times each.",
         report.above_1 * 100.0,
         report.suspects,
         AGAIN.repetitions,
         report.tested,
         CONFIRMED.repetitions,
-    );
+    ));
+    text.push('\n');
     if report.finds.is_empty() {
         text +=
             &format!("No path was found on which kirikae takes {} times as long.\n", report.loss);
     } else {
-        text += &format!(
+        text += &wrapped(&format!(
             "{} finds: at least {} times as long, and above 1 with {:.4} % confidence each, so that any \
-             of them is chance with {} %\n",
+             of them is chance with {} %",
             report.finds.len(),
             report.loss,
             report.confidence * 100.0,
             MISTAKE * 100.0,
-        );
+        ));
         let rows = report.finds.iter().take(LISTED).map(|find| row(&find.reduced));
         text += &figures(&COLUMNS, rows, 2, colour);
         text += &kinds(report, colour);
