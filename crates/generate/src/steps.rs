@@ -99,11 +99,22 @@ pub const STEPS: &[Step] = &[
     },
     Step {
         name: "studies",
-        targets: &[Target::Block("docs/studies.md", "criteria")],
+        targets: &[
+            Target::Block("docs/studies.md", "criteria"),
+            Target::Block("docs/papers.md", "claims"),
+        ],
         groups: &["algorithms", "simulator", "switcher", "laboratory", "tables", "studies"],
         data: studies::DATA,
         make: studies::make,
         places: studies::places,
+    },
+    Step {
+        name: "seeds",
+        targets: &[Target::Block("docs/studies.md", "seeds")],
+        groups: &["algorithms", "simulator", "switcher", "laboratory", "tables", "studies"],
+        data: studies::DATA,
+        make: studies::seeds,
+        places: studies::seed_places,
     },
 ];
 

@@ -1,7 +1,7 @@
 //! What of the published results has to hold, and what is found: docs/studies.md.
 
 use anyhow::Context;
-use kirikae_studies::{Findings, STUDIES, Study};
+use kirikae_studies::{Blocks, Criterion, Findings, JudgedPaper, Run, STUDIES, Study, Verdict};
 
 use crate::places::{Remade, seeded};
 use crate::{markdown, root};
@@ -11,25 +11,79 @@ pub const DATA: &[&str] = &["studies"];
 /// Those that are rebuilt soonest.
 const SHORT: [&str; 4] = ["handover", "large-bdp", "reordering", "thesis-wimax"];
 
-/// Rebuilds all of them.
+/// How many blocks of seeds each criterion is judged by beside that of the scenarios.
+const BLOCKS: u32 = 10;
+
+/// Rebuilds all of them: their criteria, and what becomes of the papers' claims.
 pub fn make() -> anyhow::Result<Vec<Option<String>>> {
-    let mut rows = Vec::new();
-    for study in STUDIES {
-        eprintln!("    {}", study.name);
-        rows.extend(criteria(&rebuilt(study)?));
-    }
+    let all = rebuilt_all(Run::default())?;
     let heading = ["study", "what", "of", "asked", "found", ""];
-    Ok(vec![Some(markdown::table(&heading, rows))])
+    let table = markdown::table(&heading, all.iter().flat_map(criteria));
+    Ok(vec![Some(table), Some(claims(&all)?)])
 }
 
-fn rebuilt(study: Study) -> anyhow::Result<Findings> {
-    let material = study.material(&root().join("studies"), false)?;
+/// The criteria with other seeds.
+pub fn seeds() -> anyhow::Result<Vec<Option<String>>> {
+    let all = rebuilt_all(Run { blocks: BLOCKS, ..Run::default() })?;
+    let row = |findings: &Findings, it: &Criterion| {
+        let told = it.blocks.as_ref().map_or("-".into(), Blocks::told);
+        vec![findings.study.to_owned(), it.key.to_owned(), it.found(), told]
+    };
+    let rows = all.iter().flat_map(|findings| {
+        findings.criteria.iter().map(move |criterion| row(findings, criterion))
+    });
+    Ok(vec![Some(markdown::table(&["study", "criterion", "found", "other seeds"], rows))])
+}
+
+fn rebuilt_all(run: Run) -> anyhow::Result<Vec<Findings>> {
+    let each = STUDIES.iter().map(|study| {
+        eprintln!("    {}", study.name);
+        rebuilt(study, run)
+    });
+    each.collect()
+}
+
+fn rebuilt(study: &Study, run: Run) -> anyhow::Result<Findings> {
+    let material = study.material(&root().join("studies"), run)?;
     study.compare(&material).with_context(|| study.name)
+}
+
+/// For each paper a list of what it claims and what became of it.
+fn claims(all: &[Findings]) -> anyhow::Result<String> {
+    let papers = kirikae_studies::papers(&root().join("studies"))?;
+    let papers: Vec<JudgedPaper> = papers.iter().map(|paper| paper.judged(all)).collect();
+    let count = |verdict| papers.iter().map(|paper| paper.count(verdict)).sum::<usize>();
+    let verdicts = [Verdict::Reproduced, Verdict::Contradicted, Verdict::Untested];
+    let row = |name: &str, of: usize, count: &dyn Fn(Verdict) -> usize| {
+        let counts = verdicts.map(|verdict| count(verdict).to_string());
+        [vec![name.to_owned(), of.to_string()], counts.to_vec()].concat()
+    };
+    let each = papers
+        .iter()
+        .map(|paper| row(&paper.title, paper.claims.len(), &|verdict| paper.count(verdict)));
+    let of = papers.iter().map(|paper| paper.claims.len()).sum();
+    let heading = ["paper", "claims", "reproduced", "contradicted", "untested"];
+    let mut text = markdown::table(&heading, each.chain([row("all", of, &count)]));
+    for paper in &papers {
+        let rows = paper.claims.iter().map(|claim| {
+            let verdict = claim.verdict.map_or("not judged".into(), |it| it.to_string());
+            let note = claim.note.as_ref().map_or(String::new(), |note| format!(". {note}"));
+            vec![
+                claim.place.clone(),
+                claim.what.clone(),
+                verdict,
+                format!("{}{note}", claim.because),
+            ]
+        });
+        let heading = ["where", "claim", "", "by"];
+        text += &format!("\n## {}\n\n{}", paper.title, markdown::table(&heading, rows));
+    }
+    Ok(text)
 }
 
 /// A row for each criterion.
 fn criteria(findings: &Findings) -> Vec<Vec<String>> {
-    let row = |it: &kirikae_studies::Criterion| {
+    let row = |it: &Criterion| {
         let asked = it.asked().unwrap_or_else(|| "-".into());
         let (study, of) = (findings.study.to_owned(), it.of.to_string());
         vec![study, it.what.clone(), of, asked, it.found(), it.verdict().into()]
@@ -40,7 +94,8 @@ fn criteria(findings: &Findings) -> Vec<Vec<String>> {
 /// One of the short ones is rebuilt, and each of its criteria compared.
 pub fn places(seed: u64, text: &str) -> anyhow::Result<Vec<Remade>> {
     let [name] = seeded(SHORT.to_vec(), 1, seed)[..] else { unreachable!("one is asked for") };
-    let findings = rebuilt(Study::named(name).with_context(|| format!("no study {name}"))?)?;
+    let study = Study::named(name).with_context(|| format!("no study {name}"))?;
+    let findings = rebuilt(&study, Run::default())?;
     let place = |cells: Vec<String>| {
         let (of, now) = (cells[..2].join(": "), format!("| {} |", cells.join(" | ")));
         let begin = format!("| {} | ", cells[..2].join(" | "));
@@ -48,4 +103,17 @@ pub fn places(seed: u64, text: &str) -> anyhow::Result<Vec<Remade>> {
         Remade { of, written: written.into(), now }
     };
     Ok(criteria(&findings).into_iter().map(place).collect())
+}
+
+/// Of the criteria with other seeds: those that have no chance in them are the same with all.
+pub fn seed_places(seed: u64, text: &str) -> anyhow::Result<Vec<Remade>> {
+    let study = Study::named("handover").context("no study handover")?;
+    let findings = rebuilt(&study, Run { seed: Some(seed), ..Run::default() })?;
+    let place = |it: &Criterion| {
+        let begin = format!("| {} | {} | ", study.name, it.key);
+        let written = text.lines().find(|line| line.starts_with(&begin)).unwrap_or_default();
+        let written = written.split(" | ").nth(2).unwrap_or_default();
+        Remade { of: it.key.into(), written: written.into(), now: it.found() }
+    };
+    Ok(findings.criteria.iter().map(place).collect())
 }

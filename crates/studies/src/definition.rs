@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use kirikae_scenario::Refusal;
@@ -12,6 +13,8 @@ use super::{Cell, Names, Table};
 
 /// In a study's directory.
 const FILE: &str = "study.toml";
+/// Beside it: what is claimed, and what had to be assumed.
+const README: &str = "README.md";
 
 /// What a study.toml says.
 #[derive(Clone, Debug)]
@@ -20,6 +23,8 @@ pub struct Definition {
     pub about: String,
     /// Who published it, what, where and when.
     pub source: String,
+    /// What its README says; nothing where there is none.
+    pub(super) readme: String,
     /// Its scenario files.
     pub(super) scenarios: Vec<PathBuf>,
     /// Its files of printed numbers.
@@ -50,6 +55,8 @@ pub(super) struct Asked {
 pub(super) enum Limit {
     AtMost(Amount),
     AtLeast(Amount),
+    /// From the lower to the higher, both included.
+    Between(f64, f64),
 }
 
 /// A number, or so many of those that a value is of.
@@ -142,6 +149,7 @@ impl Definition {
         Ok(Definition {
             about: text("about")?,
             source: text("source")?,
+            readme: fs::read_to_string(directory.join(README)).unwrap_or_default(),
             scenarios: files(&root.required("scenarios", FILES)?)?,
             published,
             criteria: criteria(&root, names.criteria)?,
@@ -168,6 +176,12 @@ impl Definition {
     fn asked(&self, key: Key) -> &Asked {
         let asked = self.criteria.iter().find(|asked| asked.key == key.name);
         asked.unwrap_or_else(|| unreachable!("the module does not name {} as its", key.name))
+    }
+
+    /// Whether there is a criterion of this key that asks something to which the scenarios were not set.
+    pub(super) fn asks(&self, key: &str) -> bool {
+        let asks = |it: &&Asked| it.key == key && it.limit.is_some() && !it.calibrated;
+        self.criteria.iter().any(|asked| asks(&asked))
     }
 
     /// What a criterion tells.
@@ -198,7 +212,18 @@ impl Definition {
         let met = bound.map(|bound| bound.is_met(value, of));
         let met = met.filter(|_| asked.judged_when_short || !short);
         let why = asked.why.clone().filter(|_| met == Some(false) && explained);
-        Criterion { what, value, of, bound, met, why, calibrated: asked.calibrated }
+        let key = key.name;
+        Criterion {
+            key,
+            what,
+            value,
+            of,
+            bound,
+            met,
+            why,
+            calibrated: asked.calibrated,
+            blocks: None,
+        }
     }
 }
 
@@ -258,6 +283,7 @@ impl Asked {
             "what",
             "at-most",
             "at-least",
+            "between",
             "why",
             "why-of",
             "calibrated",
@@ -270,12 +296,19 @@ impl Asked {
             return Err(section.refuse_at("what", &format!("found {{{unknown}}}"), &allowed));
         }
         let amount = |key| section.optional(key).map(|field| Amount::read(&field)).transpose();
-        let limit = match (amount("at-most")?, amount("at-least")?) {
-            (Some(_), Some(_)) => {
-                return Err(section.refuse_at("at-least", "at-most is given, too", "one of them"));
-            }
-            (most, least) => most.map(Limit::AtMost).or(least.map(Limit::AtLeast)),
-        };
+        let between = section.optional("between").map(|field| between(&field)).transpose()?;
+        let limits = [
+            ("at-most", amount("at-most")?.map(Limit::AtMost)),
+            ("at-least", amount("at-least")?.map(Limit::AtLeast)),
+            ("between", between),
+        ];
+        let mut given = limits.into_iter().filter_map(|(key, limit)| Some((key, limit?)));
+        let limit = given.next();
+        if let (Some((first, _)), Some((second, _))) = (limit, given.next()) {
+            let found = format!("{first} is given, too");
+            return Err(section.refuse_at(second, &found, "one of them"));
+        }
+        let limit = limit.map(|(_, limit)| limit);
         let why = section.optional("why").map(|why| why.text(TEXT)).transpose()?;
         let why_of = section.optional("why-of").map(|cell| cell_of(&cell)).transpose()?;
         let judged = section.optional("judged-when-short").map(|judged| judged.boolean());
@@ -288,6 +321,16 @@ impl Asked {
             calibrated: section.flag("calibrated")?,
             judged_when_short: judged.transpose()?.unwrap_or(true),
         })
+    }
+}
+
+fn between(field: &Field) -> Result<Limit, Refusal> {
+    const ALLOWED: &str = "the lowest and the highest, such as [0.9, 1.1]";
+    let numbers = field.list(ALLOWED)?;
+    let numbers = numbers.iter().map(|each| each.number(f64::MIN..=f64::MAX, ALLOWED));
+    match numbers.collect::<Result<Vec<f64>, Refusal>>()?[..] {
+        [low, high] if low <= high => Ok(Limit::Between(low, high)),
+        _ => Err(field.refuse(ALLOWED)),
     }
 }
 
@@ -309,6 +352,7 @@ impl Limit {
         match self {
             Limit::AtMost(amount) => Bound::AtMost(amount.of(of)),
             Limit::AtLeast(amount) => Bound::AtLeast(amount.of(of)),
+            Limit::Between(low, high) => Bound::Between(low, high),
         }
     }
 }
@@ -319,6 +363,7 @@ impl fmt::Display for Limit {
             Limit::AtMost(amount) => write!(f, "at most {amount}"),
             Limit::AtLeast(Amount::All) => f.write_str("all"),
             Limit::AtLeast(amount) => write!(f, "at least {amount}"),
+            Limit::Between(low, high) => write!(f, "{low} to {high}"),
         }
     }
 }

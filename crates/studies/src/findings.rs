@@ -15,6 +15,11 @@ pub struct Findings {
     pub source: String,
     /// Whether it was run with few repetitions.
     pub short: bool,
+    /// How many scenarios were played, with which seeds, in a sentence.
+    pub played: String,
+    /// What is claimed, and what had to be assumed: the study's README.
+    #[serde(skip)]
+    pub readme: String,
     /// What has to hold, and what is told besides.
     pub criteria: Vec<Criterion>,
     /// Each published table.
@@ -26,6 +31,8 @@ pub struct Findings {
 /// Something that is to hold, or only told.
 #[derive(Clone, Debug, Serialize)]
 pub struct Criterion {
+    /// Its key in study.toml. Where one is asked of several figures, all have it.
+    pub key: &'static str,
     /// What is counted or measured, with the unit.
     pub what: String,
     /// The figure.
@@ -41,6 +48,17 @@ pub struct Criterion {
     /// Whether the scenarios were set to the very figure. That it is met shows no more than that they were
     /// set well.
     pub calibrated: bool,
+    /// What came out with other seeds; none where they were not played.
+    pub blocks: Option<Blocks>,
+}
+
+/// What a criterion came to in blocks of seeds that have none in common.
+#[derive(Clone, Debug, Serialize)]
+pub struct Blocks {
+    /// The figure of each block.
+    pub values: Vec<f64>,
+    /// In how many of them the criterion is met; none where it is only told.
+    pub met: Option<usize>,
 }
 
 /// What is asked of a figure.
@@ -51,6 +69,8 @@ pub enum Bound {
     AtMost(f64),
     /// No less than this.
     AtLeast(f64),
+    /// From the lower to the higher, both included.
+    Between(f64, f64),
 }
 
 impl Bound {
@@ -59,6 +79,7 @@ impl Bound {
         let holds = match self {
             Bound::AtMost(most) => value <= most,
             Bound::AtLeast(least) => value >= least,
+            Bound::Between(low, high) => (low..=high).contains(&value),
         };
         holds && of > 0
     }
@@ -75,6 +96,7 @@ impl Criterion {
         Some(match self.bound? {
             Bound::AtMost(most) => format!("at most {}", number(most)),
             Bound::AtLeast(least) => format!("at least {}", number(least)),
+            Bound::Between(low, high) => format!("{} to {}", number(low), number(high)),
         })
     }
 
@@ -91,18 +113,50 @@ impl Criterion {
     }
 }
 
+impl Blocks {
+    /// In how many blocks a criterion is met, and from where to where its figure goes, as people read it.
+    pub fn told(&self) -> String {
+        let (lowest, highest) = self
+            .values
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(lowest, highest), value| {
+                (value.min(lowest), value.max(highest))
+            });
+        let range = format!("{} to {}", number(lowest), number(highest));
+        let of = self.values.len();
+        self.met.map_or(range.clone(), |met| format!("{met} of {of}: {range}"))
+    }
+}
+
 /// Counts are whole.
 fn number(value: f64) -> String {
     if value.fract() == 0.0 { value.to_string() } else { format!("{value:.3}") }
 }
 
 impl Findings {
+    /// Lays beside each criterion what it came to in other blocks of seeds, of the same scenarios.
+    pub(super) fn beside(&mut self, blocks: &[Findings]) {
+        for (place, criterion) in self.criteria.iter_mut().enumerate() {
+            let others = blocks.iter().filter_map(|findings| findings.criteria.get(place));
+            let others: Vec<&Criterion> =
+                others.filter(|other| other.key == criterion.key).collect();
+            let met = others.iter().filter(|other| other.met == Some(true)).count();
+            let values = others.iter().map(|other| other.value).collect();
+            criterion.blocks = Some(Blocks { values, met: criterion.met.map(|_| met) });
+        }
+    }
+
     /// How many criteria are met, but for what the scenarios were set to, and how many are missed.
     pub fn met_and_missed(&self) -> (usize, usize) {
         let met = |it: &&Criterion| it.met == Some(true) && !it.calibrated;
         let missed = |it: &&Criterion| it.met == Some(false);
         let criteria = || self.criteria.iter();
         (criteria().filter(met).count(), criteria().filter(missed).count())
+    }
+
+    /// How many criteria are met because the scenarios were set to it.
+    pub fn set(&self) -> usize {
+        self.criteria.iter().filter(|it| it.met == Some(true) && it.calibrated).count()
     }
 
     /// Whether everything holds that is asked.

@@ -2,6 +2,7 @@
 //! what has to hold and a page that says what is claimed and assumed; and a module here that computes the values
 //! that are held against what was printed.
 
+mod claims;
 mod definition;
 mod drawing;
 mod figure;
@@ -32,18 +33,35 @@ use kirikae_results::outcome::Outcome;
 use kirikae_scenario::{Controls, Refusal, Scenario};
 use kirikae_simlab::sim::{self, Files};
 
+pub use claims::{JudgedClaim, JudgedPaper, Paper, Verdict, papers};
 pub use definition::Definition;
 use definition::{Found, Key};
 pub use figure::{Axis, Figure, Form, Panel, Point, Scale, Series, Whose};
-pub use findings::{Bound, Criterion, Findings};
+pub use findings::{Blocks, Bound, Criterion, Findings};
 pub use page::page;
 pub use published::{Published, PublishedRow};
 pub use readme::readme;
 pub use table::{Cell, Column, Row, Table};
-pub use text::render;
+pub use text::{render, render_claims};
 
 /// Repetitions in a short run: the fewest that give an interval.
 const SHORT: u32 = 2;
+
+/// From the first seed of a block to that of the next: no repetition of one has a seed of another.
+const BLOCK: u64 = 10_000;
+
+/// How a study is run where that is not as its scenarios say.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Run {
+    /// Few repetitions, and criteria that need more are not judged.
+    pub short: bool,
+    /// The first seed of each scenario.
+    pub seed: Option<u64>,
+    /// How often a scenario is repeated that is repeated at all. One that is not has no chance in it.
+    pub repetitions: Option<u32>,
+    /// With so many other blocks of seeds as well, from 10,000, 20,000 and so on.
+    pub blocks: u32,
+}
 
 /// A published result that can be rebuilt.
 pub struct Study {
@@ -85,6 +103,7 @@ pub const STUDIES: [Study; 9] = [
 ];
 
 /// What a study is made of.
+#[derive(Clone)]
 pub struct Material {
     /// What it is about and asks.
     pub definition: Definition,
@@ -92,8 +111,8 @@ pub struct Material {
     pub scenarios: Vec<Scenario>,
     /// Its printed numbers, file by file.
     pub published: Vec<Published>,
-    /// Whether it is run with few repetitions.
-    pub short: bool,
+    /// How it is run.
+    pub run: Run,
 }
 
 impl Study {
@@ -110,22 +129,23 @@ impl Study {
         Definition::load(&from.join(self.name), &self.names)
     }
 
-    /// Its files, from a directory that holds the studies' directories; with few repetitions of each
-    /// scenario where it is to be short.
+    /// Its files, from a directory that holds the studies' directories, as they are to be run.
     ///
     /// # Errors
     /// A file that is not there or is refused.
-    pub fn material(&self, from: &Path, short: bool) -> Result<Material, Error> {
+    pub fn material(&self, from: &Path, run: Run) -> Result<Material, Error> {
         let definition = self.definition(from)?;
         let mut scenarios = Scenario::load_all(&definition.scenarios)?;
-        if short {
-            for scenario in &mut scenarios {
-                scenario.repetitions = scenario.repetitions.min(SHORT);
+        for scenario in &mut scenarios {
+            if scenario.repetitions > 1 {
+                let repetitions = run.repetitions.unwrap_or(scenario.repetitions);
+                scenario.repetitions = if run.short { repetitions.min(SHORT) } else { repetitions };
             }
+            scenario.seed = run.seed.unwrap_or(scenario.seed);
         }
         let published = definition.published.iter().map(|file| Published::load(file));
         let published = published.collect::<Result<_, _>>()?;
-        Ok(Material { definition, scenarios, published, short })
+        Ok(Material { definition, scenarios, published, run })
     }
 
     /// Simulates its scenarios, all or some of them, and holds them against what was published.
@@ -133,14 +153,29 @@ impl Study {
     /// # Errors
     /// A scenario for which nothing was published.
     pub fn compare(&self, material: &Material) -> Result<Findings, Error> {
-        let Material { definition, short, .. } = material;
+        let mut findings = self.compare_once(material)?;
+        let blocks = (1..=u64::from(material.run.blocks)).map(|block| {
+            let mut other = material.clone();
+            other.scenarios.iter_mut().for_each(|scenario| scenario.seed = block * BLOCK);
+            self.compare_once(&other)
+        });
+        if material.run.blocks > 0 {
+            findings.beside(&blocks.collect::<Result<Vec<_>, _>>()?);
+        }
+        Ok(findings)
+    }
+
+    fn compare_once(&self, material: &Material) -> Result<Findings, Error> {
+        let Material { definition, run, .. } = material;
         let Computed { found, tables, figures } = (self.compute)(material)?;
         Ok(Findings {
             study: self.name,
             about: definition.about.clone(),
             source: definition.source.clone(),
-            short: *short,
-            criteria: found.iter().map(|found| definition.criterion(found, *short)).collect(),
+            short: run.short,
+            played: played(&material.scenarios),
+            readme: definition.readme.clone(),
+            criteria: found.iter().map(|found| definition.criterion(found, run.short)).collect(),
             tables,
             figures,
         })
@@ -153,6 +188,25 @@ impl Material {
         let found = self.published.iter().find(|published| published.is_of(file));
         found.unwrap_or_else(|| unreachable!("study.toml was looked at for {file}"))
     }
+}
+
+/// How many scenarios there are, and with which seeds each is played, in a sentence.
+fn played(scenarios: &[Scenario]) -> String {
+    let mut kinds: Vec<(u64, u32, usize)> = Vec::new();
+    for Scenario { seed, repetitions, .. } in scenarios {
+        match kinds.iter_mut().find(|kind| (kind.0, kind.1) == (*seed, *repetitions)) {
+            Some(kind) => kind.2 += 1,
+            None => kinds.push((*seed, *repetitions, 1)),
+        }
+    }
+    let told = |(seed, repetitions, count): (u64, u32, usize)| {
+        let scenarios = if count == 1 { "scenario" } else { "scenarios" };
+        match u64::from(repetitions) {
+            1 => format!("{count} {scenarios} with seed {seed}"),
+            n => format!("{count} {scenarios} with seeds {seed} to {}", seed.wrapping_add(n - 1)),
+        }
+    };
+    format!("Played: {}.", kinds.into_iter().map(told).collect::<Vec<_>>().join(", "))
 }
 
 /// The number that a name of a scenario's sweep stands for, without its unit.

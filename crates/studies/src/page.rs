@@ -1,7 +1,9 @@
 //! Findings as one HTML file that needs nothing else, not even a network.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd, html as markdown};
 
+use super::claims::{JudgedPaper, Verdict};
 use super::drawing;
 use super::figure::Figure;
 use super::findings::{Criterion, Findings};
@@ -10,8 +12,8 @@ use super::table::Table;
 
 const STYLE: &str = include_str!("page.css");
 
-/// The page of all of them, with tables and figures.
-pub fn page(all: &[Findings]) -> String {
+/// The page of all of them, with tables and figures, and of what became of the papers' claims.
+pub fn page(all: &[Findings], papers: &[JudgedPaper]) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -25,11 +27,11 @@ pub fn page(all: &[Findings]) -> String {
                 h1 { "Published results, rebuilt" }
                 p {
                     "Simulated in virtual time by kirikae " (env!("CARGO_PKG_VERSION")) ". The same files, \
-                     seeds and version give the same figures. What is claimed and what had to be assumed \
-                     is in studies/, in the README.md of each study."
+                     seeds and version give the same figures."
                 }
                 (overview(all))
                 @for findings in all { (study(findings)) }
+                @for paper in papers { (claims(paper)) }
             }
         }
     };
@@ -41,7 +43,12 @@ fn overview(all: &[Findings]) -> Markup {
     html! {
         div.wide {
             table {
-                thead { tr { th { "study" } th.words { "what" } th { "criteria met" } th { "missed" } } }
+                thead {
+                    tr {
+                        th { "study" } th.words { "what" } th { "criteria met" } th { "missed" }
+                        th { "set so" }
+                    }
+                }
                 tbody {
                     @for findings in all {
                         @let (met, missed) = findings.met_and_missed();
@@ -50,10 +57,14 @@ fn overview(all: &[Findings]) -> Markup {
                             td.words { (findings.about) }
                             td { (met) }
                             td.bad[!findings.agrees()] { (missed) }
+                            td { (findings.set()) }
                         }
                     }
                 }
             }
+        }
+        p.faint {
+            "Set so: the scenarios were fitted to the very figure, which therefore shows nothing."
         }
     }
 }
@@ -63,21 +74,104 @@ fn study(findings: &Findings) -> Markup {
         section id=(findings.study) {
             h2 { (findings.study) ": " (findings.about) }
             p { (findings.source) }
-            @if findings.short { p { "A short run, with few repetitions." } }
+            p { (findings.played) @if findings.short { " A short run, with few repetitions." } }
             h3 { "Criteria" }
             (criteria(&findings.criteria))
             @for it in &findings.figures { (figure(it)) }
             @for it in &findings.tables { (table(it)) }
             @if !findings.tables.is_empty() { p.faint { (LEGEND) } }
+            (assumptions(&findings.readme))
         }
     }
 }
 
+/// The study's README: what is claimed and what had to be assumed. Headings stand below those of the page,
+/// what refers to other files is text, and the table of what has to hold is left out, since it stands above.
+fn assumptions(readme: &str) -> Markup {
+    let mut events = Vec::new();
+    let mut depth = 0;
+    for event in Parser::new_ext(readme, Options::ENABLE_TABLES) {
+        let (opens, closes) = match &event {
+            Event::Start(Tag::Heading { level: HeadingLevel::H1, .. } | Tag::Table(_)) => {
+                (true, false)
+            }
+            Event::End(TagEnd::Heading(HeadingLevel::H1) | TagEnd::Table) => (false, true),
+            _ => (false, false),
+        };
+        depth += usize::from(opens);
+        if depth == 0 {
+            events.extend(lowered(event));
+        }
+        depth -= usize::from(closes);
+    }
+    let mut text = String::new();
+    markdown::push_html(&mut text, events.into_iter());
+    html! { div.assumptions { (PreEscaped(text)) } }
+}
+
+/// An event of a README as it is to stand on the page.
+fn lowered(event: Event<'_>) -> Option<Event<'_>> {
+    Some(match event {
+        Event::Start(Tag::Heading { id, classes, attrs, .. }) => {
+            Event::Start(Tag::Heading { level: HeadingLevel::H4, id, classes, attrs })
+        }
+        Event::End(TagEnd::Heading(_)) => Event::End(TagEnd::Heading(HeadingLevel::H4)),
+        Event::Start(Tag::Link { .. }) | Event::End(TagEnd::Link) => return None,
+        Event::Html(_) | Event::InlineHtml(_) => return None,
+        Event::Start(Tag::HtmlBlock) | Event::End(TagEnd::HtmlBlock) => return None,
+        other => other,
+    })
+}
+
+/// What became of what a paper claims.
+fn claims(paper: &JudgedPaper) -> Markup {
+    html! {
+        section {
+            h2 { "Claims: " (paper.title) }
+            p { (paper.summary()) "." }
+            div.wide {
+                table {
+                    thead { tr { th { "where" } th.words { "claim" } th { "" } th.words { "by" } } }
+                    tbody {
+                        @for claim in &paper.claims {
+                            tr {
+                                th { (claim.place) }
+                                td.words { (claim.what) }
+                                td class=[claim.verdict.and_then(verdict_colour)] {
+                                    (claim.verdict.map_or("not run".into(), |it| it.to_string()))
+                                }
+                                td.words {
+                                    (claim.because)
+                                    @if let Some(note) = &claim.note { div.faint { (note) } }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn verdict_colour(verdict: Verdict) -> Option<&'static str> {
+    match verdict {
+        Verdict::Reproduced => Some("good"),
+        Verdict::Contradicted => Some("bad"),
+        Verdict::Untested => None,
+    }
+}
+
 fn criteria(criteria: &[Criterion]) -> Markup {
+    let blocks = criteria.iter().any(|criterion| criterion.blocks.is_some());
     html! {
         div.wide {
             table {
-                thead { tr { th { "what" } th { "found" } th { "of" } th { "asked" } th { "" } } }
+                thead {
+                    tr {
+                        th { "what" } th { "found" } th { "of" } th { "asked" } th { "" }
+                        @if blocks { th { "other seeds" } }
+                    }
+                }
                 tbody {
                     @for criterion in criteria {
                         tr {
@@ -89,6 +183,7 @@ fn criteria(criteria: &[Criterion]) -> Markup {
                             td { (criterion.of) }
                             td { (criterion.asked().unwrap_or_default()) }
                             td class=[criterion.met.map(colour)] { (criterion.verdict()) }
+                            @if let Some(blocks) = &criterion.blocks { td { (blocks.told()) } }
                         }
                     }
                 }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use kirikae_terminal::{CellAlignment, pieces, presets, table_of_figures, wrapped};
 
+use super::claims::JudgedPaper;
 use super::findings::{Criterion, Findings};
 use super::grid::{Grid, Text};
 
@@ -36,13 +37,21 @@ pub fn render(findings: &Findings) -> String {
     text
 }
 
+/// A line for each paper: how many of its claims came out, by the studies that were run.
+pub fn render_claims(papers: &[JudgedPaper]) -> String {
+    let line = |paper: &JudgedPaper| wrapped(&format!("{}: {}\n", paper.title, paper.summary()));
+    papers.iter().map(line).collect()
+}
+
 fn told(criterion: &Criterion) -> String {
     let Criterion { what, of, why, .. } = criterion;
     let asked = criterion.asked().map_or(String::new(), |asked| {
         let why = why.as_ref().map_or(String::new(), |why| format!(" ({why})"));
         format!(", {asked} asked: {}{why}", criterion.verdict())
     });
-    format!("{what}: {} of {of}{asked}\n", criterion.found())
+    let blocks = criterion.blocks.as_ref();
+    let blocks = blocks.map_or(String::new(), |it| format!("; other seeds: {}", it.told()));
+    format!("{what}: {} of {of}{asked}{blocks}\n", criterion.found())
 }
 
 fn lines(grid: &Grid) -> String {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kirikae_studies::{STUDIES, Study, readme};
+use kirikae_studies::{STUDIES, Study, papers, readme};
 
 fn studies() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies")
@@ -27,10 +27,10 @@ fn refused(name: &str, good: &str, bad: &str) -> String {
 
 #[test]
 fn each_directory_has_a_module() {
-    let directories: BTreeSet<String> = fs::read_dir(studies())
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let entries = fs::read_dir(studies()).unwrap().map(|entry| entry.unwrap());
+    let directories = entries.filter(|entry| entry.file_type().unwrap().is_dir());
+    let directories: BTreeSet<String> =
+        directories.map(|entry| entry.file_name().into_string().unwrap()).collect();
     let modules: BTreeSet<String> = STUDIES.iter().map(|study| study.name.to_owned()).collect();
     assert_eq!(directories, modules, "left: studies/, right: STUDIES in crates/studies/src/lib.rs");
 }
@@ -65,8 +65,10 @@ fn criteria_are_those_that_the_module_computes() {
 fn bounds_are_numbers_or_shares() {
     let share = refused("thesis-tables", "40 of 45", "40 of 0");
     assert!(share.contains("criterion[2].at-least") && share.contains("40 of 45"), "{share}");
-    let both = refused("rtt-fairness", "at-least = 0", "at-least = 0\nat-most = 1");
-    assert!(both.contains("criterion[0].at-least") && both.contains("one of them"), "{both}");
+    let both = refused("rtt-fairness", "at-least = 0", "at-least = 0\nbetween = [0, 1]");
+    let turned = refused("rtt-fairness", "at-least = 0", "between = [1, 0]");
+    assert!(turned.contains("criterion[0].between") && turned.contains("[0.9, 1.1]"), "{turned}");
+    assert!(both.contains("criterion[0].between") && both.contains("one of them"), "{both}");
 }
 
 #[test]
@@ -83,4 +85,47 @@ fn names_are_those_that_the_module_uses() {
     assert!(gone.contains("explanations: missing required key"), "{gone}");
     let cell = refused("handover", "[\"Repeated\", \"Immediate", "[\"Immediate");
     assert!(cell.contains("criterion[0].why-of") && cell.contains("a row and a column"), "{cell}");
+}
+
+/// What is said of a paper's file with this claim in it.
+fn refused_claim(claim: &str) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    for study in STUDIES {
+        std::os::unix::fs::symlink(studies().join(study.name), directory.path().join(study.name))
+            .unwrap();
+    }
+    let file = directory.path().join("oguchi-2016.toml");
+    fs::write(
+        &file,
+        format!("title = \"A paper\"\n[[claim]]\nplace = \"1\"\nwhat = \"x\"\n{claim}\n"),
+    )
+    .unwrap();
+    let refusal = papers(directory.path()).unwrap_err();
+    assert_eq!(refusal.file, file);
+    refusal.to_string()
+}
+
+#[test]
+fn claims_are_judged_by_criteria_that_ask_something() {
+    let unknown = refused_claim("criteria = [\"handover/oder\"]");
+    assert!(unknown.contains(":5: claim[0].criteria[0]"), "{unknown}");
+    let told = refused_claim("criteria = [\"thesis-tables/near\"]");
+    assert!(told.contains("that asks something"), "{told}");
+    let set = refused_claim("criteria = [\"thesis-wifi/cubic-mean\"]");
+    assert!(set.contains("not set"), "{set}");
+    let none = refused_claim("note = \"y\"");
+    assert!(none.contains("one of criteria, shown-by and untested"), "{none}");
+    let verdict = refused_claim("shown-by = \"README.md\"\nverdict = \"untested\"");
+    assert!(verdict.contains("claim[0].verdict"), "{verdict}");
+}
+
+#[test]
+fn what_shows_a_claim_is_in_the_repository() {
+    let root = studies().join("..");
+    for paper in papers(&studies()).unwrap() {
+        for file in paper.shown_by() {
+            let file = file.split_once('#').map_or(file, |(file, _)| file);
+            assert!(root.join(file).exists(), "{file}");
+        }
+    }
 }

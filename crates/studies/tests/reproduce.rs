@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use kirikae_scenario::Contender;
-use kirikae_studies::{Cell, Findings, Material, Published, Study, Table, page, render};
+use kirikae_studies::{Cell, Findings, Material, Published, Run, Study, Table, page, render};
 use kirikae_testing::{Figure, moved};
 
 /// What short runs come to, by study.
@@ -23,7 +23,7 @@ fn have_not_moved(figures: &[Figure], now: &[f64]) {
 /// A short run of a study's scenarios whose titles end so.
 fn some(study: &Study, titles: &[&str]) -> Material {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
-    let mut material = study.material(&from, true).unwrap();
+    let mut material = study.material(&from, Run { short: true, ..Run::default() }).unwrap();
     material
         .scenarios
         .retain(|scenario| titles.iter().any(|title| scenario.title.ends_with(title)));
@@ -138,7 +138,7 @@ fn windows_and_delays_limit_as_printed() {
 fn the_page_needs_nothing_else() {
     let mut findings = tables(&["delay 50 ms, isolated loss 0.004"]).unwrap();
     findings.tables[0].rows[0].why = Some("a < b & c".into());
-    let page = page(&[findings]);
+    let page = page(&[findings], &[]);
     // The only address is a name: SVG's.
     assert!(page.replace("http://www.w3.org/2000/svg", "").find("http").is_none());
     assert!(page.contains("a &lt; b &amp; c") && !page.contains("a < b"));
@@ -281,4 +281,22 @@ fn r_tcp_answers_sooner_beside_cubic_over_lte() {
     assert_eq!(everyone.rows.len(), 3);
     assert_eq!(findings.figures.len(), 2);
     assert!(findings.agrees(), "{:?}", findings.criteria);
+}
+
+#[test]
+fn criteria_are_judged_with_other_seeds() {
+    let study = Study::named("thesis-wimax").unwrap();
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
+    let run = |run| study.compare(&study.material(&from, run).unwrap()).unwrap();
+    let short = Run { short: true, ..Run::default() };
+    let beside = run(Run { blocks: 2, ..short });
+    let alone = run(Run { seed: Some(20_000), ..short });
+    for (criterion, alone) in beside.criteria.iter().zip(&alone.criteria) {
+        let blocks = criterion.blocks.as_ref().unwrap();
+        assert_eq!(blocks.values.len(), 2, "{}", criterion.key);
+        assert_eq!(blocks.values[1], alone.value, "{}", criterion.key);
+        assert_eq!(blocks.met.is_some(), criterion.met.is_some());
+    }
+    assert!(render(&beside).contains("; other seeds: "));
+    assert!(run(short).criteria.iter().all(|criterion| criterion.blocks.is_none()));
 }

@@ -8,7 +8,8 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use kirikae_command::print;
-use kirikae_studies::{Findings, STUDIES, Study};
+use kirikae_studies::{Findings, JudgedPaper, Run, STUDIES, Study};
+use serde::Serialize;
 
 /// Rebuild published results in virtual time: theirs beside ours, table by table
 ///
@@ -24,6 +25,17 @@ pub struct Arguments {
     /// not judged
     #[arg(long)]
     short: bool,
+    /// First seed of each scenario, instead of its own
+    #[arg(long, value_name = "SEED")]
+    seed: Option<u64>,
+    /// How often a scenario is repeated that is repeated at all
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    repetitions: Option<u32>,
+    /// Run so many times more, with seeds from 10,000, 20,000 and so on, and tell in how many each
+    /// criterion is met
+    #[arg(long, value_name = "N", default_value_t = 0,
+        value_parser = clap::value_parser!(u32).range(0..=100))]
+    blocks: u32,
     /// Write tables and figures to a page that opens without a network; one that is there is replaced
     /// when the new one is whole
     #[arg(long, value_name = "FILE.html")]
@@ -63,7 +75,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         arguments.studies.is_empty() || arguments.studies.iter().any(|name| name == study.name)
     };
     // What cannot be read or written is told before anything is simulated.
-    let material = |study| Ok((study, Study::material(study, &arguments.from, arguments.short)?));
+    let Arguments { short, seed, repetitions, blocks, ref from, .. } = *arguments;
+    let run = Run { short, seed, repetitions, blocks };
+    let papers = kirikae_studies::papers(from).map_err(kirikae_results::Error::from)?;
+    let material = |study| Ok((study, Study::material(study, from, run)?));
     let studies = STUDIES.iter().filter(wanted).map(material);
     let studies = studies.collect::<Result<Vec<_>, kirikae_results::Error>>()?;
     let report = arguments.report.as_deref().map(Report::create).transpose()?;
@@ -72,9 +87,21 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         eprintln!("{}: {}", study.name, material.definition.about);
         all.push(study.compare(material)?);
     }
-    report.map_or(Ok(()), |report| report.write(&kirikae_studies::page(&all)))?;
-    print(&all, || all.iter().map(kirikae_studies::render).collect(), arguments.json)?;
+    let papers: Vec<JudgedPaper> = papers.iter().map(|paper| paper.judged(&all)).collect();
+    report.map_or(Ok(()), |report| report.write(&kirikae_studies::page(&all, &papers)))?;
+    let text = || {
+        let studies = all.iter().map(kirikae_studies::render);
+        studies.chain([kirikae_studies::render_claims(&papers)]).collect()
+    };
+    print(&Printed { studies: &all, papers: &papers }, text, arguments.json)?;
     Ok(if all.iter().all(Findings::agrees) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What is printed as JSON.
+#[derive(Serialize)]
+struct Printed<'a> {
+    studies: &'a [Findings],
+    papers: &'a [JudgedPaper],
 }
 
 /// The page, under another name until it is whole.
