@@ -80,8 +80,8 @@ contenders = ["cubic", "bbr", "kirikae"]
 
 /// How far apart the medians may be, as a ratio, and shares of a link.
 const NEAR: f64 = 0.1;
-/// How often it is measured while a path that was not held (something stopped the emulator, or the machine
-/// is too busy) makes medians differ.
+/// How often it is measured while medians differ that need not: where a path was not held (something stopped
+/// the emulator, or the machine is too busy), and where it was, but the next run does not say so again.
 const TRIES: usize = 4;
 
 #[test]
@@ -95,17 +95,21 @@ fn simulator_and_kernel_agree_on_medians_and_shares() {
         fs::write(&file, text).unwrap();
         file
     });
-    let mut apart = Vec::new();
+    let mut before: Vec<Value> = Vec::new();
     for _ in 0..TRIES {
         let cells = cells(directory.path(), &files);
         assert_eq!(cells.len(), 2 * 7 + 3 * 2);
-        apart = cells.into_iter().filter(|cell| !is_near(cell)).collect();
+        let apart: Vec<Value> = cells.into_iter().filter(|cell| !is_near(cell)).collect();
         if apart.is_empty() {
             return;
         }
-        assert!(apart.iter().all(|cell| cell["held"] == false), "{apart:#?}");
+        let again = |cell: &&Value| before.iter().any(|earlier| is_same(earlier, cell));
+        let twice: Vec<&Value> =
+            apart.iter().filter(|cell| cell["held"] == true).filter(again).collect();
+        assert!(twice.is_empty(), "twice, although paths were held: {twice:#?}");
+        before.extend(apart.into_iter().filter(|cell| cell["held"] == true));
     }
-    panic!("in each of {TRIES} runs paths were not held and medians differed: {apart:#?}");
+    panic!("in each of {TRIES} runs some median differed, or a path was not held: {before:#?}");
 }
 
 fn cells(directory: &Path, files: &[PathBuf]) -> Vec<Value> {
@@ -116,6 +120,11 @@ fn cells(directory: &Path, files: &[PathBuf]) -> Vec<Value> {
     assert!(matches!(output.status.code(), Some(0 | 1)), "{error}");
     assert!(error.contains("Records: "), "{error}");
     serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Whether both are of the same contender and flow on the same path.
+fn is_same(cell: &Value, other: &Value) -> bool {
+    ["scenario", "contender", "flow"].iter().all(|key| cell[*key] == other[*key])
 }
 
 fn is_near(cell: &Value) -> bool {
