@@ -19,6 +19,7 @@ mod table;
 mod text;
 mod thesis_fairness;
 mod thesis_lte;
+mod thesis_remedies;
 mod thesis_tables;
 mod thesis_wifi;
 mod thesis_wimax;
@@ -90,12 +91,13 @@ struct Computed {
 }
 
 /// Every study there is, in the order of docs/studies.md.
-pub const STUDIES: [Study; 9] = [
+pub const STUDIES: &[Study] = &[
     thesis_tables::STUDY,
     thesis_fairness::STUDY,
     thesis_wifi::STUDY,
     thesis_wimax::STUDY,
     thesis_lte::STUDY,
+    thesis_remedies::STUDY,
     rtt_fairness::STUDY,
     large_bdp::STUDY,
     reordering::STUDY,
@@ -117,8 +119,8 @@ pub struct Material {
 
 impl Study {
     /// The study of this name.
-    pub fn named(name: &str) -> Option<Study> {
-        STUDIES.into_iter().find(|study| study.name == name)
+    pub fn named(name: &str) -> Option<&'static Study> {
+        STUDIES.iter().find(|study| study.name == name)
     }
 
     /// What it is about and asks, from a directory that holds the studies' directories.
