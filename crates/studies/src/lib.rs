@@ -18,6 +18,7 @@ mod table;
 mod text;
 mod thesis_fairness;
 mod thesis_lte;
+mod thesis_regions;
 mod thesis_tables;
 mod thesis_wifi;
 mod thesis_wimax;
@@ -72,8 +73,9 @@ struct Computed {
 }
 
 /// Every study there is, in the order of docs/studies.md.
-pub const STUDIES: [Study; 9] = [
+pub const STUDIES: [Study; 10] = [
     thesis_tables::STUDY,
+    thesis_regions::STUDY,
     thesis_fairness::STUDY,
     thesis_wifi::STUDY,
     thesis_wimax::STUDY,
