@@ -414,6 +414,13 @@ mod tests {
     }
 
     #[test]
+    fn letters_tell_names_apart() {
+        let names = ["hybla", "htcp", "bbr", "bbr3", "stock cubic", "scalable"];
+        let letters = names.map(|name| letters(name, &names));
+        assert_eq!(letters, ["hy", "ht", "bbr", "bbr3", "st", "sc"]);
+    }
+
+    #[test]
     fn lines_of_ours_differ_without_colour() {
         let series = |name: &str, whose| Series {
             name: name.into(),

@@ -91,7 +91,8 @@ pub(super) fn burst_kib(contest: &Contest) -> f64 {
 pub(super) fn table(claims: &[Claim], contests: &[Contest], margin: f64) -> Table {
     let headings = ["said to be best", "so", "not so", "alike", "best here"];
     let columns = headings.map(|heading| Column::new(heading, 0));
-    let title = "Who is best in the regions of chapter 3, Linux 2.6.33: places by RTT and burst size";
+    let title =
+        "Who is best in the regions of chapter 3, Linux 2.6.33: places by RTT and burst size";
     let mut table = Table::new(title, "region (figure)", columns);
     for claim in claims {
         let count = claim.count(contests, margin);
@@ -122,7 +123,8 @@ pub(super) fn table(claims: &[Claim], contests: &[Contest], margin: f64) -> Tabl
 /// In how many rows of the thesis' own latency tables, of bursts of 64 KB and isolated loss, the algorithm is
 /// the lowest that chapter 3 says is best; and of how many.
 pub(super) fn in_own_tables(claims: &[Claim]) -> Result<(usize, usize), Error> {
-    let tables = printed(Kind::IsolatedLatency).map_err(|error| Error::Failed(error.to_string()))?;
+    let tables =
+        printed(Kind::IsolatedLatency).map_err(|error| Error::Failed(error.to_string()))?;
     let (mut so, mut all) = (0, 0);
     for table in &tables {
         for (place, loss) in table.points.iter().enumerate() {

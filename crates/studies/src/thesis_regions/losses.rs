@@ -82,9 +82,8 @@ pub(super) fn figure(contests: &[Contest], stack: &str) -> Option<Figure> {
         };
         let names = here().next()?.entries.iter().map(Entry::name);
         let curve = |name: String| {
-            let points = here().filter_map(|contest| {
-                Some((contest.rtt_ms(), contest.named(&name)?.estimate()?))
-            });
+            let points = here()
+                .filter_map(|contest| Some((contest.rtt_ms(), contest.named(&name)?.estimate()?)));
             Series::ours(name.clone(), Form::Curve, points)
         };
         Some(Panel {

@@ -66,8 +66,8 @@ fn map(
         };
         marks.entry(mark).or_default().push((x + CORNER.0, y + CORNER.1));
     }
-    let series = |form: Form| move |(name, points): (String, Vec<(f64, f64)>)| {
-        Series::places(name, form, points)
+    let series = |form: Form| {
+        move |(name, points): (String, Vec<(f64, f64)>)| Series::places(name, form, points)
     };
     let marks = marks.into_iter().filter(|_| axes.marks);
     let marks = marks.map(|(name, points)| (name.to_owned(), points)).map(series(Form::Dots));

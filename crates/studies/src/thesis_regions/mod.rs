@@ -27,9 +27,23 @@ pub(super) const STUDY: Study = Study {
     names: Names {
         published: &[CLAIMS],
         criteria: &[
-            WINDOWS[0].0, WINDOWS[0].1, WINDOWS[1].0, WINDOWS[1].1, REGIONS[0].1, REGIONS[1].1,
-            REGIONS[2].1, OWN_TABLES, BEYOND, TAKEN, OVER_HYBLA, THEN.over_all, THEN.in_turns,
-            THEN.better, NOW.over_all, NOW.in_turns, NOW.better,
+            WINDOWS[0].0,
+            WINDOWS[0].1,
+            WINDOWS[1].0,
+            WINDOWS[1].1,
+            REGIONS[0].1,
+            REGIONS[1].1,
+            REGIONS[2].1,
+            OWN_TABLES,
+            BEYOND,
+            TAKEN,
+            OVER_HYBLA,
+            THEN.over_all,
+            THEN.in_turns,
+            THEN.better,
+            NOW.over_all,
+            NOW.in_turns,
+            NOW.better,
         ],
         thresholds: &["differs-by"],
         explanations: &[],
@@ -43,7 +57,11 @@ const WINDOWS_FILE: &str = "windows.toml";
 /// Of what is written in bursts and all at once: after an isolated loss, after a burst of them.
 const WINDOWS: [(Key, Key, &str); 2] = [
     (Key::new("isolated-window"), Key::new("burst-window"), windows::BURSTS),
-    (Key::new("isolated-window-continuous"), Key::new("burst-window-continuous"), windows::CONTINUOUS),
+    (
+        Key::new("isolated-window-continuous"),
+        Key::new("burst-window-continuous"),
+        windows::CONTINUOUS,
+    ),
 ];
 const REGIONS: [(&str, Key); 3] = [
     ("few losses", Key::with("few", &["so", "told"])),
@@ -150,9 +168,8 @@ fn found_of_claims(claims: &[Claim], then: &[Contest], margin: f64) -> Result<Ve
 }
 
 fn found_of_losses(then: &[Contest], margin: f64) -> Vec<Found> {
-    let counted = |key, (some, all): (usize, usize)| {
-        (all > 0).then(|| Found::new(key, some as f64, all))
-    };
+    let counted =
+        |key, (some, all): (usize, usize)| (all > 0).then(|| Found::new(key, some as f64, all));
     let others = losses::without_hybla(then);
     let over = over_hybla(&others).map(|ratio| {
         let upper = ratio.value + ratio.half_width.unwrap_or(0.0);
@@ -165,9 +182,8 @@ fn found_of_losses(then: &[Contest], margin: f64) -> Vec<Found> {
 
 /// The geometric mean of what is switched over Hybla.
 fn over_hybla(contests: &[&Contest]) -> Option<Estimate> {
-    let ratios = contests.iter().filter_map(|contest| {
-        Some((contest.switched()?, contest.named("hybla")?))
-    });
+    let ratios =
+        contests.iter().filter_map(|contest| Some((contest.switched()?, contest.named("hybla")?)));
     overall::geometric_mean(&ratios.collect::<Vec<_>>())
 }
 
@@ -227,8 +243,9 @@ fn turns_figure(era: &Era, contests: &[Contest]) -> Option<Figure> {
     let places = changing(contests);
     let panel = |(turn_s, burst): (u64, &str)| {
         let here = || {
-            let is_here =
-                move |it: &&Contest| turns::turn_s(it) == Some(turn_s) && it.swept("burst") == burst;
+            let is_here = move |it: &&Contest| {
+                turns::turn_s(it) == Some(turn_s) && it.swept("burst") == burst
+            };
             places.iter().copied().filter(is_here)
         };
         let own = here().filter_map(|it| Some((it.rtt_ms(), it.switched()?.over(it.best()?)?)));

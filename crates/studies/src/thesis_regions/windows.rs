@@ -39,7 +39,8 @@ pub(super) struct Window {
 pub(super) fn watch(scenarios: &[Scenario]) -> Result<Vec<Window>, Error> {
     let mut windows = Vec::new();
     for (stack, controls) in [(THEN, idle_keep_off()), ("Linux 6", Controls::default())] {
-        let of_stack = |it: &&Scenario| it.swept.get("stack.name").is_some_and(|name| name == stack);
+        let of_stack =
+            |it: &&Scenario| it.swept.get("stack.name").is_some_and(|name| name == stack);
         let own: Vec<Scenario> = scenarios.iter().filter(of_stack).cloned().collect();
         let watched = sim::watch(&own, &controls, WindowWatch::default, |watch, _| watch.cwnd)?;
         let contests = own.iter().flat_map(|it| it.contenders.iter().map(move |who| (it, who)));
