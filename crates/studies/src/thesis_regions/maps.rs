@@ -9,15 +9,19 @@ use super::losses::{loss, taken};
 use super::overall::at_best;
 
 /// Where no fixed algorithm is surely below each other.
-const ALIKE: &str = "several alike";
+const ALIKE: &str = "= (several alike)";
 /// Beside the letters of a field.
 const CORNER: (f64, f64) = (0.34, 0.32);
 const REGIONS: [(&str, &str); 3] =
     [("few losses", "Fig. 3-5"), ("bursts of loss", "Fig. 3-8"), ("isolated loss", "Fig. 3-11")];
 
-/// What a map goes by.
+/// How a map is drawn.
 struct Axes {
-    x: (&'static str, fn(&Contest) -> f64, fn(f64) -> String),
+    /// What is along its x axis, of which value a place is there, and how that is written.
+    what: &'static str,
+    x: fn(&Contest) -> f64,
+    text: fn(f64) -> String,
+    /// Whether it is marked where switching is better or worse.
     marks: bool,
 }
 
@@ -52,7 +56,7 @@ fn map(
     axes: &Axes,
     label: impl Fn(&Contest) -> String,
 ) -> Panel {
-    let (what, x, text) = axes.x;
+    let Axes { what, x, text, marks: marked } = *axes;
     let places = Places::of(contests, x);
     let mut fields: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
     let mut marks: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
@@ -69,7 +73,7 @@ fn map(
     let series = |form: Form| {
         move |(name, points): (String, Vec<(f64, f64)>)| Series::places(name, form, points)
     };
-    let marks = marks.into_iter().filter(|_| axes.marks);
+    let marks = marks.into_iter().filter(|_| marked);
     let marks = marks.map(|(name, points)| (name.to_owned(), points)).map(series(Form::Dots));
     let names = |all: &[f64], text: fn(f64) -> String| {
         Scale::Names(all.iter().map(|value| text(*value)).collect())
@@ -92,7 +96,7 @@ fn size(kib: f64) -> String {
 
 /// Figs 3-5, 3-8 and 3-11.
 pub(super) fn regions(contests: &[Contest], stack: &str, own: &str, margin: f64) -> Option<Figure> {
-    let axes = Axes { x: ("burst", burst_kib, size), marks: true };
+    let axes = Axes { what: "burst", x: burst_kib, text: size, marks: true };
     let panel = |(region, figure): (&str, &str)| {
         let here: Vec<&Contest> =
             contests.iter().filter(|it| it.swept("region.name") == region).collect();
@@ -116,7 +120,7 @@ pub(super) fn losses(contests: &[Contest], stack: &str, own: &str, margin: f64) 
     let here: Vec<&Contest> = contests.iter().filter(|it| loss(it).is_some()).collect();
     let axis = |contest: &Contest| loss(contest).unwrap_or(0.0);
     let percent = |loss: f64| format!("{} %", (loss * 1e6).round() / 1e4);
-    let axes = |marks| Axes { x: ("isolated loss", axis, percent), marks };
+    let axes = |marks| Axes { what: "isolated loss", x: axis, text: percent, marks };
     let most = |contest: &Contest| contest.switched().and_then(taken).unwrap_or_default().0;
     (!here.is_empty()).then(|| Figure {
         title: format!("RTT and isolated loss, 64 KB every 2 s, {stack} (Fig. 6-22)"),

@@ -10,8 +10,9 @@ use super::super::{
     Axis, Cell, Column, Figure, Form, Panel, Row, Scale, Series, Table, idle_keep_off,
 };
 
-/// Where the loss is, from and to a time in seconds: what is written in bursts, and all at once.
-const SPANS: [(&str, [f64; 2]); 2] = [(BURSTS, [61.0, 64.0]), (CONTINUOUS, [2.0, 6.0])];
+/// What is written in bursts, and all at once: from when on a loss is looked for, until when what came of it is,
+/// and until when it is drawn, in seconds.
+const SPANS: [(&str, [f64; 3]); 2] = [(BURSTS, [61.0, 64.0, 70.0]), (CONTINUOUS, [2.0, 6.0, 6.0])];
 pub(super) const BURSTS: &str = "bursts";
 pub(super) const CONTINUOUS: &str = "continuous";
 pub(super) const ISOLATED: &str = "isolated";
@@ -47,19 +48,19 @@ pub(super) fn watch(scenarios: &[Scenario]) -> Result<Vec<Window>, Error> {
         windows.extend(contests.zip(watched).filter_map(|((scenario, contender), cwnd)| {
             let swept = |name: &str| scenario.swept.get(name).cloned();
             let data = swept("data.name")?;
-            let (_, span) = SPANS.iter().find(|(name, _)| *name == data)?;
-            let points = within(&cwnd, *span);
-            let peak = (0..points.len()).max_by(|a, b| points[*a].1.total_cmp(&points[*b].1))?;
-            let after = points[peak..].iter().map(|(_, cwnd)| *cwnd);
+            let (_, [from, until, shown]) = *SPANS.iter().find(|(name, _)| *name == data)?;
+            let looked = within(&cwnd, [from, until]);
+            let peak = (0..looked.len()).max_by(|a, b| looked[*a].1.total_cmp(&looked[*b].1))?;
+            let after = looked[peak..].iter().map(|(_, cwnd)| *cwnd);
             Some(Window {
                 stack: stack.into(),
                 data,
                 lost: swept("data.lost")?,
                 algorithm: contender.name(),
                 initial: f64::from(scenario.stack.initial_window),
-                before: points[peak].1,
+                before: looked[peak].1,
                 lowest: after.fold(f64::INFINITY, f64::min),
-                points,
+                points: within(&cwnd, [from, shown]),
             })
         }));
     }
@@ -120,7 +121,7 @@ pub(super) fn table(windows: &[Window]) -> Table {
 }
 
 pub(super) fn figures(windows: &[Window]) -> Vec<Figure> {
-    let figure = |(data, span): (&str, [f64; 2])| {
+    let figure = |(data, [from, _, to]): (&str, [f64; 3])| {
         let mut panels = Vec::new();
         for stack in [THEN, "Linux 6"] {
             for (lost, title) in [(ISOLATED, "an isolated loss"), (FIVE, "five lost in a row")] {
@@ -129,7 +130,7 @@ pub(super) fn figures(windows: &[Window]) -> Vec<Figure> {
                 if !series.is_empty() {
                     panels.push(Panel {
                         title: format!("{stack}: {title}"),
-                        x: Axis::new("time, s", Scale::Between(span[0], span[1])),
+                        x: Axis::new("time, s", Scale::Between(from, to)),
                         y: Axis::new("cwnd, segments", Scale::FromZero),
                         series,
                     });
