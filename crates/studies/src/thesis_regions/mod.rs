@@ -38,6 +38,7 @@ pub(super) const STUDY: Study = Study {
             BEYOND,
             TAKEN,
             OVER_HYBLA,
+            PAYS,
             THEN.over_all,
             THEN.in_turns,
             THEN.better,
@@ -72,6 +73,9 @@ const OWN_TABLES: Key = Key::new("own-tables");
 const BEYOND: Key = Key::new("hybla-beyond");
 const TAKEN: Key = Key::new("taken");
 const OVER_HYBLA: Key = Key::with("over-hybla", &["ratio"]);
+const PAYS: Key = Key::with("pays-then", &["fixed", "ratio"]);
+/// Where R-TCP was seen to pay, with other seeds than those that judge: the turn, the RTT in ms and the burst.
+const PAYS_AT: (u64, f64, &str) = (120, 400.0, "64 KiB");
 
 /// A stack with what is switched on it.
 struct Era {
@@ -118,6 +122,7 @@ fn compute(material: &Material) -> Result<Computed, Error> {
     let mut found = found_of_windows(&windows);
     found.extend(found_of_claims(&claims, &then, margin)?);
     found.extend(found_of_losses(&then, margin));
+    found.extend(found_where_it_pays(&then));
     let mut tables = vec![claims::table(&claims, &then, margin), windows::table(&windows)];
     let mut figures = windows::figures(&windows);
     let mut sets = Vec::new();
@@ -213,6 +218,19 @@ fn found_of_switching(era: &Era, contests: &[Contest], margin: f64) -> Vec<Found
     let over_all = over(era.over_all, &steady(contests));
     let in_turns = over(era.in_turns, &changing(contests));
     [over_all, in_turns, better].into_iter().flatten().collect()
+}
+
+/// What is switched over the best fixed algorithm of the one place.
+fn found_where_it_pays(then: &[Contest]) -> Option<Found> {
+    let (turn_s, rtt_ms, burst) = PAYS_AT;
+    let is_it = |it: &&Contest| {
+        turns::turn_s(it) == Some(turn_s) && it.rtt_ms() == rtt_ms && it.swept("burst") == burst
+    };
+    let contest = then.iter().find(is_it)?;
+    let best = contest.best()?;
+    let ratio = contest.switched()?.over(best)?;
+    let upper = ratio.value + ratio.half_width.unwrap_or(0.0);
+    Some(Found::new(PAYS, upper, 1).word("fixed", best.name()).word("ratio", text(ratio)))
 }
 
 /// What the table of switching has a line for.
