@@ -6,6 +6,7 @@ use kirikae_plot::{Area, CURVE, Drawn, INK, MARK, SERIES, axes};
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::figure::{Axis, Figure, Form, Panel, Point, Scale, Series, Whose};
 
@@ -34,6 +35,10 @@ const SOLID: &[f64] = &[];
 const BARS: f64 = 0.8;
 /// How opaque bars of theirs are.
 const LIGHT: f64 = 0.25;
+/// How opaque the fields of a map are, so that letters can be read on them.
+const FIELD: f64 = 0.35;
+/// Between a field and its neighbours, half of it.
+const GAP: i32 = 2;
 /// Most labels along an axis.
 const TICKS: usize = 6;
 
@@ -68,6 +73,7 @@ pub(super) fn key(figure: &Figure) -> Vec<(String, String)> {
                     look.draw_mark(area, (width / 2, middle))
                 }
                 Form::Line => look.draw_line(area, vec![(0, middle), (width, middle)]),
+                Form::Fields => look.draw_field(area, [(0, 0), (width, height)]),
                 Form::Dots => look.draw_mark(area, (width / 2, middle)),
             }
         });
@@ -97,6 +103,8 @@ struct Look<'a> {
     mark: usize,
     /// What is drawn and left out in turns of its line.
     dashes: &'static [f64],
+    /// On its fields: as many letters of its name as tell it from the others.
+    letters: &'a str,
 }
 
 /// That of each series of a figure, once.
@@ -118,12 +126,23 @@ fn looks(figure: &Figure) -> Vec<Look<'_>> {
             Whose::Ours if ours_alone => OURS[place % OURS.len()],
             Whose::Ours => SOLID,
         };
-        let look = Look { name, whose, form, colour, mark: place % MARKS, dashes };
+        let look = Look { name, whose, form, colour, mark: place % MARKS, dashes, letters: name };
         if !looks.contains(&look) {
             looks.push(look);
         }
     }
+    for look in &mut looks {
+        look.letters = letters(look.name, &names);
+    }
     looks
+}
+
+/// The shortest beginning of a name with which no other begins; all of it where another begins with it.
+fn letters<'a>(name: &'a str, all: &[&str]) -> &'a str {
+    let ends = name.char_indices().map(|(at, letter)| at + letter.len_utf8());
+    let mut beginnings = ends.map(|end| &name[..end]);
+    let is_own = |it: &&str| all.iter().all(|other| *other == name || !other.starts_with(it));
+    beginnings.find(is_own).unwrap_or(name)
 }
 
 /// Marks that can be told apart in grey: circle, square, triangle, diamond, triangle upside down.
@@ -170,6 +189,16 @@ impl Look<'_> {
             outline.push(outline[0]);
             area.draw(&PathElement::new(outline, edge))?;
         }
+        Ok(())
+    }
+
+    fn draw_field(&self, area: &Area, [a, b]: [Pixel; 2]) -> Drawn {
+        let (left, right, top, bottom) = (a.0.min(b.0), a.0.max(b.0), a.1.min(b.1), a.1.max(b.1));
+        let corners = [(left + GAP, top + GAP), (right - GAP, bottom - GAP)];
+        area.draw(&Rectangle::new(corners, self.colour.mix(FIELD).filled()))?;
+        let middle = Pos::new(HPos::Center, VPos::Center);
+        let style = kirikae_plot::text(&INK).pos(middle);
+        area.draw(&Text::new(self.letters, ((left + right) / 2, (top + bottom) / 2), style))?;
         Ok(())
     }
 
@@ -337,6 +366,11 @@ fn draw(panel: &Panel, room: &[Point], looks: &[Look], area: &Area) -> Drawn {
             Form::Curve | Form::Line => {
                 look.draw_line(area, points.iter().map(|point| place(point.x, point.y)).collect())?;
             }
+            Form::Fields => {
+                for Point { x, y, .. } in &points {
+                    look.draw_field(area, [place(x - 0.5, y - 0.5), place(x + 0.5, y + 0.5)])?;
+                }
+            }
             Form::Dots => {}
         }
         let colour = if series.form == Form::Bars { INK } else { look.colour };
@@ -377,6 +411,13 @@ mod tests {
             [vec![(0, 0), (10, 0)], vec![(12, 0), (15, 0), (15, 7)], vec![(15, 9), (15, 19)]]
         );
         assert_eq!(dashed(Vec::new(), &[10.0, 2.0]), [Vec::<Pixel>::new()]);
+    }
+
+    #[test]
+    fn letters_tell_names_apart() {
+        let names = ["hybla", "htcp", "bbr", "bbr3", "stock cubic", "scalable"];
+        let letters = names.map(|name| letters(name, &names));
+        assert_eq!(letters, ["hy", "ht", "bbr", "bbr3", "st", "sc"]);
     }
 
     #[test]

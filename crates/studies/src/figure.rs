@@ -84,6 +84,8 @@ pub enum Form {
     Line,
     /// Marks alone.
     Dots,
+    /// The fields of a map, around points whose axes have names, with the first letters of the series' name.
+    Fields,
     /// From 0 up, beside the bars of the other series at the same x, an axis of [`Scale::Names`].
     Bars,
 }
@@ -128,6 +130,16 @@ impl Series {
     ) -> Series {
         let points = points.into_iter().map(|(x, y)| Point { x, y, half_width: None }).collect();
         Series { name: name.into(), whose: Whose::Published, form, points }
+    }
+
+    /// Ours, of which nothing is told but where it is.
+    pub fn places(
+        name: impl Into<String>,
+        form: Form,
+        places: impl IntoIterator<Item = (f64, f64)>,
+    ) -> Series {
+        let point = |(x, value)| (x, Estimate { value, half_width: None });
+        Series::ours(name, form, places.into_iter().map(point))
     }
 
     /// Ours.

@@ -19,6 +19,7 @@ mod table;
 mod text;
 mod thesis_fairness;
 mod thesis_lte;
+mod thesis_regions;
 mod thesis_remedies;
 mod thesis_tables;
 mod thesis_wifi;
@@ -93,6 +94,7 @@ struct Computed {
 /// Every study there is, in the order of docs/studies.md.
 pub const STUDIES: &[Study] = &[
     thesis_tables::STUDY,
+    thesis_regions::STUDY,
     thesis_fairness::STUDY,
     thesis_wifi::STUDY,
     thesis_wimax::STUDY,
