@@ -222,7 +222,10 @@ impl Place<'_> {
                 continue;
             };
             let printed = [printed("cubic", column)?, printed("r_tcp", column)?];
-            found.push(farther(key, sides.each_ref().map(of), printed, n).map(|it| it.word("path", self.name)));
+            found.push(
+                farther(key, sides.each_ref().map(of), printed, n)
+                    .map(|it| it.word("path", self.name)),
+            );
         }
         Ok(found.into_iter().flatten().collect())
     }
@@ -379,7 +382,8 @@ fn farther(
     printed: [Option<f64>; 2],
     n: usize,
 ) -> Option<Found> {
-    let pairs = found.into_iter().zip(printed).map(|(found, printed)| Some((found?.value, printed?)));
+    let pairs =
+        found.into_iter().zip(printed).map(|(found, printed)| Some((found?.value, printed?)));
     let pairs: Vec<(f64, f64)> = pairs.collect::<Option<_>>()?;
     let off = pairs.iter().map(|(found, printed)| (found / printed - 1.0).abs());
     let off = off.max_by(f64::total_cmp)?;

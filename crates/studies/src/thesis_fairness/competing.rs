@@ -6,8 +6,8 @@ use kirikae_results::play::Play;
 use kirikae_results::statistics::{Estimate, fairness, mean, ratio_of_means};
 
 use super::{
-    Axis, CUBIC, Column, Figure, Form, Found, Key, NOW, Panel, R_TCP, RESTRICTED, Row, Scale, Series,
-    THEN, Table,
+    Axis, CUBIC, Column, Figure, Form, Found, Key, NOW, Panel, R_TCP, RESTRICTED, Row, Scale,
+    Series, THEN, Table,
 };
 use crate::wireless::{KIRIKAE, cell};
 
@@ -58,7 +58,8 @@ impl Own<'_> {
 
     /// What a group has of all that arrives, run by run.
     fn shares(&self, group: &str) -> Vec<f64> {
-        let all = |play: &Play| play.flows.iter().filter_map(|flow| flow.goodput).sum::<f64>() / 1e6;
+        let all =
+            |play: &Play| play.flows.iter().filter_map(|flow| flow.goodput).sum::<f64>() / 1e6;
         let totals = self.plays.iter().map(all);
         self.goodputs(group).into_iter().zip(totals).map(|(own, all)| own / all).collect()
     }

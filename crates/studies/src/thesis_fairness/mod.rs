@@ -115,8 +115,7 @@ impl Course {
             scenario.contenders.retain(|contender| contender.name() == R_TCP);
         }
         scenarios.retain(|scenario| !scenario.contenders.is_empty());
-        let mut course =
-            Course::of(&scenarios, Controls { r_tcp: candidates, ..controls(THEN) })?;
+        let mut course = Course::of(&scenarios, Controls { r_tcp: candidates, ..controls(THEN) })?;
         for curve in course.latency.iter_mut().chain(&mut course.response) {
             RESTRICTED.clone_into(&mut curve.name);
         }
@@ -130,8 +129,7 @@ fn compute(material: &Material) -> Result<Computed, Error> {
         own.cloned().collect()
     };
     let then = of(THEN);
-    let (mut old, new) =
-        (Course::of(&then, controls(THEN))?, Course::of(&of(NOW), controls(NOW))?);
+    let (mut old, new) = (Course::of(&then, controls(THEN))?, Course::of(&of(NOW), controls(NOW))?);
     let (alike, alike_found) = response::like_reno(&old.response, &material.definition);
     let restricted = match alike.is_empty() {
         true => Course::default(),
@@ -302,9 +300,9 @@ fn growths(print: &Print, old: &[Curve], new: &[Curve]) -> Vec<Found> {
         let found = Found::new(GROWTH_PRINTED, (own / printed - 1.0).abs(), 1);
         found.word("own", format!("{own:.2}")).word("printed", format!("{printed:.2}"))
     });
-    let now = growth(new, "kirikae").zip(growth(new, "cubic")).map(|(own, cubic)| {
-        Found::new(GROWTH_NOW, own, 1).word("cubic", format!("{cubic:.0}"))
-    });
+    let now = growth(new, "kirikae")
+        .zip(growth(new, "cubic"))
+        .map(|(own, cubic)| Found::new(GROWTH_NOW, own, 1).word("cubic", format!("{cubic:.0}")));
     let then = own.map(|own| Found::new(GROWTH_THEN, own, 1));
     let cubic = cubic.map(|cubic| Found::new(GROWTH_CUBIC, cubic, 1));
     [then, cubic, as_printed, now].into_iter().flatten().collect()

@@ -1,7 +1,8 @@
 //! Section 4.7.1, Fig. 4-25: what algorithms carry by the loss rate, and which come down to reno.
 
 use super::{
-    Axis, Cell, Column, Curve, Figure, Found, Key, Panel, R_TCP, RESTRICTED, Row, Scale, Table, named,
+    Axis, Cell, Column, Curve, Figure, Found, Key, Panel, R_TCP, RESTRICTED, Row, Scale, Table,
+    named,
 };
 use crate::definition::Definition;
 
@@ -39,7 +40,6 @@ pub(super) fn figure(old: &[Curve], new: &[Curve]) -> Figure {
     }
 }
 
-
 /// A curve over reno's, at each loss rate that is heavy.
 fn over_reno(curve: &Curve, reno: &Curve, heavy: f64) -> Vec<f64> {
     let points = curve.points.iter().filter(|(loss, ..)| *loss >= heavy);
@@ -47,17 +47,13 @@ fn over_reno(curve: &Curve, reno: &Curve, heavy: f64) -> Vec<f64> {
 }
 
 /// The algorithms that are like reno at heavy loss, by name, and how many they are.
-pub(super) fn like_reno(
-    curves: &[Curve],
-    definition: &Definition,
-) -> (Vec<String>, Option<Found>) {
+pub(super) fn like_reno(curves: &[Curve], definition: &Definition) -> (Vec<String>, Option<Found>) {
     let Some(reno) = named(curves, "kk_reno") else { return (Vec::new(), None) };
     let (most, heavy) = (definition.threshold("like-reno"), definition.threshold("heavy"));
     let others = curves.iter().filter(|curve| !["kk_reno", R_TCP].contains(&curve.name.as_str()));
     let factors = others.map(|curve| (curve, over_reno(curve, reno, heavy)));
     let factors: Vec<(&Curve, Vec<f64>)> = factors.filter(|(_, it)| !it.is_empty()).collect();
-    let is_alike =
-        |factors: &[f64]| factors.iter().all(|it| (1.0 / most) < *it && *it < most);
+    let is_alike = |factors: &[f64]| factors.iter().all(|it| (1.0 / most) < *it && *it < most);
     let alike = factors.iter().filter(|(_, factors)| is_alike(factors));
     let alike: Vec<String> = alike.map(|(curve, _)| curve.name.clone()).collect();
     let found = Found::new(ALIKE, alike.len() as f64, factors.len());

@@ -154,8 +154,8 @@ fn sensitivity(
     limits: &[&Comparison],
 ) -> Result<Figure, Error> {
     let printed = wireless::printed(latency, "mean_latency_s", "improvement_percent")?;
-    let place = |it: &&Comparison| Some(swept(&it.scenario, "limit")?);
-    let limits: Vec<_> = limits.iter().filter_map(|it| Some((place(it)?, *it))).collect();
+    let limits = limits.iter().filter_map(|it| Some((swept(&it.scenario, "limit")?, *it)));
+    let limits: Vec<_> = limits.collect();
     let own = material.scenarios.iter().filter(|it| it.swept.contains_key("host.stack"));
     let own: Vec<_> = own.cloned().collect();
     let references = wireless::references(&own, REPETITIONS)?;
@@ -168,9 +168,7 @@ fn sensitivity(
 }
 
 /// R-TCP's mean latency by its measuring period, on a channel where it switches; in ms and seconds.
-fn periods<'a>(
-    comparisons: &'a [&Comparison],
-) -> impl Iterator<Item = (f64, wireless::Runs)> + 'a {
+fn periods<'a>(comparisons: &'a [&Comparison]) -> impl Iterator<Item = (f64, wireless::Runs)> + 'a {
     let own = |it: &&Comparison| {
         Some((swept(&it.scenario, "period")?, Course::of(it, R_TCP)?.latencies()))
     };
@@ -201,9 +199,6 @@ fn by_period(comparisons: &[&Comparison]) -> Option<Figure> {
         "R-TCP by its measuring period (section 7.1)",
         "As simulated, with at most 2 retries, so that much is lost and R-TCP switches. The level is hybla's alone.",
         [Axis::new("period, ms", Scale::Log), Axis::new("mean latency, s", Scale::FromZero)],
-        vec![
-            Series::ours(R_TCP, Form::Curve, points),
-            Series::ours(HYBLA, Form::Line, level),
-        ],
+        vec![Series::ours(R_TCP, Form::Curve, points), Series::ours(HYBLA, Form::Line, level)],
     ))
 }

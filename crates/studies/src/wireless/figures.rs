@@ -133,9 +133,10 @@ pub(in super::super) fn switched_beside_hybla(comparison: &Comparison) -> Option
     let start = |place: usize| own[place].start_ns as f64 / 1e9;
     let ends = (start(0), start(own.len() - 1));
     let latency = |name: &str, bursts: &[kirikae_results::outcome::Burst]| {
-        let points = bursts.iter().enumerate().filter_map(|(place, burst)| {
-            Some((start(place), one(burst.delivery?.latency_s)))
-        });
+        let points = bursts
+            .iter()
+            .enumerate()
+            .filter_map(|(place, burst)| Some((start(place), one(burst.delivery?.latency_s))));
         Series::ours(name, Form::Curve, points)
     };
     let mut names: Vec<String> = Vec::new();

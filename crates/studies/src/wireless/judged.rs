@@ -43,7 +43,12 @@ pub(in super::super) fn gain(
 }
 
 /// The same of what was found.
-pub(in super::super) fn gain_of(key: Key, found: Estimate, printed: f64, n: usize) -> Option<Found> {
+pub(in super::super) fn gain_of(
+    key: Key,
+    found: Estimate,
+    printed: f64,
+    n: usize,
+) -> Option<Found> {
     let off = Found::new(key, (found.value / printed - 1.0).abs(), n);
     Some(off.word("found", text(found)).word("printed", printed.to_string()))
 }
@@ -146,4 +151,30 @@ pub(super) fn most_switched(comparison: &Comparison) -> Option<(usize, usize)> {
     });
     let (run, places) = places.max_by_key(|(_, places)| places.len())?;
     Some((run, *places.get(places.len() / 2)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use kirikae_scenario::Controls;
+
+    use super::super::super::{Study, simulate};
+    use super::super::{average, controls};
+    use super::*;
+
+    /// The mutation: R-TCP that chooses between cubic and hybla takes hybla and stays with it.
+    #[test]
+    fn always_hybla_does_not_pass_for_switching() {
+        let study = Study::named("thesis-wimax").unwrap();
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
+        let mut material = study.material(&from, true).unwrap();
+        material.scenarios.retain(|it| it.title.ends_with("WiMAX, linux-2.6.33"));
+        let always = Controls { r_tcp: vec!["cubic", "hybla"], ..controls(super::super::THEN) };
+        let outcome = simulate(&material.scenarios, always).unwrap();
+        let comparison = &outcome.comparisons[0];
+        assert_eq!(switches(comparison).unwrap().value, 1.0);
+        let found = switching("WiMAX", below_hybla(comparison, average), 2).unwrap();
+        assert_eq!(material.definition.criterion(&found, false).met, Some(false));
+    }
 }
