@@ -77,7 +77,7 @@ fn play(
         scenario.contenders = contenders.to_vec();
     }
     let table = policy.apply(kirikae_table::shipped())?.kernel_table().into();
-    let controls = Controls { algorithms: Algorithm::all().collect(), table };
+    let controls = Controls { table, ..Controls::default() };
     let outcome =
         sim::run(&scenarios, &Options { output: None, files: Files::default(), controls })?;
     Ok(Summary::of(&outcome).scenarios)

@@ -1,11 +1,11 @@
-//! The algorithms and the table that the contenders of a comparison use.
+//! The algorithms and the tables that the contenders of a comparison use.
 
 use std::sync::Arc;
 
 use kirikae_algorithms::Algorithm;
 use kirikae_policy::Scope;
 use kirikae_settings::Refusal;
-use kirikae_table::KernelTable;
+use kirikae_table::{KernelTable, thesis};
 
 use crate::Scenario;
 
@@ -16,14 +16,18 @@ pub struct Controls {
     pub algorithms: Vec<Algorithm>,
     /// The table by which the switcher chooses, unless the scenario's scope names one.
     pub table: Arc<KernelTable>,
+    /// What R-TCP as published may choose, of the thesis' candidates by their names there, the one that
+    /// connections begin with first.
+    pub r_tcp: Vec<&'static str>,
 }
 
-/// All algorithms, and the table that ships with the usual friendliness.
+/// All algorithms, the table that ships with the usual friendliness, and all that R-TCP chooses among.
 impl Default for Controls {
     fn default() -> Self {
         Controls {
             algorithms: Algorithm::all().collect(),
             table: Arc::clone(Scenario::usual_table()),
+            r_tcp: thesis::CANDIDATES.to_vec(),
         }
     }
 }

@@ -12,7 +12,7 @@ const PPB: f64 = 1e9;
 const US: f64 = 1e6;
 
 /// The candidates, by their columns in the files. The first also stands for algorithms without a column.
-const CANDIDATES: [&str; 9] =
+pub const CANDIDATES: [&str; 9] =
     ["cubic", "hybla", "scalable", "westwood", "reno", "bic", "highspeed", "htcp", "vegas"];
 
 pub(crate) struct Files {
@@ -74,10 +74,23 @@ fn in_kernel(column: &str) -> String {
 /// # Errors
 /// Fails if a file is not as it should be.
 pub fn published() -> Result<Box<Table>, Error> {
+    among(&CANDIDATES)
+}
+
+/// The same for some of the candidates only (section 4.7.1). A connection is taken to begin with the first
+/// of them, so that is to be the one that connections have before.
+///
+/// # Errors
+/// Fails if a file is not as it should be, or has no such candidate.
+///
+/// # Panics
+/// If these are more than the thesis' candidates.
+pub fn among(candidates: &[&str]) -> Result<Box<Table>, Error> {
+    assert!(candidates.len() <= CANDIDATES.len(), "each candidate once: {candidates:?}");
     let mut table = Table::new_box_zeroed().expect("48 KB of memory");
-    table.algorithms = CANDIDATES.len() as u32;
+    table.algorithms = candidates.len() as u32;
     table.rtts = FILES.len() as u32;
-    for (i, candidate) in CANDIDATES.iter().enumerate() {
+    for (i, candidate) in candidates.iter().enumerate() {
         table.name[i] = name_to_bytes(&in_kernel(candidate));
         table.also[i] = name_to_bytes(candidate);
     }
@@ -94,7 +107,7 @@ pub fn published() -> Result<Box<Table>, Error> {
         }
         table.bandwidths = burst_rate.column("bandwidth_kbps")?.len() as u32;
 
-        for (i, candidate) in CANDIDATES.iter().enumerate() {
+        for (i, candidate) in candidates.iter().enumerate() {
             let seconds = format!("{candidate}_s");
             let percent = format!("{candidate}_percent");
             for (point, latency) in isolated.column(&seconds)?.into_iter().enumerate() {
@@ -159,6 +172,15 @@ mod tests {
         assert_eq!(table.loss_ppb.at[12], 10_000_000);
         assert_eq!(table.isolated_us[1][12].by_column[1], 803_430, "hybla, RTT 200 ms, 1 %");
         assert_eq!(table.isolated_us[1][12].by_column[3], 866_206, "westwood, RTT 200 ms, 1 %");
+    }
+
+    #[test]
+    fn some_candidates_keep_their_values() {
+        let (all, some) = (published().unwrap(), among(&["cubic", "westwood"]).unwrap());
+        assert_eq!(some.names(), ["kk_cubic", "kk_westwood"]);
+        let of = |table: &Table, column: usize| table.isolated_us[1][12].by_column[column];
+        assert_eq!((of(&some, 0), of(&some, 1)), (of(&all, 0), of(&all, 3)));
+        assert!(among(&["cubic", "illinois"]).is_err());
     }
 
     #[test]

@@ -81,7 +81,8 @@ impl Comparison {
     /// Every algorithm, with what was set, and the table.
     pub fn controls(&self) -> anyhow::Result<Controls> {
         let algorithms = settings::apply(&self.set, Algorithm::all())?;
-        Ok(Controls { algorithms, table: self.choice.kernel_table()? })
+        let table = self.choice.kernel_table()?;
+        Ok(Controls { algorithms, table, ..Controls::default() })
     }
 }
 

@@ -86,6 +86,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let controls = Controls {
         algorithms: Algorithm::all().collect(),
         table: arguments.choice.kernel_table()?,
+        ..Controls::default()
     };
     let options = Options {
         seed: arguments.seed,

@@ -7,13 +7,16 @@ use kirikae_simlab::sim;
 
 use super::super::watch::{FlowWatch, PathWatch, WindowWatch};
 use super::super::{Axis, Figure, Form, Panel, Scale, Series};
-use super::{CUBIC, Course, R_TCP, controls, one};
+use super::judged::most_switched;
+use super::{CUBIC, Course, HYBLA, R_TCP, controls, one};
 
 /// Who is drawn, in the scenarios' order.
 const DRAWN: [&str; 2] = [CUBIC, R_TCP];
 /// How much is drawn of what changes with each ACK, seconds.
 const DRAWN_S: f64 = 120.0;
-const ABOUT: &str = "The run in which cubic was slowest.";
+const ABOUT: &str = "As simulated: the run in which cubic was slowest.";
+/// Bursts drawn before and after the middle of those for which R-TCP has switched.
+const AROUND: usize = 25;
 
 /// Which run is drawn.
 fn shown(comparison: &Comparison) -> usize {
@@ -45,7 +48,7 @@ pub(in super::super) fn latencies(title: &str, comparison: &Comparison) -> Figur
             Some((burst.start_ns as f64 / 1e9, one(burst.delivery?.latency_s)))
         });
         Some(Panel {
-            title: contender.into(),
+            title: format!("{contender}, as simulated"),
             x: Axis::new("time, s", Scale::FromZero),
             y: Axis::new("latency, s", Scale::FromZero),
             series: vec![Series::ours("latency", Form::Line, bursts)],
@@ -116,4 +119,51 @@ pub(in super::super) fn windows(title: &str, comparison: &Comparison) -> Result<
         [Axis::new("time, s", Scale::FromZero), Axis::new("cwnd, segments", Scale::Log)],
         watch(comparison)?.into_iter().map(series).collect(),
     ))
+}
+
+/// R-TCP beside hybla alone while R-TCP has switched (Figs 6-25 and 6-26): what each burst took, and what R-TCP
+/// had in use.
+pub(in super::super) fn switched_beside_hybla(comparison: &Comparison) -> Option<Figure> {
+    let (run, middle) = most_switched(comparison)?;
+    let shown = |name: &str| {
+        let bursts = &Course::of(comparison, name)?.run(run)?.bursts;
+        bursts.get(middle.saturating_sub(AROUND)..(middle + AROUND).min(bursts.len()))
+    };
+    let (own, hybla) = (shown(R_TCP)?, shown(HYBLA)?);
+    let start = |place: usize| own[place].start_ns as f64 / 1e9;
+    let ends = (start(0), start(own.len() - 1));
+    let latency = |name: &str, bursts: &[kirikae_results::outcome::Burst]| {
+        let points = bursts
+            .iter()
+            .enumerate()
+            .filter_map(|(place, burst)| Some((start(place), one(burst.delivery?.latency_s))));
+        Series::ours(name, Form::Curve, points)
+    };
+    let mut names: Vec<String> = Vec::new();
+    let in_use = own.iter().enumerate().map(|(number, burst)| {
+        let name = burst.algorithm_before.trim_start_matches("kk_").to_owned();
+        let place = names.iter().position(|known| *known == name).unwrap_or_else(|| {
+            names.push(name);
+            names.len() - 1
+        });
+        (start(number), one(place as f64))
+    });
+    let in_use = Series::ours(R_TCP, Form::Dots, in_use.collect::<Vec<_>>());
+    let panel = |title: &str, y: Axis, series: Vec<Series>| Panel {
+        title: title.into(),
+        x: Axis::new("time, s", Scale::Between(ends.0, ends.1)),
+        y,
+        series,
+    };
+    let latencies = vec![latency(R_TCP, own), latency(HYBLA, hybla)];
+    Some(Figure {
+        title: "R-TCP beside hybla alone while it has switched (Figs 6-25 and 6-26)".into(),
+        about: "As simulated: the run with most bursts that R-TCP sent with Scalable or Westwood. Both meet the same \
+                losses until they differ."
+            .into(),
+        panels: vec![
+            panel("Latency", Axis::new("latency, s", Scale::FromZero), latencies),
+            panel("R-TCP's algorithm", Axis::new("", Scale::Names(names)), vec![in_use]),
+        ],
+    })
 }

@@ -2,6 +2,8 @@
 //! the same bursts over the same path, on hosts of the thesis' time and on those of today.
 
 mod figures;
+mod judged;
+mod sensitivity;
 
 use kirikae_results::Error;
 use kirikae_results::outcome::{Comparison, Delivery, Performance};
@@ -9,7 +11,14 @@ use kirikae_results::statistics::{Estimate, mean, ratio_of_means};
 use kirikae_scenario::{Controls, Scenario};
 
 use super::{Cell, Column, Definition, Found, Key, Published, Row, Table, idle_keep_off, simulate};
-pub(super) use figures::{algorithms, in_use, latencies, losses, windows};
+pub(super) use figures::{algorithms, in_use, latencies, losses, switched_beside_hybla, windows};
+pub(super) use judged::{
+    DEVIATION_GAIN, GAIN, R_TCP_MEAN, SWITCHES, SWITCHING, below_hybla, below_where_switched, gain,
+    gain_of, longer_than, off, switched, switches, switching, text,
+};
+pub(super) use sensitivity::{
+    REFERENCES_MS, Varied, figure as sensitivity, panel, references, with_reference,
+};
 
 /// The hosts' stacks.
 pub(super) const THEN: &str = "linux-2.6.33";
@@ -19,16 +28,15 @@ pub(super) const CUBIC: &str = "cubic";
 pub(super) const BBR: &str = "bbr";
 pub(super) const R_TCP: &str = "r-tcp";
 pub(super) const KIRIKAE: &str = "kirikae";
+pub(super) const HYBLA: &str = "kk_hybla";
 
 /// What is asked of kirikae on today's hosts: to be near the lower bound, or else far below stock cubic; and
 /// not to be above bbr.
 pub(super) const OVER_BOUND: Key = Key::with("over-bound", &["path"]);
 pub(super) const BELOW_CUBIC: Key = Key::with("below-cubic", &["path", "over-bound"]);
 pub(super) const OVER_BBR: Key = Key::with("over-bbr", &["path"]);
-/// What is asked beside print where the thesis has one path: of cubic, and of R-TCP as published.
+/// What the path is set to where the thesis has one.
 pub(super) const CUBIC_MEAN: Key = Key::new("cubic-mean");
-pub(super) const BELOW_MEAN: Key = Key::new("below-cubic-mean");
-pub(super) const BELOW_DEVIATION: Key = Key::new("below-cubic-deviation");
 
 /// Everyone in every scenario; what our algorithms have of today is off on hosts of that time.
 pub(super) fn play(scenarios: &[Scenario]) -> Result<Vec<Comparison>, Error> {
@@ -297,23 +305,6 @@ pub(super) fn everyone(paths: &[(&str, &Comparison)]) -> Table {
         }
     }
     table
-}
-
-/// How far cubic's latency is from the printed one, as a share of it.
-pub(super) fn off(
-    key: Key,
-    then: &Comparison,
-    of: fn(&[f64]) -> f64,
-    printed: Option<f64>,
-) -> Option<Found> {
-    let cubic = Course::of(then, CUBIC)?.latencies();
-    Some(Found::new(key, (cubic.each(of)?.value / printed? - 1.0).abs(), cubic.n()))
-}
-
-/// How much less R-TCP's latency is than cubic's, in percent.
-pub(super) fn below(key: Key, then: &Comparison, of: fn(&[f64]) -> f64) -> Option<Found> {
-    let (r_tcp, cubic) = (Course::of(then, R_TCP)?.latencies(), Course::of(then, CUBIC)?);
-    Some(Found::new(key, r_tcp.below(&cubic.latencies(), of)?.value, r_tcp.n()))
 }
 
 /// What came of kirikae on today's hosts, on each of these paths.
