@@ -29,7 +29,8 @@ pub(super) const STUDY: Study = Study {
             ALL_AT_LONGEST,
             CUBIC_BELOW,
             NO_GAIN_BELOW,
-            watched::MORE_OFTEN,
+            watched::MORE_OFTEN[0],
+            watched::MORE_OFTEN[1],
             watched::NONE_AT_LONGEST,
             watched::WINDOW,
             LINUX_RENO,
@@ -60,10 +61,9 @@ const LINUX_CUBIC: Key = Key::new("linux-cubic");
 const SHORTCUT: Key = Key::new("without-shortcut");
 const CUBIC_BELOW: Key = Key::new("cubic-below-newreno");
 
-/// The longest reorder interval of the report, the one whose windows it shows, and the one that stands
+/// The longest reorder interval of the report, and the one that stands
 /// for no reordering in the scenarios.
 const LONGEST: u32 = 100;
-const SHOWN: u32 = 70;
 const NONE: u32 = 1000;
 
 /// What a criterion ends with of which the relative difference to the print is asked.

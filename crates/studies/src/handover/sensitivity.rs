@@ -16,9 +16,8 @@ pub(super) const DEFAULT: Key = Key::new("default");
 
 /// Packets in each queue; segments of 1000 bytes that the receiver has room for, none being more than anything holds;
 /// the least timeout beyond the round trip.
-const QUEUES: [u64; 6] = [20, 26, 30, 35, 40, 50];
-const WINDOWS: [(u32, &str); 5] =
-    [(55, "55"), (75, "75"), (90, "90"), (120, "120"), (UNLIMITED, "none")];
+const QUEUES: [u64; 5] = [20, 25, 30, 40, 50];
+const WINDOWS: [(u32, &str); 4] = [(60, "60"), (90, "90"), (120, "120"), (UNLIMITED, "none")];
 const TIMEOUTS_MS: [u64; 4] = [200, 500, 770, 1000];
 const UNLIMITED: u32 = 4000;
 const SEGMENT: u32 = 1000;

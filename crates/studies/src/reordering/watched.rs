@@ -10,7 +10,8 @@ use super::super::watch::WindowWatch;
 use super::super::{Axis, Error, Figure, Form, Found, Key, Material, Scale, Series};
 use super::{LONGEST, Who, by, interval, one};
 
-pub(super) const MORE_OFTEN: Key = Key::with("more-often-the-shorter", &["newreno", "cubic"]);
+pub(super) const MORE_OFTEN: [Key; 2] =
+    [Key::new("more-often-the-shorter-newreno"), Key::new("more-often-the-shorter-cubic")];
 pub(super) const NONE_AT_LONGEST: Key = Key::new("no-recovery-at-100");
 pub(super) const WINDOW: Key = Key::new("window-at-70");
 
@@ -53,17 +54,12 @@ impl Watched {
 
     pub fn found(&self) -> Vec<Found> {
         let both = [Who::NewReno, Who::Cubic];
-        let correlation = |who| {
-            let counts = self.recoveries.get(&who)?.iter();
-            let pairs = counts.map(|(at, count)| (f64::from(*at), f64::from(*count)));
-            rank_correlation(&pairs.collect::<Vec<_>>())
-        };
         let mut found = Vec::new();
-        if let [Some(newreno), Some(cubic)] = both.map(correlation) {
-            let of = self.recoveries[&Who::Cubic].len();
-            let weaker = Found::new(MORE_OFTEN, newreno.max(cubic), of);
-            let weaker = weaker.word("newreno", format!("{newreno:.2}"));
-            found.push(weaker.word("cubic", format!("{cubic:.2}")));
+        for (key, who) in MORE_OFTEN.into_iter().zip(both) {
+            let counts = self.recoveries.get(&who).into_iter().flatten();
+            let pairs = counts.map(|(at, count)| (f64::from(*at), f64::from(*count)));
+            let pairs: Vec<(f64, f64)> = pairs.collect();
+            found.extend(rank_correlation(&pairs).map(|it| Found::new(key, it, pairs.len())));
         }
         let longest = both.map(|who| self.recoveries.get(&who)?.get(&LONGEST).copied());
         if let [Some(newreno), Some(cubic)] = longest {
