@@ -70,7 +70,7 @@ fn compute(material: &Material) -> Result<Computed, Error> {
     let ours = Throughputs { comparisons: &outcome.comparisons };
     let table = published(material, &ours)?;
     let watched = restart::watch(material)?;
-    let (told, restarts) = restart::told(&watched, material.definition.threshold("wait-within"));
+    let (told, restarts) = restart::told(&watched, &material.definition);
     let (hinges, settings, panel) = sensitivity::sensitivity(material)?;
     let (ideal, percents) = percents(material, &ours)?;
     let mut found = vec![Found::cells(THROUGHPUTS, &table), order(&table)];

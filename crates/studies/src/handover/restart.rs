@@ -8,7 +8,7 @@ use kirikae_simlab::sim;
 
 use super::super::watch::WindowWatch;
 use super::super::{
-    Axis, Cell, Column, Error, Figure, Form, Found, Key, Material, Panel, Row, Scale, Series, Table,
+    Axis, Cell, Column, Definition, Error, Figure, Form, Found, Key, Material, Panel, Row, Scale, Series, Table,
 };
 use super::{CASES, LINUX, PUBLISHED, SCHEMES, is, link_change, one, seconds};
 
@@ -139,19 +139,23 @@ impl Watched<'_> {
 }
 
 /// What the text tells of the restart beside what was seen.
-pub(super) fn told(all: &[Watched], within: f64) -> (Vec<Found>, Vec<Table>) {
+pub(super) fn told(all: &[Watched], definition: &Definition) -> (Vec<Found>, Vec<Table>) {
+    let within = definition.threshold("wait-within");
+    let column = "wait, s";
     let mut waits = Table::new(
         "How long MIT waits for its timer (sections 5.1.1, 5.2, 5.3)",
         "case, since",
-        [Column::new("wait, s", 2)],
+        [Column::new(column, 2)],
     );
     for (case, since, printed) in TOLD {
         let found = find(all, case, SCHEMES[0].0, PUBLISHED).and_then(|it| it.wait(since));
         let Some(found) = found else { continue };
         let cell = Cell::compared(printed, one(found), 1);
-        let cell = cell.judged((found - printed).abs() <= within);
+        let agrees = (found - printed).abs() <= within;
         let since = if since == Since::Return { "the link is back" } else { "it is gone, mean of 4" };
-        waits.rows.push(Row::new(format!("{case}, since {since}"), vec![cell]));
+        let heading = format!("{case}, since {since}");
+        let why = definition.why(WAITS, &heading, column).filter(|_| !agrees).map(str::to_owned);
+        waits.rows.push(Row::new(heading, vec![Cell { why, ..cell.judged(agrees) }]));
     }
     let case = CASES[0].0;
     let mut restarts = Table::new(

@@ -1,0 +1,71 @@
+//! Studies in which what a paper proposes is taken out: the criteria that ask for it have to notice.
+
+use std::path::Path;
+
+use kirikae_scenario::Scenario;
+use kirikae_studies::{Criterion, Study};
+use kirikae_tcp::{Handover, LossDetection};
+
+/// The criteria of a study of which a few scenarios are played, as they are and changed.
+fn both(
+    study: &str,
+    played: impl Fn(&Scenario) -> bool,
+    change: impl Fn(&mut Scenario),
+) -> [Vec<Criterion>; 2] {
+    let study = Study::named(study).unwrap();
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
+    let mut material = study.material(&from, true).unwrap();
+    material.scenarios.retain(|scenario| played(scenario));
+    let as_it_is = study.compare(&material).unwrap().criteria;
+    material.scenarios.iter_mut().for_each(change);
+    [as_it_is, study.compare(&material).unwrap().criteria]
+}
+
+/// Asserts that a criterion is met as it is, and missed where the study is changed.
+#[track_caller]
+fn notices([as_it_is, changed]: &[Vec<Criterion>; 2], what: &str) {
+    let find = |all: &[Criterion]| {
+        let found = all.iter().find(|it| it.what.starts_with(what));
+        found.unwrap_or_else(|| panic!("{what} in {all:?}")).clone()
+    };
+    let (before, after) = (find(as_it_is), find(changed));
+    assert_eq!((before.met, after.met), (Some(true), Some(false)), "{before:?}\n{after:?}");
+}
+
+#[test]
+fn cubic_plus_is_missed_where_it_is_cubic() {
+    let intervals = ["30", "40", "50", "70", "100", "1000"];
+    let few = |it: &Scenario| {
+        it.swept.contains_key("detection") && intervals.contains(&it.swept["ri"].as_str())
+    };
+    let findings = both("reordering", few, |it| it.stack.loss_detection = LossDetection::Duplicates);
+    notices(&findings, "Cubic+ from RI 30 on");
+    notices(&findings, "Window of Cubic+ over Cubic's");
+}
+
+#[test]
+fn immediate_expiration_is_missed_where_the_timer_is_waited_for() {
+    let published = |it: &Scenario| {
+        it.title.starts_with("Long disconnect, ") && it.title.ends_with("ns-2")
+    };
+    let findings = both("handover", published, |it| {
+        if it.stack.handover == Handover::ImmediateExpiration {
+            it.stack.handover = Handover::None;
+        }
+    });
+    notices(&findings, "Throughputs within 15 %");
+}
+
+#[test]
+fn bandwidth_aware_ssthresh_is_missed_where_it_only_restarts() {
+    let published = |it: &Scenario| {
+        it.title.starts_with("Wide to narrow, ") && it.title.ends_with("ns-2")
+    };
+    let findings = both("handover", published, |it| {
+        if it.stack.handover == Handover::BandwidthAware {
+            it.stack.handover = Handover::ImmediateExpiration;
+        }
+    });
+    notices(&findings, "Throughputs within 15 %");
+    notices(&findings, "Wide to narrow: segments that overflow it with Bandwidth-Aware");
+}
