@@ -119,7 +119,8 @@ fn published(material: &Material, ours: &Throughputs) -> Result<Table, Error> {
     for (case, key, _) in CASES {
         let mut cells = Vec::new();
         for (scheme, printed, name) in SCHEMES {
-            let cell = match (throughput(material, key, printed)?, ours.of(case, scheme, PUBLISHED)) {
+            let cell = match (throughput(material, key, printed)?, ours.of(case, scheme, PUBLISHED))
+            {
                 (Some(printed), Some(value)) => Cell::compared(printed, value, 1).within(within),
                 (None, Some(value)) => Cell::ours(value, 1),
                 // Nothing was printed of it, nor is it played in all settings.
@@ -188,10 +189,7 @@ fn gain(table: &Table) -> Option<Found> {
 
 /// The same in percent of what the narrowest link carries while it is there, as the tables print it: of the ideal
 /// of formula (3) where the link changes several times; and that ideal.
-fn percents(
-    material: &Material,
-    ours: &Throughputs,
-) -> Result<(Option<Found>, Table), Error> {
+fn percents(material: &Material, ours: &Throughputs) -> Result<(Option<Found>, Table), Error> {
     let title = "Percent of the bottleneck; with four changes, of the ideal (tables 1 to 5)";
     let names = SCHEMES[..3].iter().map(|(_, _, name)| Column::new(*name, 1));
     let ideal = Column::new("bottleneck or ideal, Mbit/s", 3);
@@ -249,10 +247,7 @@ fn bars(table: &Table) -> Figure {
     Figure::single(
         "Throughput after the change (tables 1 to 5)",
         "Light as printed, full as simulated.",
-        [
-            Axis::new("case", Scale::Names(names)),
-            Axis::new("throughput, Mbit/s", Scale::FromZero),
-        ],
+        [Axis::new("case", Scale::Names(names)), Axis::new("throughput, Mbit/s", Scale::FromZero)],
         series.collect(),
     )
 }

@@ -153,9 +153,9 @@ fn linux(curves: &Curves) -> Vec<Found> {
         Some(Found::new(key, value, of))
     });
     let gains = [(Who::LinuxReno, Who::OursReno), (Who::LinuxCubic, Who::OursCubic)];
-    let gains = gains.into_iter().filter_map(|(stock, without)| {
-        Some(least(without)?.value - least(stock)?.value)
-    });
+    let gains = gains
+        .into_iter()
+        .filter_map(|(stock, without)| Some(least(without)?.value - least(stock)?.value));
     let most = gains.max_by(f64::total_cmp).map(|gain| Found::new(SHORTCUT, gain, 2));
     kept.chain(most).collect()
 }

@@ -38,16 +38,16 @@ fn cubic_plus_is_missed_where_it_is_cubic() {
     let few = |it: &Scenario| {
         it.swept.contains_key("detection") && intervals.contains(&it.swept["ri"].as_str())
     };
-    let findings = both("reordering", few, |it| it.stack.loss_detection = LossDetection::Duplicates);
+    let findings =
+        both("reordering", few, |it| it.stack.loss_detection = LossDetection::Duplicates);
     notices(&findings, "Cubic+ from RI 30 on");
     notices(&findings, "Window of Cubic+ over Cubic's");
 }
 
 #[test]
 fn immediate_expiration_is_missed_where_the_timer_is_waited_for() {
-    let published = |it: &Scenario| {
-        it.title.starts_with("Long disconnect, ") && it.title.ends_with("ns-2")
-    };
+    let published =
+        |it: &Scenario| it.title.starts_with("Long disconnect, ") && it.title.ends_with("ns-2");
     let findings = both("handover", published, |it| {
         if it.stack.handover == Handover::ImmediateExpiration {
             it.stack.handover = Handover::None;
@@ -58,9 +58,8 @@ fn immediate_expiration_is_missed_where_the_timer_is_waited_for() {
 
 #[test]
 fn bandwidth_aware_ssthresh_is_missed_where_it_only_restarts() {
-    let published = |it: &Scenario| {
-        it.title.starts_with("Wide to narrow, ") && it.title.ends_with("ns-2")
-    };
+    let published =
+        |it: &Scenario| it.title.starts_with("Wide to narrow, ") && it.title.ends_with("ns-2");
     let findings = both("handover", published, |it| {
         if it.stack.handover == Handover::BandwidthAware {
             it.stack.handover = Handover::ImmediateExpiration;

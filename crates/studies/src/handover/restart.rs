@@ -8,7 +8,8 @@ use kirikae_simlab::sim;
 
 use super::super::watch::WindowWatch;
 use super::super::{
-    Axis, Cell, Column, Definition, Error, Figure, Form, Found, Key, Material, Panel, Row, Scale, Series, Table,
+    Axis, Cell, Column, Definition, Error, Figure, Form, Found, Key, Material, Panel, Row, Scale,
+    Series, Table,
 };
 use super::{CASES, LINUX, PUBLISHED, SCHEMES, is, link_change, one, seconds};
 
@@ -152,7 +153,8 @@ pub(super) fn told(all: &[Watched], definition: &Definition) -> (Vec<Found>, Vec
         let Some(found) = found else { continue };
         let cell = Cell::compared(printed, one(found), 1);
         let agrees = (found - printed).abs() <= within;
-        let since = if since == Since::Return { "the link is back" } else { "it is gone, mean of 4" };
+        let since =
+            if since == Since::Return { "the link is back" } else { "it is gone, mean of 4" };
         let heading = format!("{case}, since {since}");
         let why = definition.why(WAITS, &heading, column).filter(|_| !agrees).map(str::to_owned);
         waits.rows.push(Row::new(heading, vec![Cell { why, ..cell.judged(agrees) }]));
@@ -161,7 +163,10 @@ pub(super) fn told(all: &[Watched], definition: &Definition) -> (Vec<Found>, Vec
     let mut restarts = Table::new(
         format!("{case}: what follows when the link is back (section 5.1.1)"),
         "scheme",
-        [Column::new("overflows of a queue, segments", 0), Column::new("window stands still, s", 2)],
+        [
+            Column::new("overflows of a queue, segments", 0),
+            Column::new("window stands still, s", 2),
+        ],
     );
     let mut seen = Vec::new();
     for (scheme, _, name) in &SCHEMES[..3] {
@@ -191,7 +196,9 @@ pub(super) fn figures(all: &[Watched]) -> Vec<Figure> {
         let panels: Vec<Panel> = panels.collect();
         (!panels.is_empty()).then(|| Figure {
             title: format!("{case}: congestion window ({place})"),
-            about: "All simulated: the curves of the print have no numbers. The change begins at 10 s.".into(),
+            about:
+                "All simulated: the curves of the print have no numbers. The change begins at 10 s."
+                    .into(),
             panels,
         })
     };

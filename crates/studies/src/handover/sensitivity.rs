@@ -5,8 +5,8 @@ use kirikae_path::{ElementSpec, QueueLimit, Span, Time};
 use kirikae_scenario::{Controls, Scenario};
 
 use super::super::{
-    Axis, Cell, Column, Error, Figure, Form, Found, Key, Material, Panel, Row, Scale, Series, Table,
-    simulate,
+    Axis, Cell, Column, Error, Figure, Form, Found, Key, Material, Panel, Row, Scale, Series,
+    Table, simulate,
 };
 use super::{PUBLISHED, SCHEMES, Throughputs, in_order, one, published};
 
@@ -45,7 +45,8 @@ impl Setting {
 pub(super) fn sensitivity(
     material: &Material,
 ) -> Result<(Vec<Found>, Vec<Table>, Option<Figure>), Error> {
-    let cases: Vec<Scenario> = material.scenarios.iter().filter(|it| is_published(it)).cloned().collect();
+    let cases: Vec<Scenario> =
+        material.scenarios.iter().filter(|it| is_published(it)).cloned().collect();
     if cases.is_empty() {
         return Ok((Vec::new(), Vec::new(), None));
     }
@@ -78,7 +79,8 @@ type Place<'a> = ((u64, u32), &'a str, Setting);
 /// NewReno of ns-2, in the schemes that were printed.
 fn is_published(scenario: &Scenario) -> bool {
     let swept = |name: &str| scenario.swept.get(name).map(String::as_str);
-    let printed = SCHEMES.iter().any(|(name, key, _)| !key.is_empty() && swept("handover") == Some(name));
+    let printed =
+        SCHEMES.iter().any(|(name, key, _)| !key.is_empty() && swept("handover") == Some(name));
     printed && swept("stack") == Some(PUBLISHED.0)
 }
 

@@ -23,7 +23,8 @@ const ECN_MBIT: f64 = 1000.0;
 /// SACK beside recovery without it.
 pub(super) fn sack(comparisons: &[&Comparison]) -> Option<(Found, Table)> {
     let of = |sack: &str| {
-        let its = |it: &&&Comparison| it.scenario.swept.get("sack").map(String::as_str) == Some(sack);
+        let its =
+            |it: &&&Comparison| it.scenario.swept.get("sack").map(String::as_str) == Some(sack);
         comparisons.iter().find(its).and_then(|it| Some((goodput_mbit(it)?, it.plays.len())))
     };
     let ((with, n), (without, _)) = (of("true")?, of("false")?);
@@ -85,7 +86,9 @@ pub(super) fn ecn(comparisons: &[&Comparison]) -> (Vec<Found>, Option<Table>) {
             let goodput = each(&|it| Some(it.flows[0].goodput? / 1e6));
             let resent = each(&|it| Some(it.flows[0].retransmissions as f64));
             let srtt = each(&|it| Some(it.flows[0].srtt_s? * 1e3));
-            let (Some(goodput), Some(resent), Some(srtt)) = (goodput, resent, srtt) else { continue };
+            let (Some(goodput), Some(resent), Some(srtt)) = (goodput, resent, srtt) else {
+                continue;
+            };
             let asked = if scenario.stack.ecn { "with" } else { "without" };
             let name = format!("{}, {} ms, {asked}", plays[0].contender.name(), rtt_s * 1e3);
             let cells = [goodput, resent, srtt].map(|it| Cell::ours(it, plays.len())).to_vec();
@@ -116,7 +119,9 @@ pub(super) fn congests(comparisons: &[&Comparison]) -> Option<(Found, Table)> {
     let comparison = comparisons.first()?;
     let rtt_ms = swept(&comparison.scenario, "delay").map_or(0.0, |delay| 2.0 * delay);
     let mut table = Table::new(
-        format!("A Reno flow beside another, 1 Gbit/s, RTT {rtt_ms} ms, buffer of 1 BDP (section 4.1)"),
+        format!(
+            "A Reno flow beside another, 1 Gbit/s, RTT {rtt_ms} ms, buffer of 1 BDP (section 4.1)"
+        ),
         "the other",
         [Column::new("Reno, Mbit/s", 1), Column::new("the other, Mbit/s", 1)],
     );

@@ -79,9 +79,9 @@ impl Course {
         let falls = (loss..(loss + 3 * span + 2).min(end)).find(|bin| !is_full(*bin));
         let recovers = match falls {
             None => Some(0.0),
-            Some(falls) => (falls..end)
-                .find(|bin| is_full(*bin))
-                .map(|bin| (bin + 1) as f64 * bin_s - loss_s),
+            Some(falls) => {
+                (falls..end).find(|bin| is_full(*bin)).map(|bin| (bin + 1) as f64 * bin_s - loss_s)
+            }
         };
         Some(Course {
             contender,
@@ -116,12 +116,9 @@ pub(super) fn compare(
         .zip(&seen)
         .filter_map(|((scenario, contender), watch)| Course::new(scenario, contender, watch))
         .collect();
-    let fills = table(
-        "Time until 90 % of the link are used, s (chapter 4)",
-        &courses,
-        2,
-        &|it| it.fills_s.ok_or("never"),
-    );
+    let fills = table("Time until 90 % of the link are used, s (chapter 4)", &courses, 2, &|it| {
+        it.fills_s.ok_or("never")
+    });
     let recovers = table(
         "Time from a loss of one or two packets until 90 % are used again, s (chapter 4)",
         &courses,
@@ -141,11 +138,8 @@ fn table(
     value: &dyn Fn(&Course) -> Result<f64, &'static str>,
 ) -> Table {
     let names = contenders(courses);
-    let mut table = Table::new(
-        title,
-        "rate, RTT, buffer",
-        names.iter().map(|name| Column::new(*name, digits)),
-    );
+    let mut table =
+        Table::new(title, "rate, RTT, buffer", names.iter().map(|name| Column::new(*name, digits)));
     for own in courses.chunk_by(|a, b| a.path() == b.path()) {
         let cell = |name: &&str| {
             let found = own.iter().find(|it| it.contender == *name);

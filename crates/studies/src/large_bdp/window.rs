@@ -84,9 +84,10 @@ fn figure(all: &[(u32, FlightWatch)]) -> Figure {
         series: all
             .iter()
             .map(|(window, watch)| {
-                let points = watch.values.iter().map(|it| {
-                    (it.0, Estimate { value: of(it) / 1000.0, half_width: None })
-                });
+                let points = watch
+                    .values
+                    .iter()
+                    .map(|it| (it.0, Estimate { value: of(it) / 1000.0, half_width: None }));
                 Series::ours(format!("receive window {window} B"), Form::Line, points)
             })
             .collect(),
