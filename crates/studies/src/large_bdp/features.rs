@@ -10,7 +10,7 @@ use super::goodput_mbit;
 
 pub(super) const SACK: Key = Key::with("sack", &["with", "without"]);
 pub(super) const INITIAL_WINDOW: Key = Key::with("initial-window", &["saved"]);
-pub(super) const ECN_LOSSES: Key = Key::with("ecn-losses", &["without"]);
+pub(super) const ECN_LOSSES: Key = Key::with("ecn-losses", &["with", "without"]);
 pub(super) const ECN_USED: Key = Key::new("ecn-used");
 pub(super) const CONGESTS: Key = Key::with("congests", &["highspeed", "scalable", "reno"]);
 
@@ -103,9 +103,11 @@ pub(super) fn ecn(comparisons: &[&Comparison]) -> (Vec<Found>, Option<Table>) {
     }
     let sum = |all: &[f64]| all.iter().sum::<f64>();
     let mut found = Vec::new();
-    if !resent_with.is_empty() && !resent_without.is_empty() {
-        let losses = Found::new(ECN_LOSSES, sum(&resent_with), resent_with.len());
-        found.push(losses.word("without", format!("{:.0}", sum(&resent_without))));
+    if !resent_with.is_empty() && sum(&resent_without) > 0.0 {
+        let (with, without) = (sum(&resent_with), sum(&resent_without));
+        let losses = Found::new(ECN_LOSSES, with / without, resent_with.len());
+        let losses = losses.word("with", format!("{with:.0}"));
+        found.push(losses.word("without", format!("{without:.0}")));
         let least = used.iter().copied().fold(f64::INFINITY, f64::min);
         found.push(Found::new(ECN_USED, least, used.len()));
     }
@@ -120,7 +122,7 @@ pub(super) fn congests(comparisons: &[&Comparison]) -> Option<(Found, Table)> {
     let rtt_ms = swept(&comparison.scenario, "delay").map_or(0.0, |delay| 2.0 * delay);
     let mut table = Table::new(
         format!(
-            "A Reno flow beside another, 1 Gbit/s, RTT {rtt_ms} ms, buffer of 1 BDP (section 4.1)"
+            "A Reno flow beside another, 100 Mbit/s, RTT {rtt_ms} ms, buffer of 1 BDP (section 4.1)"
         ),
         "the other",
         [Column::new("Reno, Mbit/s", 1), Column::new("the other, Mbit/s", 1)],
