@@ -126,6 +126,7 @@ fn read_sizes(section: &Section, profile: &mut Profile) -> Result<Vec<&'static s
     for (key, bytes) in [
         ("receive-buffer", &mut profile.receive_buffer),
         ("receive-window-max", &mut profile.receive_window_max),
+        ("send-buffer-max", &mut profile.send_buffer_max),
     ] {
         keys.push(key);
         if let Some(field) = section.optional(key) {
@@ -178,13 +179,14 @@ pub(super) fn only_simulated(root: &Section, profile: &Profile) -> Option<Refusa
     let kernel = Profile {
         receive_buffer: profile.receive_buffer,
         receive_window_max: profile.receive_window_max,
+        send_buffer_max: profile.send_buffer_max,
         initial_window: profile.initial_window,
         ..usual()
     };
     let field = root.optional("stack").filter(|_| *profile != kernel)?;
     Some(field.refuse(
-        "none but receive-buffer, receive-window-max and initial-window on the real kernel, whose TCP \
-         is as it is; kirikae-lab sim has the profiles",
+        "none but receive-buffer, receive-window-max, send-buffer-max and initial-window on the real \
+         kernel, whose TCP is as it is; kirikae-lab sim has the profiles",
     ))
 }
 

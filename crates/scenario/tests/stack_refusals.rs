@@ -33,7 +33,7 @@ fn stacks() {
         "mtu = \"575 B\"",
         "x.toml:4: stack.mtu: found \"575 B\"; allowed: a size from 576 B to 9216 B",
     );
-    for key in ["receive-buffer", "receive-window-max"] {
+    for key in ["receive-buffer", "receive-window-max", "send-buffer-max"] {
         refused(
             &format!("{key} = \"1499 B\""),
             &format!(
@@ -78,9 +78,11 @@ fn stacks_that_only_the_simulator_has() {
     let refusal = of("reordering = 4").unwrap_err().to_string();
     assert_eq!(
         refusal.split_once("x.toml").unwrap().1,
-        ":17: stack: found [stack]; allowed: none but receive-buffer, receive-window-max and \
-         initial-window on the real kernel, whose TCP is as it is; kirikae-lab sim has the profiles"
+        ":17: stack: found [stack]; allowed: none but receive-buffer, receive-window-max, \
+         send-buffer-max and initial-window on the real kernel, whose TCP is as it is; kirikae-lab \
+         sim has the profiles"
     );
     assert_eq!(of("initial-window = 3"), Ok(()));
+    assert_eq!(of("send-buffer-max = \"64 MiB\""), Ok(()));
     assert_eq!(of("profile = \"linux-6\"\nreceive-window-max = \"64 MiB\""), Ok(()));
 }

@@ -1,5 +1,9 @@
 //! What limits TCP where bandwidth times delay is large (Chen and Sasaki, 2011): studies/large-bdp/README.md.
 
+mod features;
+mod long_fat;
+mod window;
+
 use kirikae_path::bottleneck;
 use kirikae_results::Error;
 use kirikae_results::outcome::Comparison;
@@ -15,7 +19,20 @@ pub(super) const STUDY: Study = Study {
     name: "large-bdp",
     names: Names {
         published: &["throughput.csv", "efficiency.csv"],
-        criteria: &[THROUGHPUTS, ROUND_TRIPS, EFFICIENCIES, LOSS_RATE],
+        criteria: &[
+            THROUGHPUTS,
+            ROUND_TRIPS,
+            EFFICIENCIES,
+            LOSS_RATE,
+            window::FLIGHT,
+            window::GROWS,
+            long_fat::EFFICIENT,
+            features::CONGESTS,
+            features::SACK,
+            features::INITIAL_WINDOW,
+            features::ECN_LOSSES,
+            features::ECN_USED,
+        ],
         thresholds: &["throughput-within", "round-trips-within", "efficiency-within"],
         explanations: &["misprint"],
     },
@@ -33,6 +50,12 @@ const SCALING_ON: &str = "window-scaling-on.toml";
 const PIPE: &str = "pipe.toml";
 const LOSS: &str = "loss.toml";
 const JUMBO: &str = "jumbo.toml";
+/// Those of chapter 4, of which the paper measures nothing.
+const LONG_FAT: [&str; 2] = ["long-fat.toml", "ten-gigabit.toml"];
+const SHARE: &str = "share.toml";
+const SACK: &str = "sack.toml";
+const INITIAL_WINDOW: &str = "initial-window.toml";
+const ECN: &str = "ecn.toml";
 
 /// Data in a segment, and the bytes around it that OPNET counts on a link: headers, frame, preamble.
 const SEGMENT: f64 = 1460.0;
@@ -58,6 +81,8 @@ fn compute(material: &Material) -> Result<Computed, Error> {
             bursts.burst = bytes as u64;
         }
     }
+    let is_long_fat = |it: &Scenario| LONG_FAT.iter().any(|file| is_of(it, file));
+    let (long_fat, scenarios): (Vec<_>, Vec<_>) = scenarios.into_iter().partition(is_long_fat);
     let outcome = simulate(&scenarios, Controls::default())?;
     let of = |file: &'static str| -> Vec<&Comparison> {
         outcome.comparisons.iter().filter(move |it| is_of(&it.scenario, file)).collect()
@@ -82,15 +107,28 @@ fn compute(material: &Material) -> Result<Computed, Error> {
         Found::cells(EFFICIENCIES, &jumbo),
     ];
     found.extend(loss.map(|p| Found::new(LOSS_RATE, p * 1e10, 1)));
-    Ok(Computed {
-        found,
-        figures: vec![
-            by_delay(&windows, &throughputs),
-            by_window(&windows, &throughputs),
-            round_trips,
-        ],
-        tables: vec![throughputs, rounds, losses, jumbo],
-    })
+    let mut figures =
+        vec![by_delay(&windows, &throughputs), by_window(&windows, &throughputs), round_trips];
+    let scaled = scenarios.iter().filter(|it| is_of(it, SCALING_ON)).cloned();
+    let (of_windows, fig_8) = window::watch(&scaled.collect::<Vec<_>>())?;
+    let (of_paths, paths, by_path) = long_fat::compare(&long_fat)?;
+    figures.extend(fig_8.into_iter().chain(by_path));
+    found.extend(of_windows.into_iter().chain(of_paths));
+    let mut tables = vec![throughputs, rounds, losses, jumbo];
+    tables.extend(paths);
+    let (of_ecn, ecn) = features::ecn(&of(ECN));
+    let features = [
+        features::congests(&of(SHARE)),
+        features::sack(&of(SACK)),
+        features::initial_window(&of(INITIAL_WINDOW)),
+    ];
+    for (feature, table) in features.into_iter().flatten() {
+        found.push(feature);
+        tables.push(table);
+    }
+    found.extend(of_ecn);
+    tables.extend(ecn);
+    Ok(Computed { found, figures, tables })
 }
 
 fn is_of(scenario: &Scenario, file: &str) -> bool {

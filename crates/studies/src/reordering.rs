@@ -1,18 +1,19 @@
 //! TCP under periodic packet reordering (Fukuda, 2019), rebuilt: studies/reordering/README.md.
 
+mod watched;
+
 use std::collections::BTreeMap;
 
 use kirikae_results::Error;
 use kirikae_results::outcome::Comparison;
 use kirikae_results::statistics::Estimate;
 use kirikae_scenario::{Controls, Scenario};
-use kirikae_simlab::sim;
 
-use super::watch::WindowWatch;
 use super::{
     Axis, Cell, Column, Computed, Definition, Figure, Form, Found, Key, Material, Names, Row,
     Scale, Series, Study, Table, simulate,
 };
+use watched::Watched;
 
 pub(super) const STUDY: Study = Study {
     name: "reordering",
@@ -26,11 +27,15 @@ pub(super) const STUDY: Study = Study {
             CUBIC_PLUS_FARTHEST,
             CUBIC_PLUS_BEST,
             ALL_AT_LONGEST,
-            OURS_RENO,
-            OURS_CUBIC,
+            CUBIC_BELOW,
+            NO_GAIN_BELOW,
+            watched::MORE_OFTEN[0],
+            watched::MORE_OFTEN[1],
+            watched::NONE_AT_LONGEST,
+            watched::WINDOW,
             LINUX_RENO,
             LINUX_CUBIC,
-            CUBIC_BELOW,
+            SHORTCUT,
         ],
         thresholds: &["cubic-plus-from"],
         explanations: &[],
@@ -47,17 +52,18 @@ const CUBIC_PLUS_FARTHEST: Key =
     Key::new("cubic_plus_normalised_throughput_for_reorder_interval_at_least_30_about");
 const CUBIC_PLUS_BEST: Key = Key::new("cubic_plus_over_cubic_best_ratio_at_least");
 const ALL_AT_LONGEST: Key = Key::new("normalised_throughput_all_at_reorder_interval_100");
+/// What it says of the curves, without a number.
+const NO_GAIN_BELOW: Key = Key::with("cubic-plus-below-30", &["most", "at"]);
 /// The lowest normalised throughput.
-const OURS_RENO: Key = Key::new("ours-reno");
-const OURS_CUBIC: Key = Key::new("ours-cubic");
 const LINUX_RENO: Key = Key::new("linux-reno");
 const LINUX_CUBIC: Key = Key::new("linux-cubic");
+/// What it gains without RACK's shortcut by duplicates.
+const SHORTCUT: Key = Key::new("without-shortcut");
 const CUBIC_BELOW: Key = Key::new("cubic-below-newreno");
 
-/// The longest reorder interval of the report, the one whose windows it shows, and the one that stands
+/// The longest reorder interval of the report, and the one that stands
 /// for no reordering in the scenarios.
 const LONGEST: u32 = 100;
-const SHOWN: u32 = 70;
 const NONE: u32 = 1000;
 
 /// What a criterion ends with of which the relative difference to the print is asked.
@@ -112,20 +118,46 @@ fn compute(material: &Material) -> Result<Computed, Error> {
     let claims = Claims::read(material)?;
     let outcome = simulate(&material.scenarios, Controls::default())?;
     let curves = curves(&outcome.comparisons);
+    let watched = Watched::new(material)?;
+    let from = material.definition.threshold("cubic-plus-from") as u32;
     let (table, mut found) = claims.compare(&curves, &material.definition);
-    for (key, who) in [
-        (OURS_RENO, Who::OursReno),
-        (OURS_CUBIC, Who::OursCubic),
-        (LINUX_RENO, Who::LinuxReno),
-        (LINUX_CUBIC, Who::LinuxCubic),
-    ] {
-        let worst = worst(&curves, who);
-        found.extend(worst.map(|worst| Found::new(key, worst.value, worst.of)));
-    }
     let (reno, cubic) = (normalised(&curves, Who::NewReno), normalised(&curves, Who::Cubic));
     let below = cubic.iter().filter(|(at, cubic)| reno.get(at).is_some_and(|reno| *cubic < reno));
     found.push(Found::new(CUBIC_BELOW, below.count() as f64, cubic.len()));
-    Ok(Computed { found, tables: vec![table], figures: figures(material, &curves)? })
+    found.extend(gain_below(&curves, from));
+    found.extend(watched.found());
+    found.extend(linux(&curves));
+    let mut figures = figures(&curves, &claims, from);
+    figures.splice(1..1, watched.recoveries_figure());
+    figures.extend(watched.windows_figure());
+    Ok(Computed { found, tables: vec![table], figures })
+}
+
+/// What Cubic+ carries of Cubic's throughput where the report sees no gain, in the mean.
+fn gain_below(curves: &Curves, from: u32) -> Option<Found> {
+    let (plus, cubic) = (normalised(curves, Who::CubicPlus), normalised(curves, Who::Cubic));
+    let ratios = plus.range(..from).filter_map(|(at, plus)| Some((*at, plus / cubic.get(at)?)));
+    let ratios: Vec<(u32, f64)> = ratios.collect();
+    let (at, most) = *ratios.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let mean = ratios.iter().map(|(_, ratio)| ratio).sum::<f64>() / ratios.len() as f64;
+    let found = Found::new(NO_GAIN_BELOW, mean, ratios.len());
+    Some(found.word("most", format!("{most:.2}")).word("at", at.to_string()))
+}
+
+/// What Linux keeps, and what it gains without RACK's shortcut: the most that it does with Reno or with CUBIC.
+fn linux(curves: &Curves) -> Vec<Found> {
+    let least = |who| worst(curves, who);
+    let both = [(LINUX_RENO, Who::LinuxReno), (LINUX_CUBIC, Who::LinuxCubic)];
+    let kept = both.into_iter().filter_map(|(key, who)| {
+        let Ours { value, of } = least(who)?;
+        Some(Found::new(key, value, of))
+    });
+    let gains = [(Who::LinuxReno, Who::OursReno), (Who::LinuxCubic, Who::OursCubic)];
+    let gains = gains
+        .into_iter()
+        .filter_map(|(stock, without)| Some(least(without)?.value - least(stock)?.value));
+    let most = gains.max_by(f64::total_cmp).map(|gain| Found::new(SHORTCUT, gain, 2));
+    kept.chain(most).collect()
 }
 
 fn interval(scenario: &Scenario) -> Option<u32> {
@@ -274,71 +306,45 @@ fn one(value: f64) -> Estimate {
     Estimate { value, half_width: None }
 }
 
-fn figures(material: &Material, curves: &Curves) -> Result<Vec<Figure>, Error> {
+/// A value of the report as a line across the figure.
+fn line(name: &str, claims: &Claims, key: Key, from: u32) -> Option<Series> {
+    let value = claims.0.iter().find(|(claim, _)| claim.key.name == key.name)?.1;
+    let ends = [from, LONGEST].map(|at| (f64::from(at), value));
+    Some(Series::published(name, Form::Line, ends))
+}
+
+fn figures(curves: &Curves, claims: &Claims, from: u32) -> Vec<Figure> {
     let curve = |who: Who| {
         let points = normalised(curves, who).into_iter();
         Series::ours(who.name(), Form::Line, points.map(|(at, share)| (f64::from(at), one(share))))
     };
-    let by = || Axis::new("reorder interval RI, packets", Scale::FromZero);
     let share = || Axis::new("normalised throughput", Scale::FromZero);
-    let mut figures = vec![
+    let lowest = [
+        line("NewReno, lowest", claims, NEWRENO_WORST, 0),
+        line("Cubic, lowest", claims, CUBIC_WORST, 0),
+    ];
+    let kept = line("Cubic+ from RI 30 on", claims, CUBIC_PLUS_FARTHEST, from);
+    vec![
         Figure::single(
             "Normalised throughput (Fig. 3)",
-            "One run for each interval, and nothing in it is left to chance: neighbouring intervals \
-             differ by which packets happen to be moved in the first seconds.",
+            "One run for each interval, and nothing in it is left to chance: neighbouring intervals differ by \
+             which packets happen to be moved in the first seconds. Lines across are what the text says of the \
+             print, whose curves have no numbers.",
             [by(), share()],
-            vec![curve(Who::NewReno), curve(Who::Cubic)],
+            lowest.into_iter().flatten().chain([curve(Who::NewReno), curve(Who::Cubic)]).collect(),
         ),
         Figure::single(
-            "Normalised throughput with Cubic+ (Fig. 5) and ours",
-            "Ours is RACK with its adaptive window and without the shortcut by duplicates; Linux 6 as \
-             it is does as well, since it gives the shortcut up as soon as it has seen reordering.",
+            "Normalised throughput with Cubic+ (Fig. 5), and Linux 6",
+            "Linux 6 as it is and without RACK's shortcut by duplicates: it gives the shortcut up as soon as it \
+             has seen reordering, so that both do as well.",
             [by(), share()],
-            vec![curve(Who::Cubic), curve(Who::CubicPlus), curve(Who::OursCubic)],
+            kept.into_iter()
+                .chain([Who::Cubic, Who::CubicPlus, Who::LinuxCubic, Who::OursCubic].map(curve))
+                .collect(),
         ),
-    ];
-    let published: Vec<Scenario> = material
-        .scenarios
-        .iter()
-        .filter(|it| it.swept.contains_key("detection"))
-        .cloned()
-        .collect();
-    let controls = Controls::default();
-    let watched = sim::watch(&published, &controls, WindowWatch::default, |watch, _| watch)?;
-    let places = published.iter().flat_map(|scenario| {
-        let contenders = scenario.contenders.iter();
-        contenders.map(move |contender| (interval(scenario), Who::of(scenario, contender.name())))
-    });
-    let mut recoveries: BTreeMap<Who, Vec<(f64, Estimate)>> = BTreeMap::new();
-    let mut windows = Vec::new();
-    for ((interval, who), watch) in places.zip(watched) {
-        let (Some(interval), Some(who)) = (interval, who) else { continue };
-        if interval <= LONGEST && who != Who::CubicPlus {
-            let point = (f64::from(interval), one(f64::from(watch.recoveries)));
-            recoveries.entry(who).or_default().push(point);
-        }
-        if interval == SHOWN && who != Who::NewReno {
-            let points = watch.cwnd.into_iter().map(|(at, cwnd)| (at, one(cwnd)));
-            windows.push(Series::ours(who.name(), Form::Line, points));
-        }
-    }
-    let of = |(who, points): (Who, Vec<_>)| Series::ours(who.name(), Form::Line, points);
-    figures.insert(
-        1,
-        Figure::single(
-            "How often fast recovery began (Fig. 4)",
-            "In the report the more often, the shorter the interval. Here a recovery in which every part \
-             that is ACKed sends a segment again lasts the longer, the more was moved, so that there \
-             are few of them.",
-            [by(), Axis::new("fast recoveries", Scale::FromZero)],
-            recoveries.into_iter().map(of).collect(),
-        ),
-    );
-    figures.push(Figure::single(
-        "Congestion window at RI 70 (Fig. 6)",
-        "Where recoveries follow one another the window withers; Cubic+ begins again in slow start.",
-        [Axis::new("time, s", Scale::FromZero), Axis::new("cwnd, segments", Scale::FromZero)],
-        windows,
-    ));
-    Ok(figures)
+    ]
+}
+
+fn by() -> Axis {
+    Axis::new("reorder interval RI, packets", Scale::FromZero)
 }

@@ -52,13 +52,12 @@ fn readmes_say_what_study_toml_asks() {
 #[test]
 fn criteria_are_those_that_the_module_computes() {
     let unknown = refused("handover", "key = \"order\"", "key = \"oder\"");
-    let wanted = "study.toml:27: criterion[1].key: found \"oder\"; \
-                  allowed: throughputs, order (did you mean order?)";
-    assert!(unknown.ends_with(wanted), "{unknown}");
+    let wanted = "criterion[1].key: found \"oder\"; allowed: throughputs, order, ";
+    assert!(unknown.contains(wanted) && unknown.ends_with("(did you mean order?)"), "{unknown}");
     let twice = refused("handover", "key = \"order\"", "key = \"throughputs\"");
     assert!(twice.contains("criterion[1].key") && twice.contains("no other"), "{twice}");
-    let missing = refused("rtt-fairness", "[[criterion]]\nkey = \"nearer\"\nwhat = ", "# ");
-    assert!(missing.contains("criterion: none has the key nearer"), "{missing}");
+    let missing = refused("reordering", "[[criterion]]\nkey = \"without-shortcut\"\nwhat = ", "# ");
+    assert!(missing.contains("criterion: none has the key without-shortcut"), "{missing}");
 }
 
 #[test]

@@ -103,7 +103,9 @@ fn longer_round_trips_share_better_with_rtt_fair_cubic() {
         let column = format!("{name}: Jain's index");
         cell(&findings.tables[0], "128", &column).ours.unwrap().value
     };
-    assert!(index("kk_cubic_fair") > index("cubic"), "{:?}", findings.tables);
+    let (milliseconds, standard) = (index("kk_cubic_fair, RTT in ms"), index("cubic"));
+    assert!(milliseconds > standard, "{:?}", findings.tables);
+    assert!(milliseconds > index("kk_cubic_fair, RTT in s"), "{:?}", findings.tables);
     // Two repetitions cannot tell.
     assert_eq!(findings.criteria[0].met, None);
     assert!(findings.figures.iter().all(|figure| figure.panels.len() == 1));
@@ -155,9 +157,9 @@ fn reordering_slows_what_counts_duplicates() {
     let findings = study.compare(&material).unwrap();
     let cubic = cell(&findings.tables[0], "Cubic, lowest normalised throughput", "value");
     assert!(cubic.ours.unwrap().value < 0.5, "{cubic:?}");
-    let ours = "Linux 6 without the shortcut, cubic: lowest normalised throughput";
-    let ours = findings.criteria.iter().find(|it| it.what == ours).unwrap();
-    assert_eq!((ours.of, ours.met), (2, Some(true)), "{ours:?}");
+    let linux = "Linux 6 as it is, cubic: lowest normalised throughput";
+    let linux = findings.criteria.iter().find(|it| it.what == linux).unwrap();
+    assert_eq!((linux.of, linux.met), (2, Some(true)), "{linux:?}");
 }
 
 #[test]
@@ -188,10 +190,10 @@ fn a_miss_that_is_explained_is_a_miss() {
         .scenarios
         .retain(|it| it.title.starts_with("Repeated, ") && it.title.ends_with("ns-2"));
     let findings = study.compare(&material).unwrap();
-    let [within, order] = &findings.criteria[..] else { panic!("{:?}", findings.criteria) };
+    let [within, order, ..] = &findings.criteria[..] else { panic!("{:?}", findings.criteria) };
     assert_eq!((within.value, within.of, within.verdict()), (2.0, 3, "MISSED, explained"));
     assert_eq!((order.value, order.of, order.verdict()), (3.0, 3, "met"));
-    assert!(!findings.agrees() && findings.met_and_missed() == (1, 1));
+    assert!(!findings.agrees());
     // Lines end where the terminal does.
     let text = render(&findings).replace('\n', " ");
     assert!(text.contains("MISSED, explained (In the paper the losses"), "{text}");
@@ -207,8 +209,12 @@ fn a_link_that_comes_back_is_used_at_once() {
     let schemes = ["MIT", "Immediate Expiration", "BW Aware ssthresh"];
     let ours = schemes.map(|scheme| cell(table, "Same", scheme).ours.unwrap().value);
     assert!(ours.is_sorted(), "{ours:?}");
-    assert!(findings.agrees(), "{:?}", findings.criteria);
-    assert_eq!(findings.figures.len(), 1);
+    let [within, order, ..] = &findings.criteria[..] else { panic!("{:?}", findings.criteria) };
+    // They were fitted to it, which does not count as met.
+    assert_eq!((within.value, within.of, within.verdict()), (3.0, 3, "set so"));
+    assert_eq!((order.value, order.of, order.verdict()), (3.0, 3, "met"));
+    // Bars, what hangs on what is not told, and the windows.
+    assert_eq!(findings.figures.len(), 3);
 }
 
 #[test]

@@ -41,8 +41,8 @@ pub struct Profile {
     pub frto: bool,
     /// Whether wrong reductions are undone (by DSACK or timestamps).
     pub undo: bool,
-    /// Whether a timeout after a timeout leaves ssthresh as it is (RFC 5681, section 3.1). Otherwise each
-    /// timeout sets it anew (RFC 2581).
+    /// Whether a timeout after a timeout leaves ssthresh as it is (RFC 5681, section 3.1), and so does one in a
+    /// fast recovery (Linux). Otherwise each timeout sets it anew (RFC 2581).
     pub hold_ssthresh: bool,
     /// Whether growth counts segments that are ACKed (RFC 3465). Otherwise each ACK counts as one.
     pub count_segments: bool,

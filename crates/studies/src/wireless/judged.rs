@@ -159,7 +159,7 @@ mod tests {
 
     use kirikae_scenario::Controls;
 
-    use super::super::super::{Study, simulate};
+    use super::super::super::{Run, Study, simulate};
     use super::super::{average, controls};
     use super::*;
 
@@ -168,7 +168,7 @@ mod tests {
     fn always_hybla_does_not_pass_for_switching() {
         let study = Study::named("thesis-wimax").unwrap();
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
-        let mut material = study.material(&from, true).unwrap();
+        let mut material = study.material(&from, Run { short: true, ..Run::default() }).unwrap();
         material.scenarios.retain(|it| it.title.ends_with("WiMAX, linux-2.6.33"));
         let always = Controls { r_tcp: vec!["cubic", "hybla"], ..controls(super::super::THEN) };
         let outcome = simulate(&material.scenarios, always).unwrap();

@@ -36,8 +36,8 @@ impl Sender {
         self.mark_all_lost();
         if self.state() <= CaState::Disorder
             || self.una >= self.high_seq
-            || (self.state() == CaState::Loss
-                && (self.timeouts == 0 || !self.profile.hold_ssthresh))
+            || (self.state() == CaState::Loss && self.timeouts == 0)
+            || !self.profile.hold_ssthresh
         {
             self.undo.remember_ssthresh(self.current_ssthresh());
             let fields = &mut self.socket.fields;
