@@ -4,37 +4,33 @@
 use kirikae_path::{ElementSpec, PathSpec, bottleneck};
 use kirikae_results::Error;
 use kirikae_results::outcome::{Comparison, Performance};
-use kirikae_results::statistics::{Estimate, mean, quantile, rank_correlation};
+use kirikae_results::statistics::{Estimate, mean, rank_correlation};
 use kirikae_results::summary::ScenarioSummary;
+use kirikae_scenario::Scenario;
 use kirikae_table::{Kind, Printed, printed};
 
 use super::{
-    Axis, Cell, Column, Computed, Definition, Figure, Form, Found, Key, Material, Names, Panel,
-    Row, Scale, Series, Study, Table, idle_keep_off, simulate,
+    Axis, Cell, Column, Computed, Definition, Figure, Form, Material, Names, Panel, Row, Scale,
+    Series, Study, Table, idle_keep_off, simulate,
 };
+
+mod judged;
+mod sensitivity;
 
 pub(super) const STUDY: Study = Study {
     name: "thesis-tables",
     names: Names {
         published: &[],
-        criteria: &[LATENCY, NEAR, FIRST, RANKS[0].1, RANKS[1].1, RANKS[2].1],
-        thresholds: &["latency-within", "first-within", "fits-below"],
+        criteria: &judged::KEYS,
+        thresholds: &judged::THRESHOLDS,
         explanations: &["overload", "hybla", "vegas", "slower"],
     },
     compute,
 };
 
-const LATENCY: Key = Key::new("latency");
-const NEAR: Key = Key::new("near");
-const FIRST: Key = Key::new("first");
-const RANKS: [(Kind, Key); 3] = [
-    (Kind::IsolatedLatency, Key::new("isolated-latency-ranks")),
-    (Kind::BurstRate, Key::new("burst-rate-ranks")),
-    (Kind::BurstLatency, Key::new("burst-latency-ranks")),
-];
-
 /// What our algorithms' names begin with, and Linux's do not.
 const PREFIX: &str = "kk_";
+const HYBLA: &str = "hybla";
 
 /// Which cell of which table a scenario is about.
 struct Place {
@@ -74,7 +70,9 @@ struct Compared {
 
 fn compute(material: &Material) -> Result<Computed, Error> {
     let definition = &material.definition;
-    let outcome = simulate(&material.scenarios, idle_keep_off())?;
+    let of_tables = |scenario: &&Scenario| !sensitivity::is_of(scenario);
+    let scenarios: Vec<Scenario> = material.scenarios.iter().filter(of_tables).cloned().collect();
+    let outcome = simulate(&scenarios, idle_keep_off())?;
     let mut all = Vec::new();
     let mut number = 9;
     for kind in [Kind::IsolatedLatency, Kind::BurstRate, Kind::BurstLatency] {
@@ -95,9 +93,11 @@ fn compute(material: &Material) -> Result<Computed, Error> {
             number += 1;
         }
     }
+    let mut tables: Vec<Table> = all.iter().map(Compared::table).collect();
+    tables.extend(sensitivity::tables(material, &all)?);
     Ok(Computed {
-        found: found(&all, definition),
-        tables: all.iter().map(Compared::table).collect(),
+        found: judged::found(&all, definition),
+        tables,
         figures: all.iter().map(Compared::figure).collect(),
     })
 }
@@ -191,7 +191,7 @@ fn why(algorithm: &str, cell: &Cell, fits_below: f64) -> Option<&'static str> {
     let (ours, published) = both(cell)?;
     match algorithm {
         _ if published >= fits_below => Some("overload"),
-        "hybla" if missed => Some("hybla"),
+        HYBLA if missed => Some("hybla"),
         "vegas" if missed => Some("vegas"),
         _ if missed && ours > published => Some("slower"),
         _ => None,
@@ -266,33 +266,4 @@ impl Compared {
         let panels = (0..names.len()).map(panel).collect();
         Figure { title: self.title(), about: about.into(), panels }
     }
-}
-
-fn found(all: &[Compared], definition: &Definition) -> Vec<Found> {
-    let lines = |kind: Kind| {
-        all.iter().filter(move |table| table.kind == kind).flat_map(|table| &table.lines)
-    };
-    let (latency_within, first_within) =
-        (definition.threshold("latency-within"), definition.threshold("first-within"));
-    let cells = lines(Kind::IsolatedLatency).flat_map(|line| &line.cells).map(|(_, cell)| cell);
-    let asked = cells.filter(|cell| cell.agrees.is_some());
-    let mut differences: Vec<f64> = asked.filter_map(|cell| Some(cell.difference?.abs())).collect();
-    differences.sort_by(f64::total_cmp);
-    let near = differences.iter().filter(|difference| **difference <= latency_within).count();
-    let isolated: Vec<&Line> = lines(Kind::IsolatedLatency).collect();
-    let first = isolated.iter().filter(|line| line.first_over_lowest <= 1.0 + first_within).count();
-    let mut found = Vec::new();
-    if let Some(median) = quantile(&differences, 0.5) {
-        found.extend([
-            Found::new(LATENCY, median, differences.len()),
-            Found::new(NEAR, near as f64, differences.len()),
-            Found::new(FIRST, first as f64, isolated.len()),
-        ]);
-    }
-    for (kind, key) in RANKS {
-        let ranks: Vec<f64> = lines(kind).filter_map(|line| line.rank_correlation).collect();
-        let average = mean(&ranks);
-        found.extend(average.map(|mean| Found::new(key, mean.value, ranks.len())));
-    }
-    found
 }
