@@ -8,11 +8,13 @@
 #ifndef KIRIKAE_THESIS_TABLE_H
 #define KIRIKAE_THESIS_TABLE_H
 
-#include "kernel/kernel.h"
+#include "arithmetic/branch_free.h"
 
 #define THESIS_RTTS 8
 #define THESIS_POINTS 16
 #define THESIS_ALGORITHMS 16
+/* No point is so far from a value, and no latency is so long. */
+#define THESIS_FAR 0x7fffffff
 
 /* Where values were measured, ascending. */
 struct thesis_points {
@@ -53,16 +55,14 @@ struct thesis_table {
 static __always_inline u32 nearest(const struct thesis_points *points, u32 count, u32 value)
 {
 	u32 best = 0;
-	u32 best_distance = ~0U;
+	u32 best_distance = THESIS_FAR;
 
 	for (u32 i = 0; i < THESIS_POINTS && i < count; i++) {
-		u32 point = points->at[i];
-		u32 distance = point > value ? point - value : value - point;
+		u32 is_below = if_below(points->at[i], value);
+		u32 distance = ((points->at[i] - value) ^ is_below) - is_below;
 
-		if (distance < best_distance) {
-			best = i;
-			best_distance = distance;
-		}
+		best += (i - best) & if_below(distance, best_distance);
+		best_distance = least(distance, best_distance);
 	}
 	return best;
 }

@@ -1,7 +1,7 @@
 //! Builds a contest's emulated network: a host at each end of each group of flows.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::Command;
 
 use kirikae_emu::{Namespace, Network, NetworkSpec, RouteSpec};
@@ -60,7 +60,7 @@ pub fn furnish(contest: &Contest, network: &Network) -> Result<(), Error> {
             sender.set_sysctl("net.ipv4.tcp_slow_start_after_idle", "0")?;
         }
         let window = initial_window(contest);
-        let start = played.is_kirikae().then(|| start_from(played.congestion_control()));
+        let start = played.is_switched().then(|| start_from(played.congestion_control()));
         set_route(sender, other, window.iter().chain(&start))?;
         set_route(other, sender, &window)?;
     }
@@ -123,12 +123,12 @@ fn set_route<'a>(
     Err(kirikae_results::Error::Failed(format!("ip {}: {}", route.join(" "), says.trim())).into())
 }
 
-/// What the player of the network is told. `cgroup` is where those who send are switched.
+/// What the player of the network is told. `cgroup_of` tells where the connections of a contender are switched.
 pub fn assignment(
     contest: &Contest,
     simulation: &Simulation,
     network: &Network,
-    cgroup: Option<&Path>,
+    cgroup_of: &dyn Fn(Contender) -> Option<PathBuf>,
 ) -> Assignment {
     let mut first_port = FIRST_CLIENT_PORT;
     let hosts = network.hosts().chunks(2);
@@ -148,7 +148,7 @@ pub fn assignment(
             server,
             sender: group.sender(),
             congestion_control: played.congestion_control().into(),
-            is_switched: played.is_switched(),
+            cgroup: cgroup_of(played),
             first_port: own_first_port,
             flows: flows.iter().map(flow).collect(),
         }
@@ -157,7 +157,6 @@ pub fn assignment(
         seed: simulation.seed,
         duration: simulation.duration,
         measured: contest.scenario.measured.clone(),
-        cgroup: cgroup.map(Path::to_owned),
         groups: groups(contest, simulation).zip(hosts).map(group).collect(),
     }
 }

@@ -149,7 +149,9 @@ fn control(scenario: &Scenario, contender: Contender, controls: &Controls) -> Co
         Contender::Kirikae | Contender::KirikaeOnBbr => {
             Some(Rule::Switcher(switcher(controls.scope(scenario), algorithms)))
         }
-        Contender::RTcp => Some(Rule::Switcher(thesis(&scenario.scope, algorithms))),
+        Contender::RTcp => {
+            Some(Rule::Switcher(thesis(&controls.published_scope(scenario), algorithms)))
+        }
         Contender::Bpftune => {
             let bbr = Algorithm::stock("bbr").expect("the kernel has one");
             Some(Rule::Bpftune(Bpftune::new(bbr)))
@@ -166,13 +168,8 @@ fn switcher(scope: Scope, algorithms: &[Algorithm]) -> Switcher {
     Switcher::new(policy, vec![table], algorithms).expect(OURS)
 }
 
-/// R-TCP as published has the period of the scope, and nothing else that an operator may say.
 fn thesis(scope: &Scope, algorithms: &[Algorithm]) -> Switcher {
     let table = thesis::published().expect("the thesis' tables are good");
-    let policy = kirikae_interface::policy::one(kirikae_interface::scope {
-        flags: kirikae_interface::SCOPE_KERNEL_TIMEOUTS,
-        period_us: scope.period.fixed_us(),
-        ..Default::default()
-    });
+    let policy = kirikae_interface::policy::one(scope.kernel_scope(0));
     Switcher::thesis(policy, table, algorithms).expect(OURS)
 }
