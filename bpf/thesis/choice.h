@@ -46,7 +46,7 @@ static __always_inline u32 thesis_choose(const struct thesis_table *t,
 
 		predicted_us->by_column[i] = us;
 		/* Step 6 */
-		best += (i - best) & if_below(us, best_us);
+		best = one_of(i, best, if_below(us, best_us));
 		best_us = least(us, best_us);
 	}
 	return best;

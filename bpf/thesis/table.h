@@ -47,6 +47,13 @@ struct thesis_table {
 	struct thesis_columns bandwidth_us[THESIS_RTTS][THESIS_POINTS];
 };
 
+/* Returns `a` where all bits of `is_a` are set, and `b` where none is. A product takes the place of
+ * a mask: the verifier takes a constant under a mask for two ways. */
+static __always_inline u32 one_of(u32 a, u32 b, u32 is_a)
+{
+	return b + (b - a) * is_a;
+}
+
 /*
  * Returns the place of the point nearest to a value, among the first `count`; the lower of two
  * equally near ones. "Values between or beyond the table's points use the nearest point" (section
@@ -61,7 +68,7 @@ static __always_inline u32 nearest(const struct thesis_points *points, u32 count
 		u32 is_below = if_below(points->at[i], value);
 		u32 distance = ((points->at[i] - value) ^ is_below) - is_below;
 
-		best += (i - best) & if_below(distance, best_distance);
+		best = one_of(i, best, if_below(distance, best_distance));
 		best_distance = least(distance, best_distance);
 	}
 	return best;
