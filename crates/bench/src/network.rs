@@ -17,6 +17,11 @@ use crate::player::{Assignment, FlowAssignment, GroupAssignment, HostAssignment}
 /// connections by address and port, and drops are told apart by ports alone.
 const FIRST_CLIENT_PORT: u16 = 20_000;
 
+/// Bits of net.ipv4.tcp_recovery: losses are found by time (RFC 8985), and ...
+const RACK: u32 = 1;
+/// ... RACK waits however many segments were SACKed above a hole.
+const NO_RACK_SHORTCUT: u32 = 4;
+
 /// Each group with its flows.
 fn groups<'a>(
     contest: &Contest<'a>,
@@ -50,7 +55,7 @@ pub fn spec(contest: &Contest, simulation: &Simulation) -> NetworkSpec {
 pub fn furnish(contest: &Contest, network: &Network) -> Result<(), Error> {
     for (group, hosts) in contest.scenario.flows.iter().zip(network.hosts().chunks(2)) {
         let [client, server] = hosts else { unreachable!("a group has two hosts") };
-        hosts.iter().try_for_each(|host| set_buffers(contest, host))?;
+        hosts.iter().try_for_each(|host| set_tcp(contest, host))?;
         let (sender, other) = match group.sender() {
             End::Client => (client, server),
             End::Server => (server, client),
@@ -67,7 +72,7 @@ pub fn furnish(contest: &Contest, network: &Network) -> Result<(), Error> {
     Ok(())
 }
 
-fn set_buffers(contest: &Contest, host: &Namespace) -> Result<(), Error> {
+fn set_tcp(contest: &Contest, host: &Namespace) -> Result<(), Error> {
     // The default receive window (64 KiB) would limit the first bursts of every sender. Memory for 1,448
     // bytes of data is 2,304, a little less than 8/5.
     let stack = &contest.scenario.stack;
@@ -76,6 +81,12 @@ fn set_buffers(contest: &Contest, host: &Namespace) -> Result<(), Error> {
     host.set_sysctl("net.ipv4.tcp_rmem", &format!("4096 {} {}", buffers[0], buffers[1]))?;
     // The least size and that at the start are the kernel's own.
     host.set_sysctl("net.ipv4.tcp_wmem", &format!("4096 16384 {}", stack.send_buffer_max))?;
+    if stack.notsent_lowat < u32::MAX {
+        host.set_sysctl("net.ipv4.tcp_notsent_lowat", &stack.notsent_lowat.to_string())?;
+    }
+    let shortcut = if stack.rack_shortcut { 0 } else { NO_RACK_SHORTCUT };
+    let recovery = contest.scenario.tcp_recovery.unwrap_or(RACK | shortcut);
+    host.set_sysctl("net.ipv4.tcp_recovery", &recovery.to_string())?;
     // What one connection learns of the path must not be used by the next: contenders do not learn alike.
     Ok(host.set_sysctl("net.ipv4.tcp_no_metrics_save", "1")?)
 }
