@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The thesis chooses the algorithm with the smallest latency at the nearest points of its tables.
- * The laboratory plays it; the kernel chooses by switcher/core/choice.h.
+ * The laboratory plays it, simulated and in the kernel; what servers run chooses by
+ * switcher/core/choice.h.
  *
- * Source: the thesis (Oguchi, 2016), section 4.5, steps 1 to 6 (7, the switch, is decision.h).
+ * Source: the thesis (Oguchi, 2016), section 4.5, steps 1 to 6 (7, the switch, is
+ * switcher/core/decision.h).
  */
 #ifndef KIRIKAE_THESIS_CHOICE_H
 #define KIRIKAE_THESIS_CHOICE_H
@@ -35,7 +37,7 @@ static __always_inline u32 thesis_choose(const struct thesis_table *t,
 	u32 bandwidth =
 		nearest(&t->burst_ppb[rtt][in_use], t->bandwidths, m->burst_ppb) % THESIS_POINTS;
 	u32 best = 0;
-	u32 best_us = ~0U;
+	u32 best_us = THESIS_FAR;
 
 	for (u32 i = 0; i < THESIS_ALGORITHMS && i < t->algorithms; i++) {
 		/* Steps 2, 4 and 5: L(i) = L_r(i) + L_b(i) */
@@ -44,10 +46,8 @@ static __always_inline u32 thesis_choose(const struct thesis_table *t,
 
 		predicted_us->by_column[i] = us;
 		/* Step 6 */
-		if (us < best_us) {
-			best = i;
-			best_us = us;
-		}
+		best = one_of(i, best, if_below(us, best_us));
+		best_us = least(us, best_us);
 	}
 	return best;
 }

@@ -8,11 +8,13 @@
 #ifndef KIRIKAE_THESIS_TABLE_H
 #define KIRIKAE_THESIS_TABLE_H
 
-#include "kernel/kernel.h"
+#include "arithmetic/branch_free.h"
 
 #define THESIS_RTTS 8
 #define THESIS_POINTS 16
 #define THESIS_ALGORITHMS 16
+/* No point is so far from a value, and no latency is so long. */
+#define THESIS_FAR 0x7fffffff
 
 /* Where values were measured, ascending. */
 struct thesis_points {
@@ -45,6 +47,13 @@ struct thesis_table {
 	struct thesis_columns bandwidth_us[THESIS_RTTS][THESIS_POINTS];
 };
 
+/* Returns `a` where all bits of `is_a` are set, and `b` where none is. A product takes the place of
+ * a mask: the verifier takes a constant under a mask for two ways. */
+static __always_inline u32 one_of(u32 a, u32 b, u32 is_a)
+{
+	return b + (b - a) * is_a;
+}
+
 /*
  * Returns the place of the point nearest to a value, among the first `count`; the lower of two
  * equally near ones. "Values between or beyond the table's points use the nearest point" (section
@@ -53,16 +62,14 @@ struct thesis_table {
 static __always_inline u32 nearest(const struct thesis_points *points, u32 count, u32 value)
 {
 	u32 best = 0;
-	u32 best_distance = ~0U;
+	u32 best_distance = THESIS_FAR;
 
 	for (u32 i = 0; i < THESIS_POINTS && i < count; i++) {
-		u32 point = points->at[i];
-		u32 distance = point > value ? point - value : value - point;
+		u32 is_below = if_below(points->at[i], value);
+		u32 distance = ((points->at[i] - value) ^ is_below) - is_below;
 
-		if (distance < best_distance) {
-			best = i;
-			best_distance = distance;
-		}
+		best = one_of(i, best, if_below(distance, best_distance));
+		best_distance = least(distance, best_distance);
 	}
 	return best;
 }

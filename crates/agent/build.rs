@@ -2,12 +2,14 @@
 
 #[path = "../../bpf/algorithms.rs"]
 mod algorithms;
+#[path = "../../bpf/compile.rs"]
+mod compile;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use libbpf_cargo::SkeletonBuilder;
+use compile::compile;
 
 fn main() {
     let bpf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bpf");
@@ -36,25 +38,4 @@ fn main() {
     let wrapper = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/reno_wrapper.bpf.c");
     println!("cargo::rerun-if-changed={}", wrapper.display());
     compile(&bpf, &wrapper, &out);
-}
-
-/// Compiles a source to an object of the same name in `out`.
-fn compile(bpf: &Path, source: &Path, out: &Path) -> PathBuf {
-    let object = out.join(source.file_stem().expect("a file")).with_extension("bpf.o");
-    SkeletonBuilder::new()
-        .source(source)
-        .obj(&object)
-        .clang_args([
-            // 32-bit arithmetic and jumps, in the kernel since 5.1: a seventh fewer instructions.
-            "-mcpu=v3".as_ref(),
-            "-I".as_ref(),
-            bpf.as_os_str(),
-            "-Wall".as_ref(),
-            "-Wextra".as_ref(),
-            "-Wno-unused-parameter".as_ref(),
-            "-Werror".as_ref(),
-        ])
-        .build()
-        .unwrap_or_else(|error| panic!("{}: {error:?}", source.display()));
-    object
 }

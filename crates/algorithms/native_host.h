@@ -14,7 +14,7 @@
 #include "switcher/core/comparison.h"
 #include "switcher/core/decision.h"
 #include "switcher/core/path_memory.h"
-#include "thesis/choice.h"
+#include "thesis/decision.h"
 
 #define SOL_TCP 6
 
@@ -180,34 +180,16 @@ static inline const struct latency_table *host_table(void *sock, const struct sc
 	return host->tables ? host->tables[scope->table] : NULL;
 }
 
-/* The thesis' choice: of what is measured now, without regard to what was chosen before. */
-static inline const char *choice_of_thesis(struct host *host, const struct tcp_sock *tp,
-					   struct connection *c)
-{
-	const struct thesis_table *table = host->thesis;
-	const struct thesis_measured measured = {
-		.rtt_us = tp->srtt_us >> 3,
-		.isolated_ppb = c->estimator.isolated_ppb,
-		.burst_ppb = c->estimator.burst_ppb,
-		.algorithm = thesis_column_of(table, c->current),
-	};
-	struct decision *decision = &c->decision;
-	const char *to;
-
-	decision->measured = (struct measured){.rtt_us = measured.rtt_us};
-	decision->to = thesis_choose(table, &measured, &host->thesis_predicted_us);
-	to = table->name[decision->to];
-	return same_name(to, c->current) ? NULL : to;
-}
-
 static inline const char *host_choice(void *sock, const struct tcp_sock *tp, struct connection *c,
 				      const struct scope *scope, const struct latency_table *table,
 				      const struct corners *corners)
 {
 	struct host *host = sock;
 
-	if (host->thesis)
-		return choice_of_thesis(host, tp, c);
+	if (host->thesis) {
+		thesis_decide(host->thesis, tp->srtt_us >> 3, c, &host->thesis_predicted_us);
+		return thesis_chosen(host->thesis, c);
+	}
 	return choice_by_table(sock, tp, c, scope, table, corners);
 }
 

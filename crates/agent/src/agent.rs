@@ -21,6 +21,7 @@ use crate::namespaces::Namespaces;
 use crate::path_counts::{self, PathCounts};
 use crate::path_memory::{PathMemory, PathSets, SETS};
 use crate::paths::{self, Age, Columns, KnownPath, PathFilter};
+use crate::program::Program;
 use crate::recording::Recorded;
 use crate::registered;
 use crate::registration::{self, Registration};
@@ -81,15 +82,23 @@ impl Agent {
     /// Fails if the host lacks what switching needs ([`requirements`](crate::requirements)), if another agent
     /// is running, or if the kernel refuses a part. Then nothing is left in the kernel.
     pub fn start(config: &Config) -> Result<Agent, Error> {
+        Agent::start_program(config, &Program::shipped())
+    }
+
+    /// Starts another program than servers run, which the laboratory brings.
+    ///
+    /// # Errors
+    /// Fails as [`start`](Agent::start) does.
+    pub fn start_program(config: &Config, program: &Program) -> Result<Agent, Error> {
         host::requirements()?;
         if config.pinning == Pinning::Unpinned {
-            return install(config, None);
+            return install(config, program, None);
         }
         if State::exists() {
             undo()?;
         }
         let state = State::acquire()?;
-        match install(config, Some(&state)) {
+        match install(config, program, Some(&state)) {
             Ok(agent) => Ok(Agent { state: Some(state), ..agent }),
             Err(error) => match take_away(state) {
                 Ok(_) => Err(error),
@@ -350,14 +359,14 @@ impl Agent {
 }
 
 /// Brings everything into the kernel. If it fails, the caller has to take away what is pinned.
-fn install(config: &Config, state: Option<&State>) -> Result<Agent, Error> {
+fn install(config: &Config, program: &Program, state: Option<&State>) -> Result<Agent, Error> {
     if let Some(state) = state {
         state.mount_pins()?;
     }
     let shared = registered::shared_connections()?;
     let path_sets = PathSets::new(config.paths)?;
-    let switcher =
-        Switcher::load(&config.policy, config.are_calls_recorded, shared.as_ref(), &path_sets)?;
+    let (policy, are_recorded) = (&config.policy, config.are_calls_recorded);
+    let switcher = Switcher::load(program, policy, are_recorded, shared.as_ref(), &path_sets)?;
     let path_memory = PathMemory::load(switcher.map(SETS)?, &path_sets)?;
     let attached = Attached::attach(&switcher, config, state)?;
     let connections = switcher.map(CONNECTIONS)?;

@@ -45,7 +45,14 @@ impl Unloaded {
     /// # Panics
     /// Panics if the object has no constant of this name.
     pub fn set(&mut self, constant: &str, value: impl IntoBytes + Immutable) -> Result<(), Error> {
-        let value = value.as_bytes();
+        self.set_bytes(constant, value.as_bytes())
+    }
+
+    /// Sets a constant to a value of its type, as bytes.
+    ///
+    /// # Panics
+    /// Panics if the object has no constant of this name.
+    pub fn set_bytes(&mut self, constant: &str, value: &[u8]) -> Result<(), Error> {
         let offset = self.offset(constant)?;
         let mut maps = self.object.maps_mut();
         let map = maps.find(|map| map.name().to_string_lossy().ends_with(CONSTANTS));

@@ -24,6 +24,7 @@ use crate::kernel::AFTER_IDLE;
 use crate::kernel_algorithms::KernelAlgorithms;
 use crate::listing::Listing;
 use crate::path_memory::{self, DEFAULT_PATHS, PathMemory, PathSets};
+use crate::program::Program;
 use crate::switcher::Switcher;
 use crate::{algorithms, host, iterator, libbpf, object, restore};
 
@@ -247,7 +248,7 @@ fn load() -> [Finding; 6] {
         Ok(path_sets) => path_sets,
         Err(error) => return [(); 6].map(|()| (State::Unknown, error.to_string())),
     };
-    let switcher = Switcher::load(&policy, false, None, &path_sets);
+    let switcher = Switcher::load(&Program::shipped(), &policy, false, None, &path_sets);
     let connections = switcher.as_ref().ok().and_then(|switcher| switcher.map(CONNECTIONS).ok());
     let beside = |load: fn(&MapHandle) -> Result<(), Error>| match &connections {
         Some(connections) => finding(load(connections).map(|()| "loads")),

@@ -26,9 +26,8 @@ use crate::iterator::read_lines;
 use crate::namespaces::Namespaces;
 use crate::object;
 use crate::path_memory::{self, PathSets};
+use crate::program;
 use crate::recording::Recorded;
-
-const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/switcher.bpf.o"));
 
 /// The kernel has room for the active policy and the next.
 const GENERATIONS: u32 = 2;
@@ -57,9 +56,10 @@ const GENERATIONS_NAMED: u32 = 64;
 const RECORDING: [&str; 2] = ["call_in_progress", "recorded_calls"];
 
 impl Switcher {
-    /// Loads the program. `shared` is the map in which algorithms that are already registered keep what they
+    /// Loads a program. `shared` is the map in which algorithms that are already registered keep what they
     /// know of connections. `path_sets` tells where the entries of the path memory are.
     pub fn load(
+        program: &program::Program,
         policy: &Policy,
         are_calls_recorded: bool,
         shared: Option<&MapHandle>,
@@ -67,7 +67,10 @@ impl Switcher {
     ) -> Result<Switcher, Error> {
         const DOING: &str = "loading the switcher";
         let doing = || DOING.to_owned();
-        let object = object::load(OBJECT, DOING, |object| {
+        let object = object::load(program.object, DOING, |object| {
+            for (constant, value) in &program.constants {
+                object.set_bytes(constant, value)?;
+            }
             object.set("are_calls_recorded", are_calls_recorded)?;
             path_sets.set_in(object)?;
             object.resize(path_memory::SETS, path_sets.count())?;

@@ -25,7 +25,7 @@ pub fn check(scenarios: &[Scenario]) -> Result<(), Error> {
             check_stock(contender.congestion_control())?;
         }
     }
-    if everyone().any(Contender::is_kirikae) {
+    if everyone().any(Contender::is_switched) {
         kirikae_agent::requirements()?;
     } else if everyone().any(|contender| matches!(contender, Contender::Fixed(_))) {
         kirikae_agent::algorithm_requirements()?;

@@ -9,29 +9,32 @@ mod network;
 pub mod player;
 mod player_process;
 mod progress;
+mod published;
 mod staged;
+mod switched;
 mod switcher;
 mod waves;
 
 use std::collections::BTreeMap;
+use std::iter::repeat_n;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use kirikae_agent::Algorithms;
 use kirikae_algorithms::Algorithm;
-use kirikae_policy::{SCOPES, Scope};
 use kirikae_results::contest::{Contest, Kept, comparisons};
 use kirikae_results::interruption::Interruption;
 use kirikae_results::outcome::Outcome;
 use kirikae_results::records::{Clock, Records};
-use kirikae_scenario::{Contender, Controls, Scenario};
+use kirikae_scenario::{Contender, Controls, FlowGroup, Scenario};
 use kirikae_vocabulary::Switch;
 
 use crate::lockstep::Recording;
 pub use error::Error;
 pub(crate) use host::clean;
 use staged::Played;
+use switched::Switched;
 use switcher::Switcher;
 use waves::Waves;
 
@@ -59,7 +62,7 @@ pub struct Options {
 /// way.
 pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> {
     scenarios.iter().try_for_each(check_playable)?;
-    let scopes = different_scopes(scenarios, &options.controls)?;
+    let switched = Switched::all(scenarios, &options.controls)?;
     host::check(scenarios)?;
     clean()?;
     for scenario in scenarios {
@@ -69,11 +72,11 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
     let interruption = Interruption::listen()?;
 
     // The algorithms stay registered until the end of the run. If there is an agent, it registers its own.
-    let candidates: Vec<String> = scopes.iter().flat_map(Scope::algorithms).collect();
+    let candidates: Vec<String> = switched.iter().flat_map(Switched::algorithms).collect();
     let algorithms = contending(scenarios, &options.controls.algorithms, &candidates);
-    let (switcher, _registered) = if !scopes.is_empty() {
+    let (switcher, _registered) = if !switched.is_empty() {
         let recording = options.recording.clone();
-        (Some(Switcher::start(scopes, algorithms.clone(), recording)?), None)
+        (Some(Switcher::start(switched, algorithms.clone(), recording)?), None)
     } else if algorithms.is_empty() {
         (None, None)
     } else {
@@ -95,9 +98,12 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
     let kept = contests
         .iter()
         .zip(played)
-        .map(|(contest, played)| Some(kept(contest, played?, &mut switches, interrupted)));
+        .map(|(contest, played)| {
+            played.map(|it| kept(contest, it, &mut switches, interrupted)).transpose()
+        })
+        .collect::<Result<Vec<_>, Error>>()?;
     let outcome = Outcome {
-        comparisons: comparisons(scenarios, kept),
+        comparisons: comparisons(scenarios, kept.into_iter()),
         interrupted,
         records: Some(records.directory().to_owned()),
     };
@@ -140,12 +146,24 @@ fn kept(
     played: Played,
     switches: &mut BTreeMap<[SocketAddr; 2], Vec<Switch>>,
     interrupted: bool,
-) -> Kept {
+) -> Result<Kept, Error> {
     let Played { mut course, ends } = played;
-    for (flow, ends) in course.flows.iter_mut().zip(&ends) {
+    let of_group = |group: &FlowGroup| {
+        let contender = group.contender.unwrap_or(contest.contender);
+        repeat_n(contender, group.connections() as usize)
+    };
+    let contenders = contest.scenario.flows.iter().flat_map(of_group);
+    let table = published::table();
+    for ((flow, ends), contender) in course.flows.iter_mut().zip(&ends).zip(contenders) {
         flow.switches = switches.remove(ends).unwrap_or_default();
+        if contender == Contender::RTcp {
+            let told = flow.switches.drain(..);
+            flow.switches = told
+                .map(|switch| published::with_predictions(switch, &table))
+                .collect::<Result<_, _>>()?;
+        }
     }
-    contest.kept(&course, interrupted)
+    Ok(contest.kept(&course, interrupted))
 }
 
 /// Every algorithm that a contender uses, or to which it may be switched.
@@ -156,7 +174,7 @@ fn contending(
 ) -> Vec<Algorithm> {
     let everyone = || scenarios.iter().flat_map(Scenario::everyone);
     let contends = |wanted| everyone().any(|it| it == wanted);
-    let switched = everyone().any(Contender::is_kirikae);
+    let switched = everyone().any(Contender::is_switched);
     algorithms
         .iter()
         .copied()
@@ -165,24 +183,4 @@ fn contending(
             contends(Contender::Fixed(algorithm.name())) || (switched && candidate)
         })
         .collect()
-}
-
-/// The different scopes of the run, for its one agent; none if no scenario has kirikae as a contender.
-fn different_scopes(scenarios: &[Scenario], controls: &Controls) -> Result<Vec<Scope>, Error> {
-    let is_switched = |scenario: &&Scenario| scenario.everyone().any(Contender::is_kirikae);
-    let mut scopes: Vec<Scope> = Vec::new();
-    for scenario in scenarios.iter().filter(is_switched) {
-        let scope = controls.scope(scenario);
-        if !scopes.contains(&scope) {
-            scopes.push(scope);
-        }
-        if scopes.len() > SCOPES {
-            return Err(kirikae_results::Error::Incompatible(format!(
-                "{}: scope: one more that is different; allowed: {SCOPES} different ones in a run",
-                scenario.file.display(),
-            ))
-            .into());
-        }
-    }
-    Ok(scopes)
 }

@@ -1,7 +1,7 @@
 //! Builds a contest's emulated network: a host at each end of each group of flows.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::Command;
 
 use kirikae_emu::{Namespace, Network, NetworkSpec, RouteSpec};
@@ -16,6 +16,11 @@ use crate::player::{Assignment, FlowAssignment, GroupAssignment, HostAssignment}
 /// The first client's port. Each flow of a network has a port of its own, since the switcher reports
 /// connections by address and port, and drops are told apart by ports alone.
 const FIRST_CLIENT_PORT: u16 = 20_000;
+
+/// Bits of net.ipv4.tcp_recovery: losses are found by time (RFC 8985), and ...
+const RACK: u32 = 1;
+/// ... RACK waits however many segments were SACKed above a hole.
+const NO_RACK_SHORTCUT: u32 = 4;
 
 /// Each group with its flows.
 fn groups<'a>(
@@ -50,7 +55,7 @@ pub fn spec(contest: &Contest, simulation: &Simulation) -> NetworkSpec {
 pub fn furnish(contest: &Contest, network: &Network) -> Result<(), Error> {
     for (group, hosts) in contest.scenario.flows.iter().zip(network.hosts().chunks(2)) {
         let [client, server] = hosts else { unreachable!("a group has two hosts") };
-        hosts.iter().try_for_each(|host| set_buffers(contest, host))?;
+        hosts.iter().try_for_each(|host| set_tcp(contest, host))?;
         let (sender, other) = match group.sender() {
             End::Client => (client, server),
             End::Server => (server, client),
@@ -60,14 +65,14 @@ pub fn furnish(contest: &Contest, network: &Network) -> Result<(), Error> {
             sender.set_sysctl("net.ipv4.tcp_slow_start_after_idle", "0")?;
         }
         let window = initial_window(contest);
-        let start = played.is_kirikae().then(|| start_from(played.congestion_control()));
+        let start = played.is_switched().then(|| start_from(played.congestion_control()));
         set_route(sender, other, window.iter().chain(&start))?;
         set_route(other, sender, &window)?;
     }
     Ok(())
 }
 
-fn set_buffers(contest: &Contest, host: &Namespace) -> Result<(), Error> {
+fn set_tcp(contest: &Contest, host: &Namespace) -> Result<(), Error> {
     // The default receive window (64 KiB) would limit the first bursts of every sender. Memory for 1,448
     // bytes of data is 2,304, a little less than 8/5.
     let stack = &contest.scenario.stack;
@@ -76,6 +81,12 @@ fn set_buffers(contest: &Contest, host: &Namespace) -> Result<(), Error> {
     host.set_sysctl("net.ipv4.tcp_rmem", &format!("4096 {} {}", buffers[0], buffers[1]))?;
     // The least size and that at the start are the kernel's own.
     host.set_sysctl("net.ipv4.tcp_wmem", &format!("4096 16384 {}", stack.send_buffer_max))?;
+    if stack.notsent_lowat < u32::MAX {
+        host.set_sysctl("net.ipv4.tcp_notsent_lowat", &stack.notsent_lowat.to_string())?;
+    }
+    let shortcut = if stack.rack_shortcut { 0 } else { NO_RACK_SHORTCUT };
+    let recovery = contest.scenario.tcp_recovery.unwrap_or(RACK | shortcut);
+    host.set_sysctl("net.ipv4.tcp_recovery", &recovery.to_string())?;
     // What one connection learns of the path must not be used by the next: contenders do not learn alike.
     Ok(host.set_sysctl("net.ipv4.tcp_no_metrics_save", "1")?)
 }
@@ -123,12 +134,12 @@ fn set_route<'a>(
     Err(kirikae_results::Error::Failed(format!("ip {}: {}", route.join(" "), says.trim())).into())
 }
 
-/// What the player of the network is told. `cgroup` is where those who send are switched.
+/// What the player of the network is told. `cgroup_of` tells where the connections of a contender are switched.
 pub fn assignment(
     contest: &Contest,
     simulation: &Simulation,
     network: &Network,
-    cgroup: Option<&Path>,
+    cgroup_of: &dyn Fn(Contender) -> Option<PathBuf>,
 ) -> Assignment {
     let mut first_port = FIRST_CLIENT_PORT;
     let hosts = network.hosts().chunks(2);
@@ -148,7 +159,7 @@ pub fn assignment(
             server,
             sender: group.sender(),
             congestion_control: played.congestion_control().into(),
-            is_switched: played.is_switched(),
+            cgroup: cgroup_of(played),
             first_port: own_first_port,
             flows: flows.iter().map(flow).collect(),
         }
@@ -157,7 +168,6 @@ pub fn assignment(
         seed: simulation.seed,
         duration: simulation.duration,
         measured: contest.scenario.measured.clone(),
-        cgroup: cgroup.map(Path::to_owned),
         groups: groups(contest, simulation).zip(hosts).map(group).collect(),
     }
 }

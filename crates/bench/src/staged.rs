@@ -1,13 +1,13 @@
 //! Plays one contest on an emulated network of its own.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use kirikae_emu::Network;
 use kirikae_results::contest::Contest;
 use kirikae_results::play::Course;
-use kirikae_scenario::{Controls, Workload};
+use kirikae_scenario::{Contender, Controls, Workload};
 use kirikae_simlab::sim::simulation;
 
 use crate::error::Error;
@@ -36,18 +36,19 @@ pub struct Played {
 }
 
 impl Staged {
-    /// Makes the network and starts the player, which makes its sockets meanwhile.
+    /// Makes the network and starts the player, which makes its sockets meanwhile. `cgroup_of` tells where
+    /// the connections of a contender are switched.
     pub fn prepare(
         contest: &Contest,
         controls: &Controls,
-        cgroup: Option<&Path>,
+        cgroup_of: &dyn Fn(Contender) -> Option<PathBuf>,
     ) -> Result<Staged, Error> {
         let &Contest { scenario, contender, seed } = contest;
         let simulation = simulation(scenario, contender, seed, controls);
         let spec = network::spec(contest, &simulation);
         let network = Network::create(&spec, seed, &crate::label(scenario))?;
         network::furnish(contest, &network)?;
-        let assignment = network::assignment(contest, &simulation, &network, cgroup);
+        let assignment = network::assignment(contest, &simulation, &network, cgroup_of);
         let spread = scenario.timed().and_then(|(_, workload)| match workload {
             Workload::Bursts(bursts) => Some(bursts.interval),
             _ => None,

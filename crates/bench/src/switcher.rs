@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use kirikae_agent::{Agent, Config, DEFAULT_PATHS, Pinning};
+use kirikae_agent::{Agent, Config, DEFAULT_PATHS, Pinning, Program};
 use kirikae_algorithms::Algorithm;
 use kirikae_policy::{Matching, Policy, Scope};
 use kirikae_vocabulary::Switch;
@@ -15,6 +15,8 @@ use kirikae_vocabulary::Switch;
 use crate::cgroup::Cgroup;
 use crate::error::Error;
 use crate::lockstep::Recording;
+use crate::published;
+use crate::switched::Switched;
 
 /// How long one wait for switches takes at most.
 const POLL: Duration = Duration::from_millis(200);
@@ -23,24 +25,25 @@ const POLL: Duration = Duration::from_millis(200);
 pub struct Switcher {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Result<Vec<Switch>, Error>>>,
-    scopes: Vec<Scope>,
+    switched: Vec<Switched>,
     cgroup: Cgroup,
 }
 
 impl Switcher {
-    /// Starts the agent on a cgroup of ours, with one inside for each of the scopes, at least one and at most
-    /// [`SCOPES`](kirikae_policy::SCOPES); returns when it is attached.
+    /// Starts the agent on a cgroup of ours, with one inside for each of those that are switched, at least
+    /// one and at most [`SCOPES`](kirikae_policy::SCOPES); returns when it is attached.
     pub fn start(
-        scopes: Vec<Scope>,
+        switched: Vec<Switched>,
         algorithms: Vec<Algorithm>,
         recording: Option<Recording>,
     ) -> Result<Switcher, Error> {
-        let cgroup = Cgroup::create(scopes.len())?;
-        let within = |(scope, path): (&Scope, &PathBuf)| {
+        let cgroup = Cgroup::create(switched.len())?;
+        let within = |(it, path): (&Switched, &PathBuf)| {
             let matching = Matching { cgroups: vec![path.clone()], ..Matching::default() };
-            Scope { matching, ..scope.clone() }
+            Scope { matching, ..it.scope.clone() }
         };
-        let policy = Policy { scopes: scopes.iter().zip(cgroup.scopes()).map(within).collect() };
+        let program = published::program(&switched);
+        let policy = Policy { scopes: switched.iter().zip(cgroup.scopes()).map(within).collect() };
         let stop = Arc::new(AtomicBool::new(false));
         let (attached, wait) = mpsc::channel();
         let thread = std::thread::spawn({
@@ -54,9 +57,9 @@ impl Switcher {
                 are_calls_recorded: recording.is_some(),
             };
             let stop = Arc::clone(&stop);
-            move || follow(&config, recording, &stop, &attached)
+            move || follow(&config, &program, recording, &stop, &attached)
         });
-        let mut switcher = Switcher { stop, thread: Some(thread), scopes, cgroup };
+        let mut switcher = Switcher { stop, thread: Some(thread), switched, cgroup };
         if wait.recv().is_err() {
             // The thread ended before the agent was attached; its result says why.
             switcher.join()?;
@@ -64,10 +67,9 @@ impl Switcher {
         Ok(switcher)
     }
 
-    /// The cgroup whose connections are switched as the scope says, if it is one of those that it was started
-    /// with.
-    pub fn cgroup(&self, scope: &Scope) -> Option<&Path> {
-        let place = self.scopes.iter().position(|known| known == scope)?;
+    /// The cgroup whose connections are switched so, if they are among those that it was started with.
+    pub fn cgroup(&self, switched: &Switched) -> Option<&Path> {
+        let place = self.switched.iter().position(|known| known == switched)?;
         Some(&self.cgroup.scopes()[place])
     }
 
@@ -95,11 +97,12 @@ impl Drop for Switcher {
 
 fn follow(
     config: &Config,
+    program: &Program,
     recording: Option<Recording>,
     stop: &AtomicBool,
     attached: &mpsc::Sender<()>,
 ) -> Result<Vec<Switch>, Error> {
-    let mut agent = Agent::start(config)?;
+    let mut agent = Agent::start_program(config, program)?;
     // The receiver is gone only if start() has already failed.
     let _ = attached.send(());
     let mut switches = Vec::new();

@@ -1,6 +1,7 @@
 //! Plays many contests on the real kernel: as many at the same time as the machine holds.
 
 use std::cmp::Reverse;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -14,6 +15,7 @@ use crate::error::Error;
 use crate::player::clock::now_ns;
 use crate::progress::Progress;
 use crate::staged::{Played, Staged};
+use crate::switched::Switched;
 use crate::switcher::Switcher;
 
 /// Time for all networks of a wave to start, before the first of them begins.
@@ -73,9 +75,12 @@ impl Waves<'_> {
             if left < 0.0 && !wave.is_empty() {
                 break;
             }
-            let scope = self.controls.scope(contests[*place].scenario);
-            let cgroup = self.switcher.and_then(|switcher| switcher.cgroup(&scope));
-            match Staged::prepare(&contests[*place], self.controls, cgroup) {
+            let scenario = contests[*place].scenario;
+            let cgroup_of = |contender| {
+                let switched = Switched::of(contender, scenario, self.controls)?;
+                self.switcher?.cgroup(&switched).map(Path::to_owned)
+            };
+            match Staged::prepare(&contests[*place], self.controls, &cgroup_of) {
                 Ok(staged) => wave.push(staged),
                 Err(Error::Emulator(kirikae_emu::Error::TooFast { .. })) if !wave.is_empty() => {
                     break;

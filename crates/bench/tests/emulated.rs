@@ -1,4 +1,4 @@
-//! Tests a whole comparison on the real kernel, with stock cubic alone. It needs root.
+//! Tests a whole comparison on the real kernel, with stock cubic alone and with what is switched. It needs root.
 //!
 //! This program is its own player, as `kirikae` is; so it has no test harness.
 
@@ -56,6 +56,11 @@ fn main() {
     println!("each answer has a connection of its own ... ok");
     an_initial_window_is_as_asked_for();
     println!("an initial window is as asked for ... ok");
+    if !can_run(&[Need::Root, Need::Tun, Need::Bpf]) {
+        return;
+    }
+    r_tcp_is_switched_as_published();
+    println!("R-TCP is switched as published ... ok");
 }
 
 /// Plays a scenario, with its records in this directory.
@@ -157,6 +162,47 @@ fn an_initial_window_is_as_asked_for() {
         let latencies = performance.bursts[1..].iter().map(|burst| burst.delivery.unwrap());
         assert!(latencies.clone().all(|it| (0.092..0.115).contains(&it.latency_s)));
     }
+}
+
+/// A round trip of 200 ms, where the thesis' tables have hybla first, and no loss.
+const SWITCHED: &str = r#"title = "Switched"
+seed = 1
+[workload]
+burst = "64 KiB"
+interval = "2 s"
+count = 2
+[[path.forward]]
+element = "rate"
+rate = "20 Mbit/s"
+queue = "200 packets"
+[[path.forward]]
+element = "delay"
+delay = "100 ms"
+[[path.backward]]
+element = "delay"
+delay = "100 ms"
+[bench]
+contenders = ["cubic", "r-tcp", "kirikae"]
+"#;
+
+/// The thesis' tables have nine candidates, ours have stock cubic among theirs.
+fn r_tcp_is_switched_as_published() {
+    let directory = tempfile::tempdir().unwrap();
+    let outcome = play(SWITCHED, directory.path());
+    let switches = |contender: &str| {
+        let mut plays = outcome.comparisons[0].performances.iter();
+        let play = plays.find(|play| play.contender.name() == contender).unwrap();
+        play.switches.clone()
+    };
+    assert!(switches("cubic").is_empty());
+    let [switch] = &switches("r-tcp")[..] else { panic!("one switch: {:?}", switches("r-tcp")) };
+    assert_eq!((&switch.from[..], &switch.to[..]), ("cubic", "kk_hybla"));
+    let columns: Vec<&str> = switch.predicted_s.iter().map(|(name, _)| &name[..]).collect();
+    assert_eq!((columns.len(), columns[0]), (9, "kk_hybla"));
+    for switch in switches("kirikae") {
+        assert!(switch.predicted_s.iter().any(|(name, _)| name == "cubic"), "{switch:?}");
+    }
+    assert!(!switches("kirikae").is_empty());
 }
 
 fn check_records(records: &Path) {

@@ -94,6 +94,17 @@ fn kernel_and_native_build_decide_the_same_call_by_call() {
     another_version_is_refused(&recording);
 }
 
+/// The replay has the servers' choice alone.
+#[test]
+fn a_choice_that_servers_do_not_make_is_refused() {
+    let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/shallow.toml");
+    let output =
+        lab().args(["lockstep", scenario, "--contenders", "cubic,r-tcp"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains("r-tcp: its calls are not played again"), "{message}");
+}
+
 /// What the kernel is said to have seen is not what came of it any more.
 fn a_difference_is_found(recording: &Path) {
     let mut bytes = fs::read(recording).unwrap();

@@ -137,11 +137,11 @@ fn bench_refuses_what_only_the_simulator_plays() {
     let cross = "name = \"cross 3\"\nroute = [\"third\"]\nstagger = \"1 s\"\ncontender = \"cubic\"";
     let contender = benched("contender", |_| {
         assert_eq!(parking_lot.matches(cross).count(), 1);
-        parking_lot.replace(cross, &cross.replace("\"cubic\"", "\"r-tcp\""))
+        parking_lot.replace(cross, &cross.replace("\"cubic\"", "\"bpftune\""))
     });
     assert!(
         contender
-            .contains(": flow[3].contender: found \"r-tcp\"; allowed: one that the real kernel"),
+            .contains(": flow[3].contender: found \"bpftune\"; allowed: one that the real kernel"),
         "{contender}"
     );
 }
@@ -149,7 +149,7 @@ fn bench_refuses_what_only_the_simulator_plays() {
 #[test]
 fn contenders_of_the_simulator_alone_are_refused_by_the_bench() {
     let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/shallow.toml");
-    for contenders in ["all", "cubic,r-tcp", "bpftune"] {
+    for contenders in ["all", "r-tcp,bpftune", "bpftune"] {
         let output = lab().args(["bench", scenario, "--contenders", contenders]).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{contenders}");
         let message = String::from_utf8(output.stderr).unwrap();

@@ -50,8 +50,8 @@ pub const GROUPS: &[Group] = &[
             "crates/algorithms/src/switcher",
             "crates/policy/src",
         ],
-        // What only people see is not simulated.
-        without: &["bpf/interface/listed.h"],
+        // What only people see is not simulated, nor what only the kernel plays.
+        without: &["bpf/interface/listed.h", "bpf/thesis/switcher.bpf.c"],
     },
     // How a latency table is measured. Its connections never switch: of the switcher only what counts
     // losses and sets timeouts matters. (What calls it chooses besides; that it still calls it as

@@ -266,7 +266,7 @@ fn exchanges_of(
 ) -> Vec<(Time, Option<Time>)> {
     let client = own(client, place);
     match &activity.workload {
-        Workload::Simulated(kirikae_sim::Workload::Bulk { .. }) => Vec::new(),
+        bulk if bulk.is_bulk() => Vec::new(),
         Workload::Simulated(kirikae_sim::Workload::Requests { .. }) => {
             let responses = own(server, place);
             let last = |place: usize| responses.get(place).and_then(|response| response.last);

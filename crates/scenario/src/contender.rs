@@ -117,7 +117,7 @@ impl Contender {
 
     /// Whether the real kernel can play it.
     pub fn is_real(self) -> bool {
-        !matches!(self, Contender::RTcp | Contender::Bpftune)
+        self != Contender::Bpftune
     }
 }
 

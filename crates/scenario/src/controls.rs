@@ -1,9 +1,10 @@
 //! The algorithms and the tables that the contenders of a comparison use.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use kirikae_algorithms::Algorithm;
-use kirikae_policy::Scope;
+use kirikae_policy::{Scope, Timeouts, WarmStart};
 use kirikae_settings::Refusal;
 use kirikae_table::{KernelTable, thesis};
 
@@ -40,6 +41,19 @@ impl Controls {
             scope.table = Arc::clone(&self.table);
         }
         scope
+    }
+
+    /// The settings for the connections of a scenario that are switched as published: R-TCP has the period of
+    /// the scope, and nothing else that an operator may say.
+    pub fn published_scope(&self, scenario: &Scenario) -> Scope {
+        Scope {
+            period: scenario.scope.period,
+            timeouts: Timeouts::Kernel,
+            least_rtt: Duration::ZERO,
+            warm_start: WarmStart::None,
+            path_lifetime: Duration::ZERO,
+            ..Scope::new(Arc::clone(&self.table))
+        }
     }
 }
 

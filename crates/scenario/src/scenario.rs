@@ -54,6 +54,11 @@ pub struct Scenario {
     /// The refusal to play it on the real kernel; None if that can play it.
     #[serde(skip)]
     only_simulated: Option<Refusal>,
+    /// The real kernel's net.ipv4.tcp_recovery; None: what the stack says.
+    pub tcp_recovery: Option<u32>,
+    /// The refusal to simulate it; None if that can be done.
+    #[serde(skip)]
+    only_real: Option<Refusal>,
 }
 
 impl Scenario {
@@ -127,7 +132,7 @@ impl Scenario {
         }
         let only_simulated =
             stack::only_simulated(root, &stack).or_else(|| network::only_simulated(root, &flows));
-        let contenders = bench(root)?;
+        let Bench { contenders, tcp_recovery, only_real } = bench(root)?;
         let (scope, choice) = scope::read(root)?;
         let Sim { duration, measured, repetitions } = sim(root, &flows)?;
         Ok(Scenario {
@@ -149,6 +154,8 @@ impl Scenario {
                 .map(|(name, text)| (name, text.to_owned()))
                 .collect(),
             only_simulated,
+            tcp_recovery,
+            only_real,
         })
     }
 
@@ -181,6 +188,14 @@ impl Scenario {
     /// Fails with what only the simulator can do.
     pub fn on_real_kernel(&self) -> Result<(), Refusal> {
         self.only_simulated.clone().map_or(Ok(()), Err)
+    }
+
+    /// Checks that it can be simulated.
+    ///
+    /// # Errors
+    /// Fails with what only the real kernel can do.
+    pub fn in_simulator(&self) -> Result<(), Refusal> {
+        self.only_real.clone().map_or(Ok(()), Err)
     }
 
     /// The contenders that are compared, and those that groups of flows always play.
@@ -261,17 +276,33 @@ fn begin_before(root: &Section, flows: &[FlowGroup], duration: Span) -> Result<(
     Ok(())
 }
 
-fn bench(root: &Section) -> Result<Vec<Contender>, Refusal> {
-    let Some(field) = root.optional("bench") else { return Ok(Contender::usual()) };
+/// The section `[bench]`: who is compared, and what is said to the real kernel alone.
+struct Bench {
+    contenders: Vec<Contender>,
+    tcp_recovery: Option<u32>,
+    only_real: Option<Refusal>,
+}
+
+fn bench(root: &Section) -> Result<Bench, Refusal> {
+    let mut bench = Bench { contenders: Contender::usual(), tcp_recovery: None, only_real: None };
+    let Some(field) = root.optional("bench") else { return Ok(bench) };
     let section = field.section("[bench] with contenders")?;
     for moved in ["period", "timeouts"] {
         if let Some(field) = section.optional(moved) {
             return Err(field.refuse(format!("this key as scope.{moved}, in [scope]")));
         }
     }
-    section.allow(&["contenders"])?;
-    let chosen = section.optional("contenders");
-    chosen.map_or_else(|| Ok(Contender::usual()), |field| contenders(&field))
+    section.allow(&["contenders", "tcp-recovery"])?;
+    if let Some(field) = section.optional("contenders") {
+        bench.contenders = contenders(&field)?;
+    }
+    if let Some(field) = section.optional("tcp-recovery") {
+        bench.tcp_recovery = Some(field.whole(0..=7)? as u32);
+        bench.only_real = Some(field.refuse(
+            "none in the simulator, which has stack.loss-detection and stack.rack-shortcut for it",
+        ));
+    }
+    Ok(bench)
 }
 
 fn contenders(field: &Field) -> Result<Vec<Contender>, Refusal> {

@@ -127,6 +127,7 @@ fn read_sizes(section: &Section, profile: &mut Profile) -> Result<Vec<&'static s
         ("receive-buffer", &mut profile.receive_buffer),
         ("receive-window-max", &mut profile.receive_window_max),
         ("send-buffer-max", &mut profile.send_buffer_max),
+        ("notsent-lowat", &mut profile.notsent_lowat),
     ] {
         keys.push(key);
         if let Some(field) = section.optional(key) {
@@ -174,19 +175,21 @@ fn read_kinds(section: &Section, profile: &mut Profile) -> Result<[&'static str;
     Ok(["loss-detection", "reduction", "growth", "handover"])
 }
 
-/// What of it the real kernel is not shown, if anything: its TCP is as it is, but for the buffers and the initial window.
+/// What of it the real kernel is not shown, if anything: its TCP is as it is, but for what a host's routes and sysctls say.
 pub(super) fn only_simulated(root: &Section, profile: &Profile) -> Option<Refusal> {
     let kernel = Profile {
         receive_buffer: profile.receive_buffer,
         receive_window_max: profile.receive_window_max,
         send_buffer_max: profile.send_buffer_max,
         initial_window: profile.initial_window,
+        notsent_lowat: profile.notsent_lowat,
+        rack_shortcut: profile.rack_shortcut,
         ..usual()
     };
     let field = root.optional("stack").filter(|_| *profile != kernel)?;
     Some(field.refuse(
-        "none but receive-buffer, receive-window-max, send-buffer-max and initial-window on the real \
-         kernel, whose TCP is as it is; kirikae-lab sim has the profiles",
+        "none but receive-buffer, receive-window-max, send-buffer-max, notsent-lowat, initial-window and \
+         rack-shortcut on the real kernel, whose TCP is as it is; kirikae-lab sim has the profiles",
     ))
 }
 

@@ -64,7 +64,12 @@ impl Workload {
 
     /// Whether it takes all that it gets of its path.
     pub fn is_bulk(&self) -> bool {
-        matches!(self, Workload::Simulated(kirikae_sim::Workload::Bulk { .. }))
+        matches!(
+            self,
+            Workload::Simulated(
+                kirikae_sim::Workload::Bulk { .. } | kirikae_sim::Workload::File { .. }
+            )
+        )
     }
 
     /// Whether all times at which it writes are known beforehand.
@@ -76,7 +81,7 @@ impl Workload {
 /// Reads a kind of workload from its table, whose keys have been checked before.
 type Read = fn(&Section) -> Result<Workload, Refusal>;
 
-const KINDS: [(&str, &[&str], Read); 6] = [
+const KINDS: [(&str, &[&str], Read); 7] = [
     (
         BURSTS,
         &[
@@ -98,6 +103,7 @@ const KINDS: [(&str, &[&str], Read); 6] = [
         file.recording(RecordedWrites::parse).map(Workload::Writes)
     }),
     ("bulk", &["bytes"], |section| bulk(section).map(Workload::Simulated)),
+    ("file", &["bytes", "piece"], |section| file(section).map(Workload::Simulated)),
     ("requests", &["request", "response", "think", "spacing", "count"], |section| {
         requests(section).map(Workload::Simulated)
     }),
@@ -179,13 +185,21 @@ fn bursts(section: &Section) -> Result<Bursts, Refusal> {
 }
 
 fn bulk(section: &Section) -> Result<kirikae_sim::Workload, Refusal> {
+    Ok(kirikae_sim::Workload::Bulk { bytes: size_or_unlimited(section)? })
+}
+
+fn file(section: &Section) -> Result<kirikae_sim::Workload, Refusal> {
+    let Size(piece) = section.quantity("piece")?;
+    Ok(kirikae_sim::Workload::File { bytes: size_or_unlimited(section)?, piece })
+}
+
+fn size_or_unlimited(section: &Section) -> Result<Option<u64>, Refusal> {
     let allowed = format!(r#"{}; or "unlimited""#, Size::ALLOWED);
     let field = section.required("bytes", &allowed)?;
-    let bytes = match field.text(&allowed)? {
+    Ok(match field.text(&allowed)? {
         "unlimited" => None,
         text => Some(Size::parse(text).ok_or_else(|| field.refuse(allowed))?.0),
-    };
-    Ok(kirikae_sim::Workload::Bulk { bytes })
+    })
 }
 
 fn requests(section: &Section) -> Result<kirikae_sim::Workload, Refusal> {

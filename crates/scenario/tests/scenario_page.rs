@@ -47,7 +47,7 @@ fn examples_are_read() {
         kirikae_testing::load(&text, &files).unwrap_or_else(|refusal| panic!("{refusal}:\n{text}"));
         read += 1;
     }
-    assert_eq!(read, 16);
+    assert_eq!(read, 17);
 }
 
 /// The keys that a table may have, as the refusal of another key lists them.
@@ -75,7 +75,7 @@ fn every_key_is_on_the_page() {
         ),
     ];
     tables.extend(
-        ["bursts", "writes", "bulk", "requests", "on-off", "video"]
+        ["bursts", "writes", "bulk", "file", "requests", "on-off", "video"]
             .map(|kind| format!("{network}[[workload]]\nkind = \"{kind}\"\nzzz = 1\n")),
     );
     let mut known = 0;

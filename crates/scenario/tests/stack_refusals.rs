@@ -70,6 +70,20 @@ fn stacks() {
 }
 
 #[test]
+fn what_only_the_real_kernel_has_is_not_simulated() {
+    let recovery = |value: &str| {
+        let text = GOOD.replace("[bench]", &format!("[bench]\ntcp-recovery = {value}"));
+        kirikae_testing::load(&text, &[]).map(|mut all| all.remove(0))
+    };
+    let scenario = recovery("5").unwrap();
+    assert_eq!((scenario.tcp_recovery, scenario.on_real_kernel()), (Some(5), Ok(())));
+    let refusal = scenario.in_simulator().unwrap_err();
+    assert_eq!(refusal.key.as_deref(), Some("bench.tcp-recovery"));
+    assert!(refusal.allowed.contains("stack.rack-shortcut"), "{refusal}");
+    assert_eq!(recovery("8").unwrap_err().key.as_deref(), Some("bench.tcp-recovery"));
+}
+
+#[test]
 fn stacks_that_only_the_simulator_has() {
     let of = |stack: &str| {
         let text = GOOD.replace("[bench]", &format!("[stack]\n{stack}\n[bench]"));
@@ -79,9 +93,11 @@ fn stacks_that_only_the_simulator_has() {
     assert_eq!(
         refusal.split_once("x.toml").unwrap().1,
         ":17: stack: found [stack]; allowed: none but receive-buffer, receive-window-max, \
-         send-buffer-max and initial-window on the real kernel, whose TCP is as it is; kirikae-lab \
+         send-buffer-max, notsent-lowat, initial-window and rack-shortcut on the real kernel, whose TCP is as it \
+         is; kirikae-lab \
          sim has the profiles"
     );
+    assert_eq!(of("rack-shortcut = false\nnotsent-lowat = \"16 KiB\""), Ok(()));
     assert_eq!(of("initial-window = 3"), Ok(()));
     assert_eq!(of("send-buffer-max = \"64 MiB\""), Ok(()));
     assert_eq!(of("profile = \"linux-6\"\nreceive-window-max = \"64 MiB\""), Ok(()));

@@ -19,6 +19,8 @@ struct Running {
     next: Option<Time>,
     /// Writes or requests made so far.
     made: u32,
+    /// Bytes that are left of a file that has begun.
+    left: u64,
     /// Until when it writes, where it writes on and off.
     on_time: OnTime,
     /// What rounding left over of the writes of [`Workload::OnOff`], in bits times 10^9.
@@ -49,6 +51,19 @@ impl Application {
             let due = running.next.filter(|next| *next <= now)?;
             Some((activity, running.act(due)?))
         })
+    }
+
+    /// The client's kernel has taken all that was written: the activity that writes a piece more, and the number
+    /// of bytes. None where no file is left that has begun.
+    pub fn more(&mut self) -> Option<(usize, u64)> {
+        (0..)
+            .zip(&mut self.running)
+            .find_map(|(activity, running)| Some((activity, running.next_piece()?)))
+    }
+
+    /// Whether a file that has begun is not written as a whole.
+    pub fn has_more(&self) -> bool {
+        self.running.iter().any(|running| running.left > 0)
     }
 
     /// The end that an activity writes at by itself.
@@ -86,6 +101,7 @@ impl Running {
             begin,
             next: Some(begin),
             made: 0,
+            left: 0,
             on_time: OnTime::until(begin),
             carry: 0,
             encoder: Encoder::new(begin),
@@ -99,6 +115,7 @@ impl Running {
                 running.on_time = OnTime::until(begin + running.draw(*on));
             }
             Workload::Bulk { .. }
+            | Workload::File { .. }
             | Workload::Requests { .. }
             | Workload::Video(_)
             | Workload::Answer { .. } => {}
@@ -124,6 +141,11 @@ impl Running {
                 self.next = None;
                 bytes.unwrap_or(WITHOUT_END)
             }
+            Workload::File { bytes, .. } => {
+                self.next = None;
+                self.left = bytes.unwrap_or(WITHOUT_END);
+                return self.next_piece();
+            }
             Workload::Answer { bytes } => {
                 self.next = None;
                 *bytes
@@ -148,6 +170,14 @@ impl Running {
                 return self.encoder.picture(video, self.made - 1, due);
             }
         })
+    }
+
+    /// The next piece of a file that has begun and is not written as a whole.
+    fn next_piece(&mut self) -> Option<u64> {
+        let Workload::File { piece, .. } = self.workload else { return None };
+        let bytes = piece.min(self.left);
+        self.left -= bytes;
+        (bytes > 0).then_some(bytes)
     }
 
     fn draw(&mut self, interval: Interval) -> Span {
@@ -195,6 +225,20 @@ mod tests {
     fn bulk_is_one_write() {
         assert_eq!(writes(Workload::Bulk { bytes: Some(100) }), [(5, 100)]);
         assert_eq!(writes(Workload::Bulk { bytes: None }), [(5, WITHOUT_END)]);
+    }
+
+    #[test]
+    fn a_file_is_written_in_pieces_as_the_kernel_takes_them() {
+        let workload = Workload::File { bytes: Some(25), piece: 10 };
+        let activity = Activity { after: Span::from_millis(5), workload };
+        let mut application = Application::new(&[activity], Time::ZERO, 1);
+        assert_eq!(application.more(), None, "it has not begun");
+        let begin = application.next().unwrap();
+        assert_eq!((begin.as_nanos(), application.act(begin)), (5 * MS, Some((0, 10))));
+        assert_eq!((application.act(begin), application.next()), (None, None));
+        for (piece, has_more) in [(Some((0, 10)), true), (Some((0, 5)), false), (None, false)] {
+            assert_eq!((application.more(), application.has_more()), (piece, has_more));
+        }
     }
 
     #[test]

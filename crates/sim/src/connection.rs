@@ -89,6 +89,7 @@ impl Connection {
             self.write(now, end, bytes, sent);
             acted = true;
         }
+        self.write_more(now, sent);
         if let Some(roaming) = &mut self.roaming {
             let mobile = roaming.end as usize;
             if roaming.act(now, &mut self.ends[mobile], &mut sent[mobile]) {
@@ -126,7 +127,19 @@ impl Connection {
                 self.write(now, end, bytes, sent);
             }
         }
+        if to == End::Client {
+            self.write_more(now, sent);
+        }
         whole
+    }
+
+    /// The client writes more as long as its kernel takes it.
+    fn write_more(&mut self, now: Time, sent: &mut [Vec<Segment>; 2]) {
+        while self.ends[End::Client as usize].has_taken_all()
+            && let Some(bytes) = self.conversation.more(now)
+        {
+            self.write(now, End::Client, bytes, sent);
+        }
     }
 
     fn write(&mut self, now: Time, end: End, bytes: u64, sent: &mut [Vec<Segment>; 2]) {

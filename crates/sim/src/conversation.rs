@@ -50,6 +50,14 @@ impl Conversation {
         Some((end, bytes))
     }
 
+    /// The client's kernel has taken all that the client wrote: how many bytes it writes now, if it has been
+    /// waiting to write more.
+    pub fn more(&mut self, now: Time) -> Option<u64> {
+        let (activity, bytes) = self.application.more()?;
+        self.streams[End::Client as usize].write(now, activity, bytes);
+        Some(bytes)
+    }
+
     /// So many bytes of what `from` wrote can be read in order now. Tells of the writes that arrive whole
     /// with that, one with each call.
     pub fn arrived(&mut self, now: Time, from: End, bytes: u64) -> Option<Arrived> {
@@ -68,14 +76,18 @@ impl Conversation {
 
     /// Whether everything was written and has arrived.
     pub fn is_done(&self) -> bool {
-        self.streams.iter().all(Stream::is_whole) && self.application.next().is_none()
+        self.streams.iter().all(Stream::is_whole)
+            && self.application.next().is_none()
+            && !self.application.has_more()
     }
 
     /// What is left to do, if anything is; `flow` is the connection's place.
     pub fn left(&self, flow: usize) -> Option<Left> {
         let limited = |stream: &&Stream| stream.bytes() < WITHOUT_END;
         let bytes = self.streams.iter().filter(limited).map(|s| s.bytes() - s.arrived).sum();
-        let more = self.application.next().is_some() || !self.streams.iter().all(|s| limited(&s));
+        let more = self.application.next().is_some()
+            || self.application.has_more()
+            || !self.streams.iter().all(|s| limited(&s));
         (!self.is_done()).then_some(Left { flow, bytes, more })
     }
 

@@ -30,6 +30,14 @@ pub enum Workload {
         /// How many bytes, at least 1; without an end if there is no number.
         bytes: Option<u64>,
     },
+    /// The client writes a file piece by piece, each when the kernel has taken all before it: what others
+    /// write on the connection goes in between.
+    File {
+        /// How many bytes, at least 1; without an end if there is no number.
+        bytes: Option<u64>,
+        /// Bytes of a piece; at least 1.
+        piece: u64,
+    },
     /// The client writes a request, and the server its response as soon as it has all of it; then
     /// the client thinks, and asks again.
     Requests {
@@ -114,6 +122,7 @@ impl Workload {
                 faults.into_iter().find_map(|(is_so, fault)| is_so.then_some(fault))
             }
             Workload::Bulk { bytes } => whole(&[bytes.unwrap_or(1)]),
+            Workload::File { bytes, piece } => whole(&[bytes.unwrap_or(1), *piece]),
             Workload::Requests { count: 0, .. } => Some("no requests"),
             Workload::Requests { request, response, .. } => whole(&[*request, *response]),
             Workload::OnOff { bits_per_second: 0, .. } => Some("a rate of 0 bit/s"),

@@ -84,6 +84,9 @@ pub struct Profile {
     pub receive_window_max: u32,
     /// The largest size to which the send buffer may grow, bytes (`tcp_wmem[2]`).
     pub send_buffer_max: u32,
+    /// The program writes no more while this much has not been sent, bytes, and goes on at half of it
+    /// (`tcp_notsent_lowat`).
+    pub notsent_lowat: u32,
     /// Ticks of the timers a second, at least 1; they go off at a tick, rounded up as in the timer wheel.
     pub hz: u32,
     /// Whether segments of one write leave in trains (TSO), for which a little of the window is held back.
@@ -194,6 +197,7 @@ impl Profile {
             receive_window_initial: u32::MAX,
             receive_window_max: 6 << 20,
             send_buffer_max: 4 << 20,
+            notsent_lowat: u32::MAX,
             hz: 250,
             segmentation_offload: true,
             handover: Handover::None,

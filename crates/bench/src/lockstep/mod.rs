@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use kirikae_agent::Recorded;
 use kirikae_algorithms::{Replay, ReplayError};
-use kirikae_scenario::Scenario;
+use kirikae_scenario::{Contender, Scenario};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -62,6 +62,7 @@ pub fn run(
     reload_every: Option<Duration>,
     keep: Option<&Path>,
 ) -> Result<Lockstep, Error> {
+    scenarios.iter().try_for_each(check_replayable)?;
     let mut writer = keep.map(Writer::create).transpose()?;
     let (to, recorded) = mpsc::channel();
     let mut options = options.clone();
@@ -84,6 +85,19 @@ pub fn run(
         let played = replaying.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         Ok(Lockstep { interrupted: outcome?.interrupted, ..played? })
     })
+}
+
+/// Refuses a scenario whose contenders choose otherwise than servers do: the replay has the servers' choice
+/// alone.
+fn check_replayable(scenario: &Scenario) -> Result<(), Error> {
+    match scenario.everyone().find(|contender| *contender == Contender::RTcp) {
+        None => Ok(()),
+        Some(contender) => Err(kirikae_results::Error::Incompatible(format!(
+            "{}: {contender}: its calls are not played again; allowed in lockstep: the others",
+            scenario.file.display(),
+        ))
+        .into()),
+    }
 }
 
 /// Plays a recording again.

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use kirikae_path::{Span, Time};
 use kirikae_results::play::FlowCourse;
@@ -22,8 +22,6 @@ pub(crate) struct Assignment {
     pub duration: Span,
     /// The time in which arrivals are counted; None: they are not counted apart.
     pub measured: Option<Range<Time>>,
-    /// The cgroup of those who send and are switched; none where nobody is.
-    pub cgroup: Option<PathBuf>,
     /// The groups of flows, in the scenario's order.
     pub groups: Vec<GroupAssignment>,
 }
@@ -39,9 +37,9 @@ pub(crate) struct GroupAssignment {
     pub sender: End,
     /// The congestion control that those who send begin with, by its name in the kernel.
     pub congestion_control: String,
-    /// Whether those who send are in the cgroup; then their route names the congestion control, and they do
-    /// not ask for it.
-    pub is_switched: bool,
+    /// The cgroup in which those who send are switched; then their route names the congestion control, and
+    /// they do not ask for it. None: they are not switched.
+    pub cgroup: Option<PathBuf>,
     /// The first client's port. The other clients have the following ports, and after them those of the next
     /// group.
     pub first_port: u16,
@@ -84,9 +82,9 @@ impl GroupAssignment {
         SocketAddrV4::new(self.server.address, SERVER_PORT)
     }
 
-    /// Whether an end of its flows is in the cgroup.
-    pub fn is_switched_at(&self, end: End) -> bool {
-        self.is_switched && end == self.sender
+    /// The cgroup in which an end of its flows is switched.
+    pub fn cgroup_at(&self, end: End) -> Option<&Path> {
+        self.cgroup.as_deref().filter(|_| end == self.sender)
     }
 
     /// The congestion control that an end of its flows is to begin with.

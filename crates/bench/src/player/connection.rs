@@ -101,6 +101,16 @@ impl Connection {
                 End::Server => self.asked += bytes,
             }
         }
+        self.write_more(now, pattern)
+    }
+
+    /// The client writes more as long as the kernel takes it.
+    fn write_more(&mut self, now: Time, pattern: &Pattern) -> Result<(), Failure> {
+        while self.client.taken == self.client.written
+            && let Some(bytes) = self.conversation.more(now)
+        {
+            self.write(bytes, pattern)?;
+        }
         Ok(())
     }
 
@@ -132,13 +142,13 @@ impl Connection {
         }
     }
 
-    /// Reads from an end and writes to it, as far as the kernel lets it. `now` is called when something was
+    /// Reads from an end and writes to it, as far as the kernel lets it. `time` is called when something was
     /// read, and `note` is then called with the number of bytes of the other end's that have arrived.
     pub fn serve(
         &mut self,
         end: End,
         (pattern, buffer): (&Pattern, &mut [u8]),
-        now: impl Fn() -> Time,
+        time: impl Fn() -> Time,
         mut note: impl FnMut(Time, u64),
     ) -> Result<(), Failure> {
         let mut is_more = !self.end(end).is_ended;
@@ -147,7 +157,7 @@ impl Connection {
             if self.end(end).is_ended {
                 return self.ended(end);
             }
-            let (now, read) = (now(), self.end(end).read);
+            let (now, read) = (time(), self.end(end).read);
             note(now, read);
             while let Some(Arrived { answer }) = self.conversation.arrived(now, end.other(), read) {
                 if let Some((end, bytes)) = answer {
@@ -159,7 +169,8 @@ impl Connection {
             let ends = self.sender == End::Server && length > 0 && self.conversation.is_done();
             is_more = length == buffer.len() || ends;
         }
-        self.flush(end, pattern)
+        self.flush(end, pattern)?;
+        if end == End::Client { self.write_more(time(), pattern) } else { Ok(()) }
     }
 
     /// The other end has closed it: a server that has answered does, whereupon the client does.

@@ -1,6 +1,7 @@
 //! Makes the sockets of both ends, each in its host's network namespace and in its cgroup: a socket stays in
 //! those in which it was made.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::net::SocketAddrV4;
 use std::path::Path;
@@ -27,15 +28,18 @@ impl Sockets {
         let groups = &assignment.groups;
         let mut listeners: Vec<Option<Socket>> = groups.iter().map(|_| None).collect();
         let mut clients: Vec<Vec<Socket>> = groups.iter().map(|_| Vec::new()).collect();
-        for is_switched in [false, true] {
-            if let Some(cgroup) = assignment.cgroup.as_ref().filter(|_| is_switched) {
+        // None is the first: there is no way back to the cgroup that the player begins in.
+        let cgroups = groups.iter().map(|group| group.cgroup.as_deref());
+        let cgroups: BTreeSet<Option<&Path>> = cgroups.chain([None]).collect();
+        for cgroup in cgroups {
+            if let Some(cgroup) = cgroup {
                 join(cgroup)?;
             }
             for ((listener, clients), group) in listeners.iter_mut().zip(&mut clients).zip(groups) {
-                if group.is_switched_at(End::Server) == is_switched {
+                if group.cgroup_at(End::Server) == cgroup {
                     *listener = Some(listener_of(group)?);
                 }
-                if group.is_switched_at(End::Client) == is_switched {
+                if group.cgroup_at(End::Client) == cgroup {
                     *clients = clients_of(group)?;
                 }
             }
@@ -78,7 +82,7 @@ fn clients_of(group: &GroupAssignment) -> Result<Vec<Socket>, Error> {
 fn socket_at(group: &GroupAssignment, end: End) -> io::Result<Socket> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
     prepare(&socket)?;
-    if !group.is_switched_at(end) {
+    if group.cgroup_at(end).is_none() {
         socket.set_tcp_congestion(group.congestion_control_of(end).as_bytes())?;
     }
     Ok(socket)

@@ -207,7 +207,7 @@ impl<'a> Stage<'a> {
                 .accepted(server, &self.pattern)
                 .map_err(|failure| failure.of(client))?;
             // What is switched may be so already.
-            if !self.assignment.groups[group].is_switched_at(End::Server) {
+            if self.assignment.groups[group].cgroup_at(End::Server).is_none() {
                 self.check(place, End::Server)?;
             }
             let server = self.connections[place].socket(End::Server).as_fd();

@@ -42,6 +42,7 @@ pub struct Options {
 /// # Errors
 /// Records or files that cannot be written; files that are there already.
 pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> {
+    scenarios.iter().try_for_each(Scenario::in_simulator)?;
     let contests = Contest::all(scenarios);
     let simulation = |index: usize| {
         let Contest { scenario, contender, seed } = contests[index];

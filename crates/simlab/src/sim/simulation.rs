@@ -149,7 +149,9 @@ fn control(scenario: &Scenario, contender: Contender, controls: &Controls) -> Co
         Contender::Kirikae | Contender::KirikaeOnBbr => {
             Some(Rule::Switcher(switcher(controls.scope(scenario), algorithms)))
         }
-        Contender::RTcp => Some(Rule::Switcher(thesis(&scenario.scope, controls))),
+        Contender::RTcp => {
+            Some(Rule::Switcher(thesis(&controls.published_scope(scenario), controls)))
+        }
         Contender::Bpftune => {
             let bbr = Algorithm::stock("bbr").expect("the kernel has one");
             Some(Rule::Bpftune(Bpftune::new(bbr)))
@@ -166,14 +168,9 @@ fn switcher(scope: Scope, algorithms: &[Algorithm]) -> Switcher {
     Switcher::new(policy, vec![table], algorithms).expect(OURS)
 }
 
-/// R-TCP as published has the period of the scope, and nothing else that an operator may say; the controls say
-/// what it may choose.
+/// The controls say what it may choose.
 fn thesis(scope: &Scope, controls: &Controls) -> Switcher {
     let table = thesis::among(&controls.r_tcp).expect("the thesis' tables are good");
-    let policy = kirikae_interface::policy::one(kirikae_interface::scope {
-        flags: kirikae_interface::SCOPE_KERNEL_TIMEOUTS,
-        period_us: scope.period.fixed_us(),
-        ..Default::default()
-    });
+    let policy = kirikae_interface::policy::one(scope.kernel_scope(0));
     Switcher::thesis(policy, table, &controls.algorithms).expect(OURS)
 }

@@ -32,12 +32,15 @@ pub(super) struct SendBuffer {
     size: u64,
     /// Sequence number at the end of the data that the program has to write.
     offered: u64,
+    /// No more is taken while this much has not been sent, bytes.
+    notsent_lowat: u64,
 }
 
 impl SendBuffer {
     /// The buffer of a connection whose first byte is `seq`.
     pub fn new(profile: &Profile, seq: u64) -> SendBuffer {
-        let mut buffer = SendBuffer { size: 0, offered: seq };
+        let mut buffer =
+            SendBuffer { size: 0, offered: seq, notsent_lowat: profile.notsent_lowat.into() };
         buffer.expand(profile, profile.initial_window);
         buffer
     }
@@ -51,19 +54,20 @@ impl SendBuffer {
 
     /// How many bytes of the offered data the buffer takes next, while it holds the data from `una` to `written`,
     /// of which `nxt` is the first byte that was not sent: what fits into the last piece, whatever the memory; or
-    /// another piece if there is memory left, which this one may exceed.
+    /// another piece if there is memory left, which this one may exceed, and not too much unsent.
     fn takes(&self, una: u64, nxt: u64, written: u64, piece: u64) -> u64 {
         let unsent = written - nxt;
         let next = match unsent.next_multiple_of(piece) - unsent {
-            0 if memory(written - una) < self.size => piece,
+            0 if memory(written - una) < self.size && unsent < self.notsent_lowat => piece,
             room => room,
         };
         next.min(self.offered - written)
     }
 
     /// Whether there is enough room after `written` for the writer to be woken.
-    fn has_space(&self, una: u64, written: u64) -> bool {
+    fn has_space(&self, una: u64, nxt: u64, written: u64) -> bool {
         memory(written - una) * RESUME_DENOMINATOR <= self.size * RESUME_NUMERATOR
+            && (written - nxt) * 2 < self.notsent_lowat
     }
 }
 
@@ -98,7 +102,7 @@ impl Sender {
         if self.packets_in_flight() < self.cwnd() {
             self.buffer.expand(&self.profile, self.cwnd().max(self.reordering.segments() + 1));
         }
-        if self.buffer.has_space(self.una, self.written) {
+        if self.buffer.has_space(self.una, self.nxt, self.written) {
             self.fill_buffer(now, out);
         }
         self.show_written();
@@ -135,7 +139,7 @@ impl Sender {
     }
 
     /// Whether there was no room for all the data that was offered.
-    pub(super) fn writer_waits(&self) -> bool {
+    pub(crate) fn writer_waits(&self) -> bool {
         self.written < self.buffer.offered
     }
 
@@ -166,12 +170,23 @@ mod tests {
         let written = 1 + 32 * 1448;
         assert_eq!(buffer.takes(1, written - piece, written, piece), 0, "the memory is full");
         // Two thirds of 46,080 bytes are 28,357 of data.
-        assert!(!buffer.has_space(written - 28_358, written));
-        assert!(buffer.has_space(written - 28_357, written));
+        assert!(!buffer.has_space(written - 28_358, written, written));
+        assert!(buffer.has_space(written - 28_357, written, written));
         let una = written - 20 * 1448;
         assert_eq!(buffer.takes(una, written, written, piece), piece, "a new piece");
         assert_eq!(buffer.takes(una, written - 1448, written, piece), 21 * 1448, "the last one");
         assert_eq!(buffer.takes(60_001, 60_001, 60_001, piece), 20_000, "no more was offered");
+    }
+
+    #[test]
+    fn little_is_taken_that_cannot_be_sent() {
+        let mut buffer = SendBuffer::new(&Profile { notsent_lowat: 10_000, ..profile() }, 1);
+        buffer.offered = 80_001;
+        assert_eq!(buffer.takes(1, 1, 10_000, 1000), 1, "the rest of a piece");
+        assert_eq!(buffer.takes(1, 1, 9_001, 1000), 1000, "another piece");
+        assert_eq!(buffer.takes(1, 1, 10_001, 1000), 0);
+        assert!(!buffer.has_space(1, 1, 5_001));
+        assert!(buffer.has_space(1, 1, 5_000));
     }
 
     #[test]
