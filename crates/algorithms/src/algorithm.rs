@@ -265,7 +265,9 @@ mod tests {
 
     #[test]
     fn files_are_named_as_in_the_kernel() {
-        for algorithm in Algorithm::all().chain(Algorithm::stock("cubic")).chain(Algorithm::of_the_thesis()) {
+        for algorithm in
+            Algorithm::all().chain(Algorithm::stock("cubic")).chain(Algorithm::of_the_thesis())
+        {
             assert_eq!(text(algorithm.ops().name.as_ptr()), algorithm.name());
         }
     }

@@ -84,7 +84,9 @@ impl Contender {
     /// Its name in scenario files, tables and records.
     pub fn name(self) -> &'static str {
         match self {
-            Contender::Stock(name) | Contender::Fixed(name) | Contender::Differentiating(name) => name,
+            Contender::Stock(name) | Contender::Fixed(name) | Contender::Differentiating(name) => {
+                name
+            }
             Contender::CubicWithoutIdleRestart => "cubic-no-idle-restart",
             Contender::Kirikae => "kirikae",
             Contender::KirikaeOnBbr => "kirikae-on-bbr",
@@ -96,7 +98,9 @@ impl Contender {
     /// The kernel's name of the congestion control with which its connections start.
     pub fn congestion_control(self) -> &'static str {
         match self {
-            Contender::Stock(name) | Contender::Fixed(name) | Contender::Differentiating(name) => name,
+            Contender::Stock(name) | Contender::Fixed(name) | Contender::Differentiating(name) => {
+                name
+            }
             Contender::CubicWithoutIdleRestart => STOCK[0],
             Contender::KirikaeOnBbr => STOCK[1],
             Contender::Kirikae | Contender::RTcp | Contender::Bpftune => STOCK[0],

@@ -9,6 +9,7 @@ mod findings;
 mod grid;
 mod handover;
 mod large_bdp;
+mod loss_differentiation;
 mod page;
 mod published;
 mod readme;
@@ -72,7 +73,7 @@ struct Computed {
 }
 
 /// Every study there is, in the order of docs/studies.md.
-pub const STUDIES: [Study; 9] = [
+pub const STUDIES: [Study; 10] = [
     thesis_tables::STUDY,
     thesis_fairness::STUDY,
     thesis_wifi::STUDY,
@@ -82,6 +83,7 @@ pub const STUDIES: [Study; 9] = [
     large_bdp::STUDY,
     reordering::STUDY,
     handover::STUDY,
+    loss_differentiation::STUDY,
 ];
 
 /// What a study is made of.
