@@ -61,6 +61,10 @@ fn bias_counts_what_a_delayed_ack_covers_beside_the_hole() {
     let mut socket = socket("bias");
     ack(&mut socket, 7_000, 2, RTT_US, false);
     ack(&mut socket, 2_000, 2, RTT_US, false);
+    // What may have been held back is no measure, nor is what follows it.
+    ack(&mut socket, 40_000, 1, RTT_US, false);
+    ack(&mut socket, 100, 2, RTT_US, false);
+    ack(&mut socket, 2_000, 2, RTT_US, false);
     // One segment before the hole had not been ACKed, one comes after it: 3 ms in all.
     ack(&mut socket, 3_500, 2, RTT_US, true);
     assert!(keeps(&mut socket, 1));

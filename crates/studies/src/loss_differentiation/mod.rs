@@ -43,11 +43,14 @@ const BULK: Key = Key::with("bulk", &["rule"]);
 /// What reno keeps beside a rule, of what it has beside reno.
 const LEAVES: Key = Key::with("leaves", &["rule"]);
 
+/// From this share of losses on a bulk flow of reno does not fill the queue.
+const MANY: f64 = 0.01;
+
 const RENO: &str = "reno";
 const KIRIKAE: &str = "kirikae";
 const RULES: [&str; 3] = ["bias", "spike", "zigzag"];
-/// The queue that no burst overflows.
-const DEEP: f64 = 1000.0;
+/// Who contends and always takes losses for the queue's, so that there is nothing to tell.
+const STEADFAST: [&str; 2] = ["cubic", RENO];
 
 /// What a scenario loads its path with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,28 +82,29 @@ impl Load {
 #[derive(Clone, Debug)]
 struct Place {
     load: Load,
+    /// Share of the packets that the channel loses.
     loss: f64,
-    queue: f64,
+    /// Whether the queue overflows, by others or by the flow itself.
+    overflows: bool,
 }
 
 impl Place {
     fn of(scenario: &Scenario) -> Option<Place> {
-        let (loss, queue) = (swept(scenario, "loss")?, swept(scenario, "queue")?);
-        Some(Place { load: Load::of(scenario), loss, queue })
+        let (load, loss) = (Load::of(scenario), swept(scenario, "loss")?);
+        let others = swept(scenario, "cross");
+        // Where nobody else sends, a bulk flow overflows the queue unless losses keep it from it.
+        let overflows = others.map_or(loss < MANY, |rate| rate > 1.0);
+        Some(Place { load, loss, overflows })
     }
 
     fn name(&self) -> String {
-        format!("{}, {:.1} % lost, queue of {}", self.load.name(), 100.0 * self.loss, self.queue)
-    }
-
-    /// Whether nothing is lost but by the channel.
-    fn is_isolated(&self) -> bool {
-        self.loss > 0.0 && self.queue >= DEEP
-    }
-
-    /// Whether nothing is lost but by the queue.
-    fn overflows(&self) -> bool {
-        self.loss == 0.0 && self.queue < DEEP
+        let losses = match (self.loss > 0.0, self.overflows) {
+            (false, false) => "no losses".to_owned(),
+            (false, true) => "overflows".to_owned(),
+            (true, false) => format!("{:.1} % lost", 100.0 * self.loss),
+            (true, true) => format!("{:.1} % lost and overflows", 100.0 * self.loss),
+        };
+        format!("{}, {losses}", self.load.name())
     }
 }
 
@@ -112,7 +116,8 @@ fn compute(material: &Material) -> Result<Computed, Error> {
     Ok(Computed {
         found,
         tables: vec![
-            verdicts_table(&judged),
+            verdicts_table(&judged, 0),
+            verdicts_table(&judged, 1),
             latencies(&outcome.comparisons),
             goodputs(&outcome.comparisons),
         ],
@@ -131,28 +136,33 @@ struct Judged {
     tallies: Vec<Tally>,
 }
 
-/// What the belief is called among contenders.
+/// What the belief is called among contenders, and the lengths of runs, told from what reno loses.
 const BELIEF: &str = "kirikae's belief";
+const RUNS: &str = "runs of losses";
 
 fn judge(scenarios: &[Scenario]) -> Result<Vec<Judged>, Error> {
     let alone = |it: &&Scenario| Load::of(it) != Load::Beside;
     let alone: Vec<Scenario> = scenarios.iter().filter(alone).cloned().collect();
-    let watched = sim::watch(&alone, &Controls::default(), Verdicts::new, |it, _| {
-        (it.by_window, it.by_belief)
-    })?;
+    let watched = sim::watch(&alone, &Controls::default(), Verdicts::new, |it, _| it)?;
     let mut watched = watched.into_iter();
     let mut judged = Vec::new();
     for scenario in &alone {
+        let Some(place) = Place::of(scenario) else { continue };
+        let mut of_runs = Vec::new();
         for contender in &scenario.contenders {
-            let (by_window, by_belief) =
-                watched.by_ref().take(scenario.repetitions as usize).unzip();
-            let Some(place) = Place::of(scenario) else { continue };
+            let own: Vec<Verdicts> = watched.by_ref().take(scenario.repetitions as usize).collect();
             let (who, tallies) = match contender.name() {
-                KIRIKAE => (BELIEF, by_belief),
-                name => (name, by_window),
+                KIRIKAE => (BELIEF, own.iter().map(|it| it.by_belief).collect()),
+                RENO => {
+                    of_runs = own.iter().map(|it| it.by_runs).collect();
+                    continue;
+                }
+                name if STEADFAST.contains(&name) => continue,
+                name => (name, own.iter().map(|it| it.by_window).collect()),
             };
-            judged.push(Judged { place, who, tallies });
+            judged.push(Judged { place: place.clone(), who, tallies });
         }
+        judged.push(Judged { place, who: RUNS, tallies: of_runs });
     }
     Ok(judged)
 }
@@ -167,6 +177,10 @@ fn judges(judged: &[Judged]) -> Vec<&'static str> {
     }
     names
 }
+
+/// What a recovery may be for.
+const KINDS: [&str; 2] =
+    ["Losses of the channel", "Drops of the queue, alone or beside losses of the channel"];
 
 /// All verdicts on the same load, path by path, summed up repetition by repetition.
 fn pooled(judged: &[Judged], load: Load, who: &str) -> Vec<Tally> {
@@ -192,25 +206,22 @@ fn recoveries(tallies: &[Tally]) -> usize {
     tallies.iter().map(|tally| (tally.channel.0 + tally.queue.0) as usize).sum()
 }
 
-fn verdicts_table(judged: &[Judged]) -> Table {
+/// The share taken for what they were, of the losses of a kind: 0 the channel's, 1 the queue's.
+fn verdicts_table(judged: &[Judged], kind: usize) -> Table {
     let names = judges(judged);
-    let columns = names.iter().flat_map(|who| {
-        ["the channel's", "the queue's"].map(|kind| Column::new(format!("{who}: {kind}"), 2))
-    });
-    let title = "Share of recoveries taken for what they were for, of the channel's losses and of the queue's";
+    let columns = names.iter().map(|who| Column::new(*who, 2));
+    let title = format!("{}: share of recoveries that were taken for that", KINDS[kind]);
     let mut table = Table::new(title, "path", columns);
-    let both = |tallies: &[Tally]| {
-        [0, 1].map(|kind| {
-            let n = tallies.iter().map(|it| [it.channel.0, it.queue.0][kind] as usize).sum();
-            cell(share(tallies, kind), n)
-        })
+    let own = |tallies: &[Tally]| {
+        let of = |it: &Tally| [it.channel.0, it.queue.0][kind] as usize;
+        cell(share(tallies, kind), tallies.iter().map(of).sum())
     };
-    for own in judged.chunk_by(|a, b| a.place.name() == b.place.name()) {
-        let cells = own.iter().flat_map(|own| both(&own.tallies));
-        table.rows.push(Row::new(own[0].place.name(), cells.collect()));
+    for path in judged.chunk_by(|a, b| a.place.name() == b.place.name()) {
+        let cells = path.iter().map(|it| own(&it.tallies));
+        table.rows.push(Row::new(path[0].place.name(), cells.collect()));
     }
     for load in [Load::Bursts, Load::Bulk] {
-        let cells = names.iter().flat_map(|who| both(&pooled(judged, load, who)));
+        let cells = names.iter().map(|who| own(&pooled(judged, load, who)));
         table.rows.push(Row::new(format!("{}, all paths", load.name()), cells.collect()));
     }
     table
@@ -272,10 +283,16 @@ fn results_found(comparisons: &[Comparison]) -> Vec<Found> {
         };
         for (place, comparison) in of_load(comparisons, Load::Bursts) {
             if let Some((over, n)) = latency_over(comparison, rule, RENO) {
-                found.extend(place.is_isolated().then(|| named(HELPS, over.value, n, &place)));
-                found.extend(place.overflows().then(|| named(OVERFLOW, over.value, n, &place)));
+                found.extend(
+                    (place.loss > 0.0 && !place.overflows)
+                        .then(|| named(HELPS, over.value, n, &place)),
+                );
+                found.extend(
+                    (place.loss == 0.0 && place.overflows)
+                        .then(|| named(OVERFLOW, over.value, n, &place)),
+                );
             }
-            let lossy = place.loss > 0.0 || place.overflows();
+            let lossy = place.loss > 0.0 || place.overflows;
             let over = latency_over(comparison, rule, KIRIKAE).filter(|_| lossy);
             found.extend(over.map(|(over, n)| named(OVER_KIRIKAE, over.value, n, &place)));
         }
@@ -363,7 +380,7 @@ fn verdicts_figure(judged: &[Judged]) -> Figure {
             title: load.name().to_owned(),
             x: names_of(&names),
             y: Axis::new("share taken for what they were", Scale::Between(0.0, 1.0)),
-            series: vec![of(0, "losses of the channel"), of(1, "losses of the queue")],
+            series: vec![of(0, "losses of the channel"), of(1, "drops of the queue")],
         }
     };
     Figure {
@@ -381,7 +398,7 @@ fn by_path(
     names: &[&'static str],
     value: impl Fn(&Comparison, &str) -> Option<Estimate>,
 ) -> Vec<Series> {
-    let each = of.iter().filter(|(place, _)| place.loss > 0.0 || place.overflows());
+    let each = of.iter().filter(|(place, _)| place.loss > 0.0 || place.overflows);
     each.map(|(place, comparison)| bars(place.name(), names, |name| value(comparison, name)))
         .collect()
 }

@@ -10,6 +10,9 @@ use kirikae_tcp::Endpoint;
 /// A channel that loses at least this share of the packets is a lossy one, for the belief's verdict.
 const LOSSY: f64 = 1e-3;
 
+/// So many lost segments in a row are a burst loss (`bpf/switcher/core/loss_runs.h`).
+const BURST_RUN_SEGMENTS: usize = 3;
+
 /// Verdicts on what a recovery was for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
@@ -70,11 +73,13 @@ struct Recovery {
 pub(super) struct Verdicts {
     /// For each of the switcher's conditions whether its channel is lossy.
     lossy: Vec<bool>,
-    /// Where each lost segment began, and why it was lost.
-    lost: Vec<(u64, Cause)>,
+    /// The sequence numbers of each lost segment, and why it was lost.
+    lost: Vec<(Range<u64>, Cause)>,
     recovery: Option<Recovery>,
     pub by_window: Tally,
     pub by_belief: Tally,
+    /// By the thesis' two patterns of loss (section 4.2): what is lost in a longer run was the queue's.
+    pub by_runs: Tally,
 }
 
 impl Verdicts {
@@ -86,6 +91,7 @@ impl Verdicts {
             recovery: None,
             by_window: Tally::default(),
             by_belief: Tally::default(),
+            by_runs: Tally::default(),
         }
     }
 
@@ -120,19 +126,29 @@ impl Verdicts {
     }
 
     fn judge(&mut self, Recovery { flight, verdict, belief }: &Recovery) {
-        let of_it = |(seq, _): &(u64, Cause)| flight.contains(seq);
-        let causes: Vec<Cause> = self.lost.iter().filter(|it| of_it(it)).map(|it| it.1).collect();
-        self.lost.retain(|(seq, _)| *seq >= flight.end);
-        if causes.is_empty() {
+        let after =
+            self.lost.iter().filter(|(lost, _)| lost.start >= flight.end).cloned().collect();
+        let mut of_it = std::mem::replace(&mut self.lost, after);
+        of_it.retain(|(lost, _)| flight.contains(&lost.start));
+        if of_it.is_empty() {
             return; // nothing was lost after all
         }
-        let is_queue = causes.contains(&Cause::Queue);
-        let truth = if is_queue { Cause::Queue } else { Cause::Channel };
+        let cause = |is_queue| if is_queue { Cause::Queue } else { Cause::Channel };
+        let truth = cause(of_it.iter().any(|(_, cause)| *cause == Cause::Queue));
         self.by_window.add(truth, *verdict);
+        self.by_runs.add(truth, cause(longest_run(of_it) >= BURST_RUN_SEGMENTS));
         if let Some(belief) = belief {
             self.by_belief.add(truth, *belief);
         }
     }
+}
+
+/// The most segments lost in a row.
+fn longest_run(mut lost: Vec<(Range<u64>, Cause)>) -> usize {
+    lost.sort_by_key(|(lost, _)| lost.start);
+    lost.dedup_by_key(|(lost, _)| lost.start); // sent again and lost again
+    let runs = lost.chunk_by(|(one, _), (next, _)| one.end == next.start);
+    runs.map(<[_]>::len).max().unwrap_or(0)
 }
 
 impl Observer for Verdicts {
@@ -140,7 +156,7 @@ impl Observer for Verdicts {
         let Step::Dropped(cause) = passage.step else { return };
         if passage.flow == 0 && passage.from == End::Client && passage.segment.len > 0 {
             let cause = if cause.is_channel_loss() { Cause::Channel } else { Cause::Queue };
-            self.lost.push((passage.segment.seq, cause));
+            self.lost.push((passage.segment.seq..passage.segment.end(), cause));
         }
     }
 
