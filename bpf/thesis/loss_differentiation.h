@@ -14,9 +14,9 @@
  *  1. The sender classifies, when it enters recovery. The publications classify at the receiver,
  *     which would have to tell the sender.
  *  2. The spacing of ACKs stands for that of arrivals: the time since the ACK before, which an ACK
- *     for d segments divides by d. T_min is taken between two ACKs that the receiver has not held
- *     back, each for several segments or for a SACKed one, and not from the last segment of a
- *     write, which may be a short one.
+ *     for d segments divides by d. T_min is taken between two ACKs for several segments each while
+ *     nothing is SACKed: the receiver may have held others back. It is not taken from the last
+ *     segment of a write, which may be a short one.
  *  3. The round-trip time stands for the relative one-way time (ROTT), so that the way back counts,
  *     too. An ACK for a single segment gives no sample while nothing is SACKed: the receiver may
  *     have held it back.
@@ -47,7 +47,7 @@ struct loss_differentiation {
 	u32 ssthresh;	 /* before a loss that was taken for a wireless one; 0: there is none */
 	bool is_spike;	 /* Spike's state */
 	bool has_hole;	 /* something is SACKed */
-	bool is_prompt;	 /* the latest ACK was not held back */
+	bool is_prompt;	 /* the latest ACK was surely not held back */
 };
 ASSERT_FITS_PRIVATE_AREA(struct loss_differentiation);
 
@@ -118,7 +118,7 @@ static __always_inline void spacing_sample(struct loss_differentiation *s,
 {
 	u32 segments = tp->delivered - s->delivered;
 	u32 since_us = tp->tcp_mstamp - s->latest_ack_us;
-	bool is_prompt = segments > 1 || tp->sacked_out;
+	bool is_prompt = segments > 1 && !tp->sacked_out;
 	bool was_prompt = s->is_prompt;
 	bool opens_hole = tp->sacked_out && !s->has_hole;
 
