@@ -33,9 +33,9 @@ pub(super) const STUDY: Study = Study {
 const RIGHT: Key = Key::with("right", &["rule"]);
 const RIGHT_BELIEF: Key = Key::new("right-belief");
 const OVER_BELIEF: Key = Key::with("over-belief", &["rule"]);
-/// Latency over reno's, where the channel alone loses.
+/// Latency over reno's, where the channel alone loses: the upper end of its interval.
 const HELPS: Key = Key::with("helps", &["rule"]);
-/// The same where the queue overflows and nothing else is lost.
+/// How far it is from reno's where the queue overflows and nothing else is lost.
 const OVERFLOW: Key = Key::with("overflow", &["rule"]);
 const OVER_KIRIKAE: Key = Key::with("over-kirikae", &["rule"]);
 /// What a bulk flow carries over reno's, where the channel alone loses.
@@ -50,7 +50,7 @@ const RENO: &str = "reno";
 const KIRIKAE: &str = "kirikae";
 const RULES: [&str; 3] = ["bias", "spike", "zigzag"];
 /// Who contends and always takes losses for the queue's, so that there is nothing to tell.
-const STEADFAST: [&str; 2] = ["cubic", RENO];
+const STEADFAST: [&str; 3] = ["cubic", RENO, "kk_reno"];
 
 /// What a scenario loads its path with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -283,13 +283,13 @@ fn results_found(comparisons: &[Comparison]) -> Vec<Found> {
         };
         for (place, comparison) in of_load(comparisons, Load::Bursts) {
             if let Some((over, n)) = latency_over(comparison, rule, RENO) {
+                let upper = over.value + over.half_width.unwrap_or(f64::INFINITY);
+                let off = (over.value - 1.0).abs();
                 found.extend(
-                    (place.loss > 0.0 && !place.overflows)
-                        .then(|| named(HELPS, over.value, n, &place)),
+                    (place.loss > 0.0 && !place.overflows).then(|| named(HELPS, upper, n, &place)),
                 );
                 found.extend(
-                    (place.loss == 0.0 && place.overflows)
-                        .then(|| named(OVERFLOW, over.value, n, &place)),
+                    (place.loss == 0.0 && place.overflows).then(|| named(OVERFLOW, off, n, &place)),
                 );
             }
             let lossy = place.loss > 0.0 || place.overflows;
