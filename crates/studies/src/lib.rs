@@ -15,6 +15,7 @@ mod published;
 mod readme;
 mod reordering;
 mod rtt_fairness;
+mod snoop;
 mod table;
 mod text;
 mod thesis_fairness;
@@ -73,7 +74,7 @@ struct Computed {
 }
 
 /// Every study there is, in the order of docs/studies.md.
-pub const STUDIES: [Study; 10] = [
+pub const STUDIES: [Study; 11] = [
     thesis_tables::STUDY,
     thesis_fairness::STUDY,
     thesis_wifi::STUDY,
@@ -84,6 +85,7 @@ pub const STUDIES: [Study; 10] = [
     reordering::STUDY,
     handover::STUDY,
     loss_differentiation::STUDY,
+    snoop::STUDY,
 ];
 
 /// What a study is made of.

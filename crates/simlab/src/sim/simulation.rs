@@ -69,6 +69,7 @@ fn routes(group: &FlowGroup) -> Routes {
     Routes {
         forward: group.hops(Direction::Forward).collect(),
         backward: group.hops(Direction::Backward).collect(),
+        snoop: group.snoop,
     }
 }
 
