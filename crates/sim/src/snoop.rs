@@ -136,8 +136,8 @@ impl Snoop {
         let before = again.len();
         again.extend(lost.map(|cached| cached.segment.clone()));
         self.has_repaired |= again.len() > before;
-        let hides = self.hide(segment);
-        let is_duplicate = hides && !advances && segment.window == self.window;
+        let hides_hole = self.hide(segment);
+        let is_duplicate = hides_hole && !advances && segment.window == self.window;
         self.window = segment.window;
         self.set_timer(now);
         !is_duplicate || segment.len > 0
@@ -181,18 +181,19 @@ impl Snoop {
         }
     }
 
-    /// Takes the SACK blocks out of an ACK, if what they tell is the agent's affair; whether they were.
+    /// Takes the SACK blocks out of an ACK, if what they tell is the agent's affair. Returns whether they told of a
+    /// hole. An ACK that tells of none goes on in any case: if the one before it was lost on the wire, the sender
+    /// waits for it.
     fn hide(&self, segment: &mut Segment) -> bool {
         let blocks = segment.sack_blocks();
         let is_hole = blocks.iter().any(|block| block.end > segment.ack);
         // Without a hole it is a DSACK.
         let is_ours =
             if is_hole { self.cache.contains_key(&segment.ack) } else { self.has_repaired };
-        let hides = is_ours && !blocks.is_empty();
-        if hides {
+        if is_ours {
             segment.sack = None;
         }
-        hides
+        is_ours && is_hole
     }
 
     /// RFC 6298, section 2.

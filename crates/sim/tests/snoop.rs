@@ -13,7 +13,7 @@ fn simulation(loss: f64, snoop: bool, workload: Workload) -> Simulation {
     let mut routes = Routes::through(&[0, 1]);
     routes.snoop = snoop.then_some(1);
     let links = vec![wire, lossy(loss, link(10, 100, 20))];
-    let duration = Span::from_secs(400);
+    let duration = Span::from_secs(4000);
     Simulation { seed: 1, links, flows: vec![flow(routes, workload)], duration }
 }
 

@@ -6,7 +6,7 @@ use kirikae_results::outcome::Comparison;
 use kirikae_results::statistics::{Estimate, mean, ratio_of_means};
 use kirikae_scenario::Controls;
 
-use super::wireless::{Course, average, cell};
+use super::wireless::{Runs, average, cell};
 use super::{
     Axis, Column, Computed, Figure, Form, Found, Key, Material, Names, Row, Scale, Series, Study,
     Table, simulate, swept,
@@ -43,10 +43,15 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
+    /// Of each burst, run by run, seconds.
+    fn latencies(&self, who: &str) -> Runs {
+        let own = self.comparison.plays.iter().filter(|play| play.contender.name() == who);
+        Runs::new(own.map(|play| play.flows[0].latencies_s.clone()).collect())
+    }
+
     fn latency_over(&self, who: &str, other: &Place, whose: &str) -> Option<(Estimate, usize)> {
-        let own = Course::of(self.comparison, who)?.latencies();
-        let over = own.over(&Course::of(other.comparison, whose)?.latencies(), average)?;
-        Some((over, own.n()))
+        let own = self.latencies(who);
+        Some((own.over(&other.latencies(whose), average)?, own.n()))
     }
 
     /// Of each run.
@@ -71,9 +76,9 @@ fn percent(loss: f64) -> String {
     format!("{:.0} % lost", 100.0 * loss)
 }
 
-/// The paths on which bursts are timed, or those with bulk.
-fn places(comparisons: &[Comparison], timed: bool) -> Vec<Place<'_>> {
-    let own = comparisons.iter().filter(|it| it.scenario.timed().is_some() == timed);
+/// The paths with bulk, or those with bursts.
+fn places(comparisons: &[Comparison], bulk: bool) -> Vec<Place<'_>> {
+    let own = comparisons.iter().filter(|it| it.scenario.measured.is_some() == bulk);
     own.filter_map(|comparison| {
         let scenario = &comparison.scenario;
         let agent = scenario.swept.get("agent")? != "none";
@@ -88,12 +93,11 @@ fn at<'a>(places: &'a [Place<'a>], loss: f64, agent: bool) -> Option<&'a Place<'
 
 fn compute(material: &Material) -> Result<Computed, Error> {
     let outcome = simulate(&material.scenarios, Controls::default())?;
-    let bursts = places(&outcome.comparisons, true);
-    let bulk = places(&outcome.comparisons, false);
-    let over_bound = |place: &Place, who: &str| {
-        let course = Course::of(place.comparison, who);
-        let n = course.as_ref().map_or(0, |own| own.latencies().n());
-        (course.and_then(|own| own.over_bound()), n)
+    let bursts = places(&outcome.comparisons, false);
+    let bulk = places(&outcome.comparisons, true);
+    let latency = |place: &Place, who: &str| {
+        let own = place.latencies(who);
+        (own.each(average), own.n())
     };
     let goodput = |place: &Place, who: &str| {
         let carried = place.carried(who);
@@ -102,11 +106,7 @@ fn compute(material: &Material) -> Result<Computed, Error> {
     Ok(Computed {
         found: found(&bursts, &bulk),
         tables: vec![
-            table(
-                "Bursts: mean latency over the lower bound of the path without an agent",
-                &bursts,
-                over_bound,
-            ),
+            table("Bursts: mean latency, s", &bursts, latency),
             table(
                 "Bursts: segments that the sender sent again, in all runs",
                 &bursts,
@@ -118,12 +118,7 @@ fn compute(material: &Material) -> Result<Computed, Error> {
             table("Bulk: goodput, Mbit/s", &bulk, goodput),
         ],
         figures: vec![
-            figure(
-                "Latency of bursts by loss",
-                "mean latency over the lower bound",
-                &bursts,
-                over_bound,
-            ),
+            figure("Latency of bursts by loss", "mean latency, s", &bursts, latency),
             figure("Bulk goodput by loss", "goodput, Mbit/s", &bulk, goodput),
         ],
     })
@@ -210,8 +205,7 @@ fn figure(
     series.extend(HELPED.map(|who| curve(who, true)));
     Figure::single(
         title,
-        "The lower bound is that of the sender without an agent: a loss costs it what it takes to send again over \
-         the whole way, so that with an agent less than 1 is possible.",
+        "Everyone without the agent, and with it those that losses slow down.",
         [Axis::new("lost by the air, %", Scale::FromZero), Axis::new(what, Scale::FromZero)],
         series,
     )
