@@ -1,4 +1,4 @@
-//! Compiles the C of `bpf/` natively: a new file in `bpf/algorithms/` or `bpf/stock/` is found here.
+//! Compiles the C of `bpf/` natively: a new file in `bpf/algorithms/`, `bpf/stock/` or `bpf/thesis/` is found here.
 
 #[path = "../../bpf/algorithms.rs"]
 mod algorithms;
@@ -34,6 +34,7 @@ fn main() {
 
     let algorithms = algorithms::names(&bpf.join("algorithms"), ".bpf.c");
     let stock = algorithms::names(&bpf.join("stock"), ".c");
+    let thesis = algorithms::names(&bpf.join("thesis"), ".c");
 
     let mut build = cc::Build::new();
     // What C leaves undefined ends a test at once; there is no run-time library to link.
@@ -48,6 +49,7 @@ fn main() {
         .file(root.join("native.c"))
         .files(algorithms.iter().map(|name| bpf.join(format!("algorithms/{name}.bpf.c"))))
         .files(stock.iter().map(|name| bpf.join(format!("stock/{name}.c"))))
+        .files(thesis.iter().map(|name| bpf.join(format!("thesis/{name}.c"))))
         .files(["bbr", "bbr3"].map(|name| root.join(format!("twins/{name}.c"))))
         .include(&bpf)
         .include(root)
@@ -71,6 +73,18 @@ fn main() {
     declarations.extend(stock.iter().map(|name| declaration(&format!("stock_{name}"))));
     list.push(']');
     fs::write(out.join("algorithms.rs"), list).expect("OUT_DIR is writable");
+
+    let mut list = String::from("&[\n");
+    for name in &thesis {
+        declarations += &declaration(&format!("thesis_{name}"));
+        writeln!(
+            list,
+            "registration!(\"{name}\", kk_thesis_{name}, kk_thesis_{name}_about, false),"
+        )
+        .unwrap();
+    }
+    list.push(']');
+    fs::write(out.join("thesis.rs"), list).expect("OUT_DIR is writable");
 
     bindgen::Builder::default()
         .header_contents("all.h", &declarations)

@@ -39,8 +39,11 @@ static STOCK: &[Registration] = &[
     registration!("reno", kk_reno, kk_reno_about, false),
 ];
 
-/// A congestion control of `bpf/algorithms/`, or one that the kernel brings, with the values of its
-/// parameters.
+/// What the thesis compares with and no kernel brings.
+static THESIS: &[Registration] = include!(concat!(env!("OUT_DIR"), "/thesis.rs"));
+
+/// A congestion control of `bpf/algorithms/`, one that the kernel brings, or one that the thesis compares
+/// with, with the values of its parameters.
 #[derive(Clone, Copy)]
 pub struct Algorithm {
     registration: &'static Registration,
@@ -106,6 +109,12 @@ impl Algorithm {
     pub fn stock(name: &str) -> Option<Algorithm> {
         let algorithm = Algorithm::preset(STOCK.iter().find(|stock| stock.name == name)?);
         Some(algorithm.with("idle_keep", 0).unwrap_or(algorithm))
+    }
+
+    /// What the thesis compares with, to be played in the simulator, by name in alphabetical order. None of
+    /// them can be registered in a kernel.
+    pub fn of_the_thesis() -> impl Iterator<Item = Algorithm> {
+        THESIS.iter().map(Algorithm::preset)
     }
 
     fn preset(registration: &'static Registration) -> Algorithm {
@@ -256,7 +265,9 @@ mod tests {
 
     #[test]
     fn files_are_named_as_in_the_kernel() {
-        for algorithm in Algorithm::all().chain(Algorithm::stock("cubic")) {
+        for algorithm in
+            Algorithm::all().chain(Algorithm::stock("cubic")).chain(Algorithm::of_the_thesis())
+        {
             assert_eq!(text(algorithm.ops().name.as_ptr()), algorithm.name());
         }
     }

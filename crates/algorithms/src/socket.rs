@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use crate::c;
 use crate::twin::{Compared, Twin};
-use crate::{Algorithm, Losses};
+use crate::{Algorithm, Belief, Losses};
 
 /// What one ACK told of the rate of delivery, the kernel's `struct rate_sample`.
 pub type RateSample = c::rate_sample;
@@ -109,6 +109,13 @@ impl Socket {
             isolated: connection.estimator.all_isolated,
             bursts: connection.estimator.all_bursts,
         })
+    }
+
+    /// How likely the switcher holds each of its table's conditions, of which there are so many, where it has
+    /// met the connection.
+    pub fn belief(&self, conditions: usize) -> Option<Vec<f64>> {
+        let connection = self.connection.as_ref()?;
+        Some(Belief::from(connection.belief).weights(conditions))
     }
 
     /// Bytes of the burst that the switcher reckons with, the mean or the present one; 0 where it has

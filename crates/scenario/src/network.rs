@@ -50,6 +50,9 @@ pub struct FlowGroup {
     pub contender: Option<Contender>,
     /// The end whose link changes, and that knows of it; None: neither end does.
     pub mobile: Option<Mobile>,
+    /// The link before which a Snoop agent repairs what is lost there, if one does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snoop: Option<usize>,
     /// What is done on each connection.
     pub activities: Vec<Activity>,
 }
@@ -186,6 +189,7 @@ fn alone(
         stagger: None,
         contender: None,
         mobile: None,
+        snoop: None,
         activities,
     };
     takes_time(&field, &links, &flow)?;
@@ -212,6 +216,7 @@ fn group(
         "stagger",
         "contender",
         "mobile",
+        "snoop",
         "workload",
     ])?;
     let names: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
@@ -232,7 +237,7 @@ fn group(
         (None, None) => workload::read(&section.required("workload", workload::ALLOWED)?)?,
     };
     let reversed = answers(&activities);
-    let (forward, backward) = if reversed { (back, there) } else { (there, back) };
+    let (forward, backward) = if reversed { (back, there.clone()) } else { (there.clone(), back) };
     let count = section.optional("count").map_or(Ok(1), |field| field.whole(1..=10_000))?;
     let start = section.optional_quantity::<Time>("start")?.unwrap_or(Time::ZERO);
     let flow = FlowGroup {
@@ -245,6 +250,7 @@ fn group(
         stagger: section.optional_quantity("stagger")?,
         contender: section.optional("contender").map_or(Ok(None), |field| played(&field))?,
         mobile: None,
+        snoop: section.optional("snoop").map_or(Ok(None), |field| snoop(&field, links, &there))?,
         activities,
     };
     takes_time(&field, links, &flow)?;
@@ -256,6 +262,13 @@ fn group(
     let mobile =
         section.optional("mobile").map(|field| mobile(&field, links, &flow)).transpose()?;
     Ok(FlowGroup { mobile, ..flow })
+}
+
+/// Reads the name of a link on the way, or "none". ACKs come back over it.
+fn snoop(field: &Field, links: &[Link], there: &[usize]) -> Result<Option<usize>, Refusal> {
+    let mut names = vec!["none"];
+    names.extend(there.iter().map(|link| links[*link].name.as_str()));
+    Ok(field.choice(&names)?.checked_sub(1).map(|place| there[place]))
 }
 
 /// Reads which end's link changes. An element on the flow's way has to change there.
@@ -292,6 +305,10 @@ pub(super) fn only_simulated(root: &Section, flows: &[FlowGroup]) -> Option<Refu
             Some(section.optional(key).filter(|_| is_so)?.refuse(allowed))
         };
         refused("mobile", true, "none on the real kernel; kirikae-lab sim has mobile ends")
+            .or_else(|| {
+                let allowed = "none on the real kernel; kirikae-lab sim has Snoop agents";
+                refused("snoop", flow.snoop.is_some(), allowed)
+            })
             .or_else(|| {
                 let allowed = "one that the real kernel has, too; kirikae-lab sim plays this one";
                 refused("contender", simulated.is_some(), allowed)

@@ -10,6 +10,7 @@ use crate::opening::Opening;
 use crate::outcome::{FlowOutcome, Left, Traffic};
 use crate::roaming::Roaming;
 use crate::simulation::{End, Flow, Routes};
+use crate::snoop::Snoop;
 
 /// Label of what the congestion controls draw, under the simulation's seed.
 const CONTROLS: u64 = 6;
@@ -28,6 +29,8 @@ pub(crate) struct Connection {
     closer: Option<End>,
     /// What is to come of the link of an end that is mobile.
     roaming: Option<Box<Roaming>>,
+    /// The agent on its way, if there is one.
+    pub snoop: Option<Box<Snoop>>,
     /// When each end's timer goes off, kept here so that asking touches no endpoint.
     timers: [Option<Time>; 2],
 }
@@ -45,6 +48,7 @@ impl Connection {
             .map(|mobile| Box::new(Roaming::new(mobile, &flow.host(mobile.end).profile)));
         Connection {
             roaming,
+            snoop: flow.routes.snoop.and_then(|link| Snoop::new(link, &flow.routes)).map(Box::new),
             routes: flow.routes.clone(),
             ends: End::BOTH.map(&mut end),
             conversation: Conversation::new(&flow.activities, flow.start, index, seed),
@@ -73,7 +77,8 @@ impl Connection {
         let [client, server] = self.timers;
         let roaming = self.roaming.as_ref().and_then(|roaming| roaming.next());
         let ends = Time::earliest(Time::earliest(client, server), roaming);
-        Time::earliest(ends, self.conversation.next())
+        let snoop = self.snoop.as_ref().and_then(|snoop| snoop.timer());
+        Time::earliest(Time::earliest(ends, snoop), self.conversation.next())
     }
 
     /// Does what is due by `now`; `sent` gets the segments of each end. Returns whether anything was due.

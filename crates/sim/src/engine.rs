@@ -26,6 +26,8 @@ pub(crate) struct Engine<'a, O> {
     moved: Vec<u32>,
     /// What each end of a connection sends now.
     sent: [Vec<Segment>; 2],
+    /// What an agent on the way sends again now.
+    again: Vec<Segment>,
     /// Connections that wait for others.
     followers: Followers,
     /// Connections with something left to do.
@@ -73,6 +75,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             parcels: Parcels::default(),
             moved: Vec::new(),
             sent: Default::default(),
+            again: Vec::new(),
             counters: Counters::default(),
             observer,
         }
@@ -126,6 +129,11 @@ impl<'a, O: Observer> Engine<'a, O> {
             }
             self.move_on(now);
         }
+        if let Some(snoop) = &mut self.connections[flow].snoop {
+            snoop.on_timer(now, &mut self.again);
+            self.send_again(now, flow);
+            self.move_on(now);
+        }
         self.connections[flow].due()
     }
 
@@ -137,11 +145,21 @@ impl<'a, O: Observer> Engine<'a, O> {
             let parcel = self.parcels.at(place);
             parcel.hop += 1;
             let (flow, from) = (parcel.flow as usize, parcel.from);
-            let route = self.connections[flow].routes.from(from);
+            let Connection { routes, snoop, .. } = &mut self.connections[flow];
+            let route = routes.from(from);
+            if let Some(snoop) = snoop {
+                let left = route[usize::from(parcel.hop) - 1];
+                if !snoop.leaves(now, from, left, &mut parcel.segment, &mut self.again) {
+                    self.parcels.free(place);
+                    self.send_again(now, flow);
+                    continue;
+                }
+            }
             match route.get(usize::from(parcel.hop)) {
                 Some(&hop) => self.enter(now, hop, place),
                 None => self.deliver(now, flow, from.other(), place),
             }
+            self.send_again(now, flow);
         }
         self.moved.clear();
     }
@@ -193,15 +211,36 @@ impl<'a, O: Observer> Engine<'a, O> {
         self.sent[from as usize] = sent;
     }
 
+    /// Puts what a connection's agent sends again on its way, from the link before which it stands.
+    fn send_again(&mut self, now: Time, flow: usize) {
+        let Some(snoop) = &self.connections[flow].snoop else { return };
+        let (from, hop) = snoop.place();
+        let first = self.connections[flow].routes.from(from)[usize::from(hop)];
+        let mut again = mem::take(&mut self.again);
+        for segment in again.drain(..) {
+            let place = self.parcels.put(Parcel { segment, flow: flow as u32, from, hop });
+            self.enter(now, first, place);
+        }
+        self.again = again;
+    }
+
     /// A parcel enters a direction of a link.
     fn enter(&mut self, now: Time, hop: Hop, place: u32) {
         let way = hop.place();
         // What the link has left to this moment.
         self.settle_way(now, way);
-        let Engine { ways, parcels, moved, observer, .. } = self;
+        let Engine { ways, connections, queue, parcels, moved, observer, .. } = self;
+        let connections_from = ways.len();
         let Way { chain, drops, .. } = &mut ways[way];
         let parcel = parcels.at(place);
         let bytes = parcel.segment.ip_bytes();
+        let flow = parcel.flow as usize;
+        if let Some(snoop) = &mut connections[flow].snoop {
+            snoop.enters(now, parcel.from, hop, &parcel.segment);
+            if let Some(timer) = snoop.timer() {
+                queue.arm(connections_from + flow, timer);
+            }
+        }
         observer.packet(passage(now, hop, Step::Enters, parcel));
         let ecn = match parcel.segment.ecn {
             kirikae_tcp::Ecn::NotEct => Ecn::NotEct,

@@ -13,6 +13,7 @@ mod queue;
 mod roaming;
 mod runs;
 mod simulation;
+mod snoop;
 mod stream;
 mod topology;
 mod video;

@@ -12,6 +12,7 @@ use thiserror::Error;
 use crate::engine::Engine;
 use crate::observer::Observer;
 use crate::outcome::Outcome;
+use crate::snoop::Snoop;
 use crate::workload::{Activity, Workload};
 
 /// Links, the flows over them, and how long they are looked at.
@@ -77,6 +78,9 @@ pub struct Routes {
     pub forward: Arc<[Hop]>,
     /// From the server to the client.
     pub backward: Arc<[Hop]>,
+    /// The link before which a Snoop agent stands, which repairs what is lost there, if one does. Data goes forward
+    /// on it, and ACKs go back.
+    pub snoop: Option<usize>,
 }
 
 /// An end of a connection.
@@ -114,6 +118,14 @@ pub enum SimulationError {
         /// The flow's place among the simulation's.
         flow: usize,
         /// The place that its route names.
+        link: usize,
+    },
+    /// A Snoop agent before a link that is not on the way there and back.
+    #[error("flow {flow}: link {link} is not on its way there and back, for a Snoop agent")]
+    Snoop {
+        /// The flow's place among the simulation's.
+        flow: usize,
+        /// The link that the agent is to stand before.
         link: usize,
     },
     /// A route on which neither delay nor rate takes time: an unlimited flow would never get on.
@@ -187,6 +199,7 @@ impl Routes {
         Routes {
             forward: links.iter().map(hop(Direction::Forward)).collect(),
             backward: links.iter().rev().map(hop(Direction::Backward)).collect(),
+            snoop: None,
         }
     }
 
@@ -239,6 +252,9 @@ impl Simulation {
                 takes_time |= kirikae_path::bottleneck(elements).is_some()
                     || kirikae_path::propagation(elements) > Span::ZERO;
             }
+        }
+        if let Some(link) = routes.snoop.filter(|link| Snoop::new(*link, routes).is_none()) {
+            return Err(SimulationError::Snoop { flow, link });
         }
         if takes_time { Ok(()) } else { Err(SimulationError::NoTime { flow }) }
     }

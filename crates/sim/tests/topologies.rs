@@ -65,6 +65,7 @@ fn each_direction_of_a_link_has_its_own_elements_and_drops() {
     let turned = Routes {
         forward: [Hop { link: 0, direction: Direction::Backward }].into(),
         backward: [Hop { link: 0, direction: Direction::Forward }].into(),
+        snoop: None,
     };
     let flows = vec![flow(Routes::through(&[0]), bursts(10)), flow(turned, bursts(10))];
     let outcome = run(vec![noisy], flows, 300);

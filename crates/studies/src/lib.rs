@@ -10,11 +10,13 @@ mod findings;
 mod grid;
 mod handover;
 mod large_bdp;
+mod loss_differentiation;
 mod page;
 mod published;
 mod readme;
 mod reordering;
 mod rtt_fairness;
+mod snoop;
 mod table;
 mod text;
 mod thesis_fairness;
@@ -104,6 +106,8 @@ pub const STUDIES: &[Study] = &[
     large_bdp::STUDY,
     reordering::STUDY,
     handover::STUDY,
+    loss_differentiation::STUDY,
+    snoop::STUDY,
 ];
 
 /// What a study is made of.

@@ -326,3 +326,21 @@ fn criteria_are_judged_with_other_seeds() {
     assert!(render(&beside).contains("; other seeds: "));
     assert!(run(short).criteria.iter().all(|criterion| criterion.blocks.is_none()));
 }
+
+#[test]
+fn rules_are_judged_by_what_was_lost() {
+    let study = Study::named("loss-differentiation").unwrap();
+    let material = some(&study, &["Bulk, loss 0.001", "Bulk, loss 0"]);
+    let findings = study.compare(&material).unwrap();
+    let share = |kind: usize, path: &str, who: &str| {
+        cell(&findings.tables[kind], path, who).ours.map(|ours| ours.value)
+    };
+    // Where the queue alone drops there is nothing of the channel's to tell, and Reno's windows are halved.
+    for rule in ["bias", "spike", "zigzag"] {
+        assert_eq!(share(0, "bulk, overflows", rule), None);
+        assert_eq!(share(1, "bulk, overflows", rule), Some(1.0));
+    }
+    let path = "bulk, 0.1 % lost and overflows";
+    assert!(share(0, path, "spike").unwrap() > 0.6);
+    assert!(share(0, path, "zigzag").unwrap() < 0.6);
+}

@@ -188,6 +188,12 @@ pub struct Predicted {
     pub regret: f64,
 }
 
+impl From<c::belief> for Belief {
+    fn from(belief: c::belief) -> Belief {
+        Belief(belief)
+    }
+}
+
 impl Belief {
     /// A period went by with `algorithm`, a column of the table, in use.
     pub fn update(

@@ -68,7 +68,8 @@ pub fn answers(flows: Vec<Flow>) -> Simulation {
 /// An answer of so many bytes, asked for at `start` and not before the flow `after` is done.
 pub fn answer(bytes: u64, start: u64, after: Option<usize>) -> Flow {
     let hop = |direction| Arc::from([Hop { link: 0, direction }]);
-    let routes = Routes { forward: hop(Direction::Backward), backward: hop(Direction::Forward) };
+    let (forward, backward) = (hop(Direction::Backward), hop(Direction::Forward));
+    let routes = Routes { forward, backward, snoop: None };
     Flow { start: Time::ZERO + ms(start), after, ..flow(routes, Workload::Answer { bytes }) }
 }
 

@@ -69,6 +69,7 @@ fn routes(group: &FlowGroup) -> Routes {
     Routes {
         forward: group.hops(Direction::Forward).collect(),
         backward: group.hops(Direction::Backward).collect(),
+        snoop: group.snoop,
     }
 }
 
@@ -143,9 +144,13 @@ fn control(scenario: &Scenario, contender: Contender, controls: &Controls) -> Co
     let named = |name| algorithms.iter().copied().find(|algorithm| algorithm.name() == name);
     let algorithm = named(name)
         .or_else(|| Algorithm::stock(name))
-        .expect("a contender is one of ours or stock");
+        .or_else(|| Algorithm::of_the_thesis().find(|algorithm| algorithm.name() == name))
+        .expect("a contender is one of ours, stock or the thesis'");
     let rule = match contender {
-        Contender::Stock(_) | Contender::Fixed(_) | Contender::CubicWithoutIdleRestart => None,
+        Contender::Stock(_)
+        | Contender::Fixed(_)
+        | Contender::Differentiating(_)
+        | Contender::CubicWithoutIdleRestart => None,
         Contender::Kirikae | Contender::KirikaeOnBbr => {
             Some(Rule::Switcher(switcher(controls.scope(scenario), algorithms)))
         }
