@@ -32,8 +32,8 @@ fn the_end_of_a_burst_leaves_a_small_window_whatever_was_lost() {
 #[test]
 fn hybla_is_best_far_away_and_scalable_nearby() {
     let findings = some(&[
-        "Linux 2.6.33, isolated loss, one way 10 ms, 256 KiB",
-        "Linux 2.6.33, isolated loss, one way 200 ms, 256 KiB",
+        "Linux 2.6.33, isolated loss, one way 10 ms, 64 KiB",
+        "Linux 2.6.33, isolated loss, one way 200 ms, 64 KiB",
     ]);
     let map = findings.figures.iter().find(|it| it.title.starts_with("Who is best by")).unwrap();
     let fields = map.panels[0].series.iter().filter(|it| it.form == Form::Fields);
