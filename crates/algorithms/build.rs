@@ -1,4 +1,5 @@
-//! Compiles the C of `bpf/` natively: a new file in `bpf/algorithms/`, `bpf/stock/` or `bpf/thesis/` is found here.
+//! Compiles the C of `bpf/` natively: a new file in `bpf/algorithms/`, `bpf/stock/` or
+//! `bpf/thesis/loss_differentiation/` is found here.
 
 #[path = "../../bpf/algorithms.rs"]
 mod algorithms;
@@ -34,7 +35,7 @@ fn main() {
 
     let algorithms = algorithms::names(&bpf.join("algorithms"), ".bpf.c");
     let stock = algorithms::names(&bpf.join("stock"), ".c");
-    let thesis = algorithms::names(&bpf.join("thesis"), ".c");
+    let thesis = algorithms::names(&bpf.join("thesis/loss_differentiation"), ".c");
 
     let mut build = cc::Build::new();
     // What C leaves undefined ends a test at once; there is no run-time library to link.
@@ -49,7 +50,7 @@ fn main() {
         .file(root.join("native.c"))
         .files(algorithms.iter().map(|name| bpf.join(format!("algorithms/{name}.bpf.c"))))
         .files(stock.iter().map(|name| bpf.join(format!("stock/{name}.c"))))
-        .files(thesis.iter().map(|name| bpf.join(format!("thesis/{name}.c"))))
+        .files(thesis.iter().map(|name| bpf.join(format!("thesis/loss_differentiation/{name}.c"))))
         .files(["bbr", "bbr3"].map(|name| root.join(format!("twins/{name}.c"))))
         .include(&bpf)
         .include(root)

@@ -103,7 +103,7 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
         })
         .collect::<Result<Vec<_>, Error>>()?;
     let outcome = Outcome {
-        comparisons: comparisons(scenarios, kept.into_iter()),
+        comparisons: comparisons(scenarios, kept),
         interrupted,
         records: Some(records.directory().to_owned()),
     };

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use kirikae_algorithms::Algorithm;
 use kirikae_results::summary::{ContenderSummary, GroupSummary, ScenarioSummary, Summary};
 use kirikae_scenario::{Contender, Controls, Scenario};
 use kirikae_simlab::sim::{self, Files, Options};

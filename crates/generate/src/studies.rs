@@ -95,7 +95,7 @@ fn criteria(findings: &Findings) -> Vec<Vec<String>> {
 pub fn places(seed: u64, text: &str) -> anyhow::Result<Vec<Remade>> {
     let [name] = seeded(SHORT.to_vec(), 1, seed)[..] else { unreachable!("one is asked for") };
     let study = Study::named(name).with_context(|| format!("no study {name}"))?;
-    let findings = rebuilt(&study, Run::default())?;
+    let findings = rebuilt(study, Run::default())?;
     let place = |cells: Vec<String>| {
         let (of, now) = (cells[..2].join(": "), format!("| {} |", cells.join(" | ")));
         let begin = format!("| {} | ", cells[..2].join(" | "));
@@ -108,7 +108,7 @@ pub fn places(seed: u64, text: &str) -> anyhow::Result<Vec<Remade>> {
 /// Of the criteria with other seeds: those that have no chance in them are the same with all.
 pub fn seed_places(seed: u64, text: &str) -> anyhow::Result<Vec<Remade>> {
     let study = Study::named("handover").context("no study handover")?;
-    let findings = rebuilt(&study, Run { seed: Some(seed), ..Run::default() })?;
+    let findings = rebuilt(study, Run { seed: Some(seed), ..Run::default() })?;
     let place = |it: &Criterion| {
         let begin = format!("| {} | {} | ", study.name, it.key);
         let written = text.lines().find(|line| line.starts_with(&begin)).unwrap_or_default();

@@ -71,14 +71,14 @@ fn compute(material: &Material) -> Result<Computed, Error> {
     let table = published(material, &ours)?;
     let watched = restart::watch(material)?;
     let (told, restarts) = restart::told(&watched, &material.definition);
-    let (hinges, settings, panel) = sensitivity::sensitivity(material)?;
+    let hinges = sensitivity::sensitivity(material)?;
     let (ideal, percents) = percents(material, &ours)?;
     let mut found = vec![Found::cells(THROUGHPUTS, &table), order(&table)];
-    found.extend(told.into_iter().chain(gain(&table)).chain(ideal).chain(hinges));
-    let mut figures: Vec<Figure> = [bars(&table)].into_iter().chain(panel).collect();
+    found.extend(told.into_iter().chain(gain(&table)).chain(ideal).chain(hinges.found));
+    let mut figures: Vec<Figure> = [bars(&table)].into_iter().chain(hinges.figures).collect();
     figures.extend(restart::figures(&watched));
     let mut tables = vec![table, percents];
-    tables.extend(restarts.into_iter().chain(settings));
+    tables.extend(restarts.into_iter().chain(hinges.tables));
     tables.extend([linux(material, &ours, LINUX), linux(material, &ours, ("linux-6", "reno"))]);
     Ok(Computed { found, tables, figures })
 }

@@ -111,11 +111,11 @@ fn compute(material: &Material) -> Result<Computed, Error> {
         vec![by_delay(&windows, &throughputs), by_window(&windows, &throughputs), round_trips];
     let scaled = scenarios.iter().filter(|it| is_of(it, SCALING_ON)).cloned();
     let (of_windows, fig_8) = window::watch(&scaled.collect::<Vec<_>>())?;
-    let (of_paths, paths, by_path) = long_fat::compare(&long_fat)?;
-    figures.extend(fig_8.into_iter().chain(by_path));
-    found.extend(of_windows.into_iter().chain(of_paths));
+    let of_paths = long_fat::compare(&long_fat)?;
+    figures.extend(fig_8.into_iter().chain(of_paths.figures));
+    found.extend(of_windows.into_iter().chain(of_paths.found));
     let mut tables = vec![throughputs, rounds, losses, jumbo];
-    tables.extend(paths);
+    tables.extend(of_paths.tables);
     let (of_ecn, ecn) = features::ecn(&of(ECN));
     let features = [
         features::congests(&of(SHARE)),

@@ -86,6 +86,7 @@ struct Names {
 }
 
 /// What a module gives.
+#[derive(Default)]
 struct Computed {
     /// In the order in which it is told.
     found: Vec<Found>,

@@ -5,8 +5,8 @@ use kirikae_path::{ElementSpec, QueueLimit, Span, Time};
 use kirikae_scenario::{Controls, Scenario};
 
 use super::super::{
-    Axis, Cell, Column, Error, Figure, Form, Found, Key, Material, Panel, Row, Scale, Series,
-    Table, simulate,
+    Axis, Cell, Column, Computed, Error, Figure, Form, Found, Key, Material, Panel, Row, Scale,
+    Series, Table, simulate,
 };
 use super::{PUBLISHED, SCHEMES, Throughputs, in_order, one, published};
 
@@ -42,13 +42,11 @@ impl Setting {
 }
 
 /// Plays the cases of the paper with other queues, windows and timeouts.
-pub(super) fn sensitivity(
-    material: &Material,
-) -> Result<(Vec<Found>, Vec<Table>, Option<Figure>), Error> {
+pub(super) fn sensitivity(material: &Material) -> Result<Computed, Error> {
     let cases: Vec<Scenario> =
         material.scenarios.iter().filter(|it| is_published(it)).cloned().collect();
     if cases.is_empty() {
-        return Ok((Vec::new(), Vec::new(), None));
+        return Ok(Computed::default());
     }
     let play = |change: &dyn Fn(&mut Scenario)| -> Result<Setting, Error> {
         let mut cases = cases.clone();
@@ -71,7 +69,11 @@ pub(super) fn sensitivity(
     }
     let all: Vec<&Setting> =
         grid.iter().map(|(_, _, it)| it).chain(timeouts.iter().map(|(_, it)| it)).collect();
-    Ok((found(&grid, &all), tables(&grid, &timeouts), Some(figure(&grid, &timeouts))))
+    Ok(Computed {
+        found: found(&grid, &all),
+        tables: tables(&grid, &timeouts),
+        figures: vec![figure(&grid, &timeouts)],
+    })
 }
 
 type Place<'a> = ((u64, u32), &'a str, Setting);

@@ -10,7 +10,8 @@ use kirikae_simlab::sim;
 use kirikae_tcp::Endpoint;
 
 use super::super::{
-    Axis, Cell, Column, Error, Figure, Form, Found, Key, Panel, Row, Scale, Series, Table, swept,
+    Axis, Cell, Column, Computed, Error, Figure, Form, Found, Key, Panel, Row, Scale, Series,
+    Table, swept,
 };
 
 pub(super) const EFFICIENT: Key = Key::with("efficient", &["highspeed", "scalable", "reno"]);
@@ -111,11 +112,9 @@ impl Course {
 }
 
 /// Plays the comparison: a table of each measure, a figure, and what is asked of it.
-pub(super) fn compare(
-    scenarios: &[Scenario],
-) -> Result<(Vec<Found>, Vec<Table>, Option<Figure>), Error> {
+pub(super) fn compare(scenarios: &[Scenario]) -> Result<Computed, Error> {
     if scenarios.is_empty() {
-        return Ok((Vec::new(), Vec::new(), None));
+        return Ok(Computed::default());
     }
     let seen = sim::watch(scenarios, &controls(), ArrivalWatch::default, |it, _| it)?;
     let contests = scenarios.iter().flat_map(|scenario| {
@@ -139,7 +138,11 @@ pub(super) fn compare(
     let used = table("Share of the link that is used, % (chapter 4)", &courses, 1, &|it| {
         Ok(100.0 * it.used)
     });
-    Ok((efficient(&courses).into_iter().collect(), vec![fills, recovers, used], figure(&courses)))
+    Ok(Computed {
+        found: efficient(&courses).into_iter().collect(),
+        tables: vec![fills, recovers, used],
+        figures: figure(&courses).into_iter().collect(),
+    })
 }
 
 fn table(

@@ -28,8 +28,8 @@
  *  7. After a loss that is taken for a wireless one ssthresh is again what it was, so that slow
  *     start goes on.
  */
-#ifndef KIRIKAE_LOSS_DIFFERENTIATION_H
-#define KIRIKAE_LOSS_DIFFERENTIATION_H
+#ifndef KIRIKAE_THESIS_LOSS_DIFFERENTIATION_RULES_H
+#define KIRIKAE_THESIS_LOSS_DIFFERENTIATION_RULES_H
 
 #include "algorithms/common/reno.h"
 
