@@ -102,10 +102,12 @@ fn compute(material: &Material) -> Result<Computed, Error> {
     for (path, comparison) in paths.iter().filter(|(_, it)| it.scenario.stack.name == THEN) {
         found.extend(wireless::switched(path, comparison));
         if let Some((below, bursts)) = wireless::below_where_switched(comparison) {
-            let least = below.value - below.half_width.unwrap_or(f64::INFINITY);
-            let least = Found::new(SWITCHED, least, bursts).word("path", *path);
-            let least = least.word("bursts", bursts.to_string());
-            found.push(least.word("below", wireless::text(below)));
+            // One run has no interval.
+            found.extend(below.half_width.map(|half| {
+                let least = Found::new(SWITCHED, below.value - half, bursts).word("path", *path);
+                let least = least.word("bursts", bursts.to_string());
+                least.word("below", wireless::text(below))
+            }));
             figures.extend(wireless::switched_beside_hybla(comparison).map(|figure| Figure {
                 title: format!("{path}, alone: {}", figure.title),
                 ..figure

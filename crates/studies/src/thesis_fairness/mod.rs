@@ -315,9 +315,9 @@ fn cost(old: &[Curve]) -> Vec<Found> {
     let [Some(restricted), Some(all), Some(cubic)] = all else { return Vec::new() };
     let Some(&(shortest, own, n)) = restricted.points.first() else { return Vec::new() };
     let mut found = Vec::new();
-    if let Some(cubic) = cubic.value(shortest) {
+    if let (Some(cubic), Some(half)) = (cubic.value(shortest), own.half_width) {
         let below = 100.0 * (1.0 - own.value / cubic);
-        let upper = own.value + own.half_width.unwrap_or(f64::INFINITY);
+        let upper = own.value + half;
         let least = Found::new(RESTRICTED_GAIN, 100.0 * (1.0 - upper / cubic), n);
         let least = least.word("rtt", format!("{shortest:.0}"));
         found.push(least.word("below", format!("{below:.1}")));
