@@ -33,7 +33,7 @@ fn some(study: &Study, titles: &[&str]) -> Material {
 /// The same of R-TCP's tables with a few contenders.
 fn tables(titles: &[&str]) -> Result<Findings, kirikae_results::Error> {
     let study = Study::named("thesis-tables").unwrap();
-    let mut material = some(&study, titles);
+    let mut material = some(study, titles);
     for scenario in &mut material.scenarios {
         let few = ["kk_hybla", "kk_reno", "kk_scalable"];
         scenario.contenders.retain(|contender| few.contains(&contender.name()));
@@ -85,7 +85,7 @@ fn burst_losses_are_paired_against_the_print() {
 #[test]
 fn what_was_not_published_is_refused() {
     let study = Study::named("thesis-tables").unwrap();
-    let mut material = some(&study, &["delay 50 ms, isolated loss 0.001"]);
+    let mut material = some(study, &["delay 50 ms, isolated loss 0.001"]);
     material.scenarios[0].contenders = vec![Contender::BASELINE, Contender::Stock("bbr")];
     let error = study.compare(&material).unwrap_err();
     assert!(error.to_string().contains("nothing was published of bbr at 0.001"), "{error}");
@@ -95,7 +95,7 @@ fn what_was_not_published_is_refused() {
 #[test]
 fn longer_round_trips_share_better_with_rtt_fair_cubic() {
     let study = Study::named("rtt-fairness").unwrap();
-    let mut material = some(&study, &["server 64 ms away, queue 250 packets"]);
+    let mut material = some(study, &["server 64 ms away, queue 250 packets"]);
     material.scenarios[0].contenders =
         [Contender::BASELINE, Contender::Fixed("kk_cubic_fair")].into();
     let findings = study.compare(&material).unwrap();
@@ -121,7 +121,7 @@ fn windows_and_delays_limit_as_printed() {
         "Loss rate 0.0024",
         "MTU 9000 B",
     ];
-    let findings = study.compare(&some(&study, &titles)).unwrap();
+    let findings = study.compare(&some(study, &titles)).unwrap();
     let [throughput, rounds, loss, efficiency] = &findings.tables[..] else { panic!() };
     let found = |table, row, column| cell(table, row, column).ours.unwrap().value;
     let link = "throughput of the link, Mbit/s";
@@ -152,7 +152,7 @@ fn the_page_needs_nothing_else() {
 fn reordering_slows_what_counts_duplicates() {
     let study = Study::named("reordering").unwrap();
     let titles = ["interval 15, ", "interval 100, ", "interval 1000, "];
-    let mut material = some(&study, &[""]);
+    let mut material = some(study, &[""]);
     material.scenarios.retain(|it| titles.iter().any(|title| it.title.contains(title)));
     let findings = study.compare(&material).unwrap();
     let cubic = cell(&findings.tables[0], "Cubic, lowest normalised throughput", "value");
@@ -169,7 +169,7 @@ fn each_claim_is_known_and_there() {
     let file = directory.path().join("claims.csv");
     let refused = |claims: &str| {
         std::fs::write(&file, claims).unwrap();
-        let mut material = some(&study, &["none of them"]);
+        let mut material = some(study, &["none of them"]);
         material.published = vec![Published::load(&file).unwrap()];
         study.compare(&material).unwrap_err().to_string()
     };
@@ -185,7 +185,7 @@ fn each_claim_is_known_and_there() {
 #[test]
 fn a_miss_that_is_explained_is_a_miss() {
     let study = Study::named("handover").unwrap();
-    let mut material = some(&study, &[""]);
+    let mut material = some(study, &[""]);
     material
         .scenarios
         .retain(|it| it.title.starts_with("Repeated, ") && it.title.ends_with("ns-2"));
@@ -202,7 +202,7 @@ fn a_miss_that_is_explained_is_a_miss() {
 #[test]
 fn a_link_that_comes_back_is_used_at_once() {
     let study = Study::named("handover").unwrap();
-    let mut material = some(&study, &[""]);
+    let mut material = some(study, &[""]);
     material.scenarios.retain(|it| it.title.starts_with("Same, ") && it.title.ends_with("ns-2"));
     let findings = study.compare(&material).unwrap();
     let table = &findings.tables[0];
@@ -221,7 +221,7 @@ fn a_link_that_comes_back_is_used_at_once() {
 fn longer_round_trips_cost_cubic_more_than_who_switches() {
     let study = Study::named("thesis-fairness").unwrap();
     let mut material = some(
-        &study,
+        study,
         &["delay 50 ms, 5 % lost", "delay 150 ms, 5 % lost", "2.6.33, bulk, loss 0.05"],
     );
     for scenario in &mut material.scenarios {
@@ -251,7 +251,7 @@ fn longer_round_trips_cost_cubic_more_than_who_switches() {
 fn r_tcp_among_all_leaves_reno_less_than_among_those_like_it() {
     let study = Study::named("thesis-fairness").unwrap();
     let titles = ["2.6.33, bulk, loss 0.05", "Beside Reno, linux-2.6.33"];
-    let findings = study.compare(&some(&study, &titles)).unwrap();
+    let findings = study.compare(&some(study, &titles)).unwrap();
     let beside = findings.tables.last().unwrap();
     let kept = |name: &str| {
         let row = format!("linux-2.6.33, {name}");
@@ -264,7 +264,7 @@ fn r_tcp_among_all_leaves_reno_less_than_among_those_like_it() {
 #[test]
 fn r_tcp_answers_sooner_behind_a_wireless_lan() {
     let study = Study::named("thesis-wifi").unwrap();
-    let findings = study.compare(&some(&study, &["LAN, linux-2.6.33", "most 5 retries"])).unwrap();
+    let findings = study.compare(&some(study, &["LAN, linux-2.6.33", "most 5 retries"])).unwrap();
     let latency = &findings.tables[0];
     assert_eq!(cell(latency, "mean", "cubic").published, Some(0.589));
     let below = cell(latency, "mean", "R-TCP below cubic, %").ours.unwrap().value;
@@ -281,7 +281,7 @@ fn r_tcp_answers_sooner_behind_a_wireless_lan() {
 #[test]
 fn kirikae_answers_a_mobile_nearly_as_soon_as_can_be() {
     let study = Study::named("thesis-wimax").unwrap();
-    let findings = study.compare(&some(&study, &["WiMAX, linux-6"])).unwrap();
+    let findings = study.compare(&some(study, &["WiMAX, linux-6"])).unwrap();
     let [bound, bbr] = &findings.criteria[..] else { panic!("{:?}", findings.criteria) };
     assert!(bound.what.contains("lower bound") && bbr.what.contains("bbr"));
     assert!(findings.agrees(), "{:?}", findings.criteria);
@@ -292,7 +292,7 @@ fn r_tcp_answers_sooner_beside_cubic_over_lte() {
     let study = Study::named("thesis-lte").unwrap();
     let titles =
         ["Indoors, low use, beside cubic, linux-2.6.33", "Indoors, low use, alone, linux-6"];
-    let findings = study.compare(&some(&study, &titles)).unwrap();
+    let findings = study.compare(&some(study, &titles)).unwrap();
     let [statistics, improvement, equivalent, _, everyone] = &findings.tables[..] else { panic!() };
     assert_eq!(statistics.rows.len(), 6);
     let below = cell(improvement, "Indoors, low use", "R-TCP below cubic beside it, %");
@@ -330,7 +330,7 @@ fn criteria_are_judged_with_other_seeds() {
 #[test]
 fn rules_are_judged_by_what_was_lost() {
     let study = Study::named("loss-differentiation").unwrap();
-    let material = some(&study, &["Bulk, loss 0.001", "Bulk, loss 0"]);
+    let material = some(study, &["Bulk, loss 0.001", "Bulk, loss 0"]);
     let findings = study.compare(&material).unwrap();
     let share = |kind: usize, path: &str, who: &str| {
         cell(&findings.tables[kind], path, who).ours.map(|ours| ours.value)
