@@ -134,12 +134,18 @@ fn number(value: f64) -> String {
 }
 
 impl Findings {
-    /// Lays beside each criterion what it came to in other blocks of seeds, of the same scenarios.
+    /// Lays beside each criterion what it came to in other blocks of seeds, of the same scenarios: the same
+    /// criterion of the same key, where one is asked of several figures.
     pub(super) fn beside(&mut self, blocks: &[Findings]) {
+        let keys: Vec<&str> = self.criteria.iter().map(|criterion| criterion.key).collect();
         for (place, criterion) in self.criteria.iter_mut().enumerate() {
-            let others = blocks.iter().filter_map(|findings| findings.criteria.get(place));
-            let others: Vec<&Criterion> =
-                others.filter(|other| other.key == criterion.key).collect();
+            let earlier = keys[..place].iter().filter(|key| **key == criterion.key).count();
+            let others: Vec<&Criterion> = blocks
+                .iter()
+                .filter_map(|it| {
+                    it.criteria.iter().filter(|it| it.key == criterion.key).nth(earlier)
+                })
+                .collect();
             let met = others.iter().filter(|other| other.met == Some(true)).count();
             let values = others.iter().map(|other| other.value).collect();
             criterion.blocks = Some(Blocks { values, met: criterion.met.map(|_| met) });

@@ -10,8 +10,8 @@ use kirikae_simlab::sim;
 
 use super::watch::{FlowWatch, PathWatch};
 use super::wireless::{
-    self, BELOW_CUBIC, CUBIC, GAIN, HYBLA, KIRIKAE, OVER_BBR, OVER_BOUND, R_TCP, R_TCP_MEAN, Runs,
-    SWITCHES, SWITCHING, THEN, average, beside, cell, deviation, one,
+    self, CUBIC, GAIN, HYBLA, KIRIKAE, OVER_BBR, OVER_BOUND, R_TCP, R_TCP_MEAN, Runs, SWITCHES,
+    SWITCHING, THEN, average, beside, cell, deviation, one,
 };
 use super::{
     Axis, Column, Computed, Figure, Form, Found, Key, Material, Names, Panel, Point, Published,
@@ -37,7 +37,6 @@ pub(super) const STUDY: Study = Study {
             MEGABYTES,
             TOTALS,
             OVER_BOUND,
-            BELOW_CUBIC,
             OVER_BBR,
         ],
         thresholds: &[],
@@ -114,7 +113,7 @@ fn compute(material: &Material) -> Result<Computed, Error> {
             }));
         }
     }
-    found.extend(wireless::today(&paths, &material.definition));
+    found.extend(wireless::today(&paths));
     tables.extend([wireless::then_and_now(&paths), wireless::everyone(&paths)]);
     Ok(Computed { found, tables, figures })
 }

@@ -5,8 +5,8 @@ use kirikae_results::Error;
 use kirikae_results::outcome::Comparison;
 
 use super::wireless::{
-    self, BELOW_CUBIC, CUBIC, CUBIC_MEAN, DEVIATION_GAIN, GAIN, LATENCY_ROWS, OVER_BBR, OVER_BOUND,
-    R_TCP, R_TCP_MEAN, SWITCHES, SWITCHING, THEN, Varied, average, deviation,
+    self, CUBIC, CUBIC_MEAN, DEVIATION_GAIN, GAIN, LATENCY_ROWS, OVER_BBR, OVER_BOUND, R_TCP,
+    R_TCP_MEAN, SWITCHES, SWITCHING, THEN, Varied, average, deviation,
 };
 use super::{Computed, Found, Key, Material, Names, Published, Study, swept};
 
@@ -24,7 +24,6 @@ pub(super) const STUDY: Study = Study {
             SWITCHES,
             LONG,
             OVER_BOUND,
-            BELOW_CUBIC,
             OVER_BBR,
         ],
         thresholds: &[],
@@ -60,7 +59,7 @@ fn compute(material: &Material) -> Result<Computed, Error> {
         figures.push(wireless::windows("Congestion window (Fig. 5-21)", then)?);
     }
     let paths: Vec<(&str, &Comparison)> = comparisons.iter().map(|it| (PATH, it)).collect();
-    found.extend(wireless::today(&paths, &material.definition));
+    found.extend(wireless::today(&paths));
     tables.extend([wireless::then_and_now(&paths), wireless::everyone(&paths)]);
     if !varied.is_empty() {
         let printed = wireless::printed(latency, "mean_latency_s", "improvement_percent")?;

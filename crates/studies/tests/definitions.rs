@@ -62,8 +62,8 @@ fn criteria_are_those_that_the_module_computes() {
 
 #[test]
 fn bounds_are_numbers_or_shares() {
-    let share = refused("thesis-tables", "40 of 45", "40 of 0");
-    assert!(share.contains("criterion[2].at-least") && share.contains("40 of 45"), "{share}");
+    let share = refused("rtt-fairness", "16 of 18", "16 of 0");
+    assert!(share.contains("].at-least") && share.contains("40 of 45"), "{share}");
     let both = refused("rtt-fairness", "at-least = 0", "at-least = 0\nbetween = [0, 1]");
     let turned = refused("rtt-fairness", "at-least = 0", "between = [1, 0]");
     assert!(turned.contains("criterion[0].between") && turned.contains("[0.9, 1.1]"), "{turned}");

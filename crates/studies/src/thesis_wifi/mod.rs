@@ -7,8 +7,8 @@ use kirikae_results::Error;
 use kirikae_results::outcome::Comparison;
 
 use super::wireless::{
-    self, BELOW_CUBIC, CUBIC, CUBIC_MEAN, Course, DEVIATION_GAIN, GAIN, HYBLA, LATENCY_ROWS,
-    OVER_BBR, OVER_BOUND, R_TCP, R_TCP_MEAN, SWITCHES, SWITCHING, THEN, average, cell, deviation,
+    self, CUBIC, CUBIC_MEAN, Course, DEVIATION_GAIN, GAIN, HYBLA, LATENCY_ROWS, OVER_BBR,
+    OVER_BOUND, R_TCP, R_TCP_MEAN, SWITCHES, SWITCHING, THEN, average, cell, deviation,
 };
 use super::{
     Axis, Cell, Column, Computed, Figure, Form, Found, Key, Material, Names, Published, Row, Scale,
@@ -31,7 +31,6 @@ pub(super) const STUDY: Study = Study {
             SPIKES,
             PERIOD,
             OVER_BOUND,
-            BELOW_CUBIC,
             OVER_BBR,
             channel::FIT,
             channel::SHARE_FITTED,
@@ -82,7 +81,7 @@ fn compute(material: &Material) -> Result<Computed, Error> {
     }
     found.extend(best_period(&periods));
     let paths: Vec<(&str, &Comparison)> = paths.into_iter().map(|it| (PATH, it)).collect();
-    found.extend(wireless::today(&paths, &material.definition));
+    found.extend(wireless::today(&paths));
     found.extend(channel.found());
     tables.extend([wireless::then_and_now(&paths), wireless::everyone(&paths)]);
     tables.extend([by_limit(printed_s, &limits), channel.table()]);

@@ -10,7 +10,7 @@ use kirikae_results::outcome::{Comparison, Delivery, Performance};
 use kirikae_results::statistics::{Estimate, mean, ratio_of_means};
 use kirikae_scenario::{Controls, Scenario};
 
-use super::{Cell, Column, Definition, Found, Key, Published, Row, Table, idle_keep_off, simulate};
+use super::{Cell, Column, Found, Key, Published, Row, Table, idle_keep_off, simulate};
 pub(super) use figures::{algorithms, in_use, latencies, losses, switched_beside_hybla, windows};
 pub(super) use judged::{
     DEVIATION_GAIN, GAIN, R_TCP_MEAN, SWITCHES, SWITCHING, below_hybla, below_where_switched, gain,
@@ -30,10 +30,8 @@ pub(super) const R_TCP: &str = "r-tcp";
 pub(super) const KIRIKAE: &str = "kirikae";
 pub(super) const HYBLA: &str = "kk_hybla";
 
-/// What is asked of kirikae on today's hosts: to be near the lower bound, or else far below stock cubic; and
-/// not to be above bbr.
+/// What is asked of kirikae on today's hosts: to be near the lower bound, and not to be above bbr.
 pub(super) const OVER_BOUND: Key = Key::with("over-bound", &["path"]);
-pub(super) const BELOW_CUBIC: Key = Key::with("below-cubic", &["path", "over-bound"]);
 pub(super) const OVER_BBR: Key = Key::with("over-bbr", &["path"]);
 /// What the path is set to where the thesis has one.
 pub(super) const CUBIC_MEAN: Key = Key::new("cubic-mean");
@@ -308,30 +306,17 @@ pub(super) fn everyone(paths: &[(&str, &Comparison)]) -> Table {
 }
 
 /// What came of kirikae on today's hosts, on each of these paths.
-pub(super) fn today(paths: &[(&str, &Comparison)], definition: &Definition) -> Vec<Found> {
+pub(super) fn today(paths: &[(&str, &Comparison)]) -> Vec<Found> {
     let mut found = Vec::new();
     for (path, comparison) in paths.iter().filter(|(_, it)| it.scenario.stack.name == NOW) {
         let course = |name| Course::of(comparison, name);
-        let (Some(own), Some(cubic), Some(bbr)) = (course(KIRIKAE), course(CUBIC), course(BBR))
-        else {
-            continue;
-        };
+        let (Some(own), Some(bbr)) = (course(KIRIKAE), course(BBR)) else { continue };
         let latencies = own.latencies();
-        let below = latencies.below(&cubic.latencies(), average);
         let over_bbr = latencies.over(&bbr.latencies(), average);
-        let (Some(below), Some(over_bound), Some(over_bbr)) = (below, own.over_bound(), over_bbr)
-        else {
-            continue;
-        };
+        let (Some(over_bound), Some(over_bbr)) = (own.over_bound(), over_bbr) else { continue };
         let n = latencies.n();
         let of = |key, value| Found::new(key, value, n).word("path", *path);
-        found.push(match definition.is_met(OVER_BOUND, over_bound.value, n) {
-            true => of(OVER_BOUND, over_bound.value),
-            false => {
-                of(BELOW_CUBIC, below.value).word("over-bound", format!("{:.2}", over_bound.value))
-            }
-        });
-        found.push(of(OVER_BBR, over_bbr.value));
+        found.extend([of(OVER_BOUND, over_bound.value), of(OVER_BBR, over_bbr.value)]);
     }
     found
 }
