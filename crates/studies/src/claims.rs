@@ -51,6 +51,8 @@ enum Evidence {
 struct Cited {
     study: String,
     key: String,
+    /// Where it is asked of several figures: those whose sentence has this text.
+    of: Option<String>,
 }
 
 /// A paper with what became of its claims.
@@ -238,18 +240,27 @@ impl JudgedPaper {
 impl Cited {
     fn read(field: &Field, studies: &Path) -> Result<Cited, Refusal> {
         const ALLOWED: &str = "a study and the key of a criterion that asks something to which its \
-                               scenarios were not set, such as handover/order";
+                               scenarios were not set, such as handover/order, or thesis-lte/gain: \
+                               Train, low use";
         let refuse = || field.refuse(ALLOWED);
-        let (study, key) = field.text(ALLOWED)?.split_once('/').ok_or_else(refuse)?;
+        let (cited, of) = match field.text(ALLOWED)?.split_once(": ") {
+            Some((cited, of)) => (cited, Some(of.to_owned())),
+            None => (field.text(ALLOWED)?, None),
+        };
+        let (study, key) = cited.split_once('/').ok_or_else(refuse)?;
         let definition = Study::named(study).ok_or_else(refuse)?.definition(studies)?;
         if !definition.asks(key) {
             return Err(refuse());
         }
-        Ok(Cited { study: study.into(), key: key.into() })
+        Ok(Cited { study: study.into(), key: key.into(), of })
     }
 
     fn found<'a>(&self, findings: &'a [Findings]) -> Vec<&'a Criterion> {
         let own = findings.iter().filter(|findings| findings.study == self.study);
-        own.flat_map(|findings| &findings.criteria).filter(|it| it.key == self.key).collect()
+        let criteria = own.flat_map(|findings| &findings.criteria);
+        let is_meant = |of: &String, it: &Criterion| it.what.contains(of.as_str());
+        criteria
+            .filter(|it| it.key == self.key && self.of.as_ref().is_none_or(|of| is_meant(of, it)))
+            .collect()
     }
 }
