@@ -47,7 +47,7 @@ fn workloads_that_are_none() {
     for (text, message) in [
         (
             "kind = \"bulky\"\n",
-            "x.toml:12: workload.kind: found \"bulky\"; allowed: bursts, writes, bulk, requests, \
+            "x.toml:12: workload.kind: found \"bulky\"; allowed: bursts, writes, bulk, file, requests, \
              on-off, video (did you mean bulk?)",
         ),
         (
