@@ -274,7 +274,7 @@ fn flows() {
         "name = \"other\"",
         "name = \"other\"\nstager = \"1 s\"",
         "x.toml:21: flow[1].stager: unknown key; allowed: name, count, route, backward, start, \
-         stagger, contender, mobile, workload (did you mean stagger?)",
+         stagger, contender, mobile, snoop, workload (did you mean stagger?)",
     );
     assert_refused(
         "name = \"other\"",
