@@ -108,14 +108,6 @@ pub const STEPS: &[Step] = &[
         make: studies::make,
         places: studies::places,
     },
-    Step {
-        name: "seeds",
-        targets: &[Target::Block("docs/studies.md", "seeds")],
-        groups: &["algorithms", "simulator", "switcher", "laboratory", "tables", "studies"],
-        data: studies::DATA,
-        make: studies::seeds,
-        places: studies::seed_places,
-    },
 ];
 
 /// How many of [`STEPS`] write what is compiled into this program.

@@ -1,7 +1,7 @@
 //! What of the published results has to hold, and what is found: docs/studies.md.
 
 use anyhow::Context;
-use kirikae_studies::{Blocks, Criterion, Findings, JudgedPaper, Run, STUDIES, Study, Verdict};
+use kirikae_studies::{Criterion, Findings, JudgedPaper, Run, STUDIES, Study, Verdict};
 
 use crate::places::{Remade, seeded};
 use crate::{markdown, root};
@@ -9,42 +9,26 @@ use crate::{markdown, root};
 /// The scenarios and printed numbers.
 pub const DATA: &[&str] = &["studies"];
 /// Those that are rebuilt soonest.
-const SHORT: [&str; 4] = ["handover", "large-bdp", "reordering", "thesis-wimax"];
-
-/// How many blocks of seeds each criterion is judged by beside that of the scenarios.
-const BLOCKS: u32 = 10;
+const SHORT: [&str; 3] = ["handover", "reordering", "thesis-remedies"];
 
 /// Rebuilds all of them: their criteria, and what becomes of the papers' claims.
 pub fn make() -> anyhow::Result<Vec<Option<String>>> {
-    let all = rebuilt_all(Run::default())?;
+    let all = rebuilt_all()?;
     let heading = ["study", "what", "of", "asked", "found", ""];
     let table = markdown::table(&heading, all.iter().flat_map(criteria));
     Ok(vec![Some(table), Some(claims(&all)?)])
 }
 
-/// The criteria with other seeds.
-pub fn seeds() -> anyhow::Result<Vec<Option<String>>> {
-    let all = rebuilt_all(Run { blocks: BLOCKS, ..Run::default() })?;
-    let row = |findings: &Findings, it: &Criterion| {
-        let told = it.blocks.as_ref().map_or("-".into(), Blocks::told);
-        vec![findings.study.to_owned(), it.key.to_owned(), it.found(), told]
-    };
-    let rows = all.iter().flat_map(|findings| {
-        findings.criteria.iter().map(move |criterion| row(findings, criterion))
-    });
-    Ok(vec![Some(markdown::table(&["study", "criterion", "found", "other seeds"], rows))])
-}
-
-fn rebuilt_all(run: Run) -> anyhow::Result<Vec<Findings>> {
+fn rebuilt_all() -> anyhow::Result<Vec<Findings>> {
     let each = STUDIES.iter().map(|study| {
         eprintln!("    {}", study.name);
-        rebuilt(study, run)
+        rebuilt(study)
     });
     each.collect()
 }
 
-fn rebuilt(study: &Study, run: Run) -> anyhow::Result<Findings> {
-    let material = study.material(&root().join("studies"), run)?;
+fn rebuilt(study: &Study) -> anyhow::Result<Findings> {
+    let material = study.material(&root().join("studies"), Run::default())?;
     study.compare(&material).with_context(|| study.name)
 }
 
@@ -95,7 +79,7 @@ fn criteria(findings: &Findings) -> Vec<Vec<String>> {
 pub fn places(seed: u64, text: &str) -> anyhow::Result<Vec<Remade>> {
     let [name] = seeded(SHORT.to_vec(), 1, seed)[..] else { unreachable!("one is asked for") };
     let study = Study::named(name).with_context(|| format!("no study {name}"))?;
-    let findings = rebuilt(study, Run::default())?;
+    let findings = rebuilt(study)?;
     let place = |cells: Vec<String>| {
         let (of, now) = (cells[..2].join(": "), format!("| {} |", cells.join(" | ")));
         let begin = format!("| {} | ", cells[..2].join(" | "));
@@ -103,17 +87,4 @@ pub fn places(seed: u64, text: &str) -> anyhow::Result<Vec<Remade>> {
         Remade { of, written: written.into(), now }
     };
     Ok(criteria(&findings).into_iter().map(place).collect())
-}
-
-/// Of the criteria with other seeds: those that have no chance in them are the same with all.
-pub fn seed_places(seed: u64, text: &str) -> anyhow::Result<Vec<Remade>> {
-    let study = Study::named("handover").context("no study handover")?;
-    let findings = rebuilt(study, Run { seed: Some(seed), ..Run::default() })?;
-    let place = |it: &Criterion| {
-        let begin = format!("| {} | {} | ", study.name, it.key);
-        let written = text.lines().find(|line| line.starts_with(&begin)).unwrap_or_default();
-        let written = written.split(" | ").nth(2).unwrap_or_default();
-        Remade { of: it.key.into(), written: written.into(), now: it.found() }
-    };
-    Ok(findings.criteria.iter().map(place).collect())
 }
