@@ -77,10 +77,12 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     // What cannot be read or written is told before anything is simulated.
     let Arguments { short, seed, repetitions, blocks, ref from, .. } = *arguments;
     let run = Run { short, seed, repetitions, blocks };
-    let papers = kirikae_studies::papers(from).map_err(kirikae_results::Error::from)?;
     let material = |study| Ok((study, Study::material(study, from, run)?));
     let studies = STUDIES.iter().filter(wanted).map(material);
     let studies = studies.collect::<Result<Vec<_>, kirikae_results::Error>>()?;
+    // What becomes of the papers' claims is told by all studies together.
+    let papers =
+        if arguments.studies.is_empty() { kirikae_studies::papers(from)? } else { Vec::new() };
     let report = arguments.report.as_deref().map(Report::create).transpose()?;
     let mut all = Vec::new();
     for (study, material) in &studies {
