@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reno that keeps its window after losses that Spike takes for wireless ones:
- * loss_differentiation.h. */
+/* Reno that keeps its window after losses that Spike takes for wireless ones: rules.h. */
 #include "thesis/loss_differentiation/rules.h"
 
 CALLBACK(u32, thesis_spike_ssthresh, struct sock *sk)

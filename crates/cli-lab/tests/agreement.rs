@@ -81,7 +81,7 @@ contenders = ["cubic", "bbr", "kirikae"]
 /// How far apart the medians may be, as a ratio, and shares of a link.
 const NEAR: f64 = 0.1;
 /// How often it is measured while medians differ that need not: where a path was not held (something stopped
-/// the emulator, or the machine is too busy), and where it was, but the next run does not say so again.
+/// the emulator, or the machine is too busy), and once each with a BBR, whose probes the kernel times by chance.
 const TRIES: usize = 4;
 
 #[test]
@@ -103,10 +103,13 @@ fn simulator_and_kernel_agree_on_medians_and_shares() {
         if apart.is_empty() {
             return;
         }
-        let again = |cell: &&Value| before.iter().any(|earlier| is_same(earlier, cell));
-        let twice: Vec<&Value> =
-            apart.iter().filter(|cell| cell["held"] == true).filter(again).collect();
-        assert!(twice.is_empty(), "twice, although paths were held: {twice:#?}");
+        let excused = |cell: &Value| {
+            cell["contender"].as_str().is_some_and(|name| name.contains("bbr"))
+                && !before.iter().any(|earlier| is_same(earlier, cell))
+        };
+        let wrong: Vec<&Value> =
+            apart.iter().filter(|cell| cell["held"] == true && !excused(cell)).collect();
+        assert!(wrong.is_empty(), "although paths were held: {wrong:#?}");
         before.extend(apart.into_iter().filter(|cell| cell["held"] == true));
     }
     panic!("in each of {TRIES} runs some median differed, or a path was not held: {before:#?}");

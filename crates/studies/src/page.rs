@@ -8,6 +8,7 @@ use super::drawing;
 use super::figure::Figure;
 use super::findings::{Criterion, Findings};
 use super::grid::{Grid, Text};
+use super::readme::without_block;
 use super::table::Table;
 
 const STYLE: &str = include_str!("page.css");
@@ -85,31 +86,19 @@ fn study(findings: &Findings) -> Markup {
     }
 }
 
-/// The study's README: what is claimed and what had to be assumed. Headings stand below those of the page,
-/// what refers to other files is text, and the table of what has to hold is left out, since it stands above.
+/// The study's README: what is claimed and what had to be assumed. Its title and the table of what has to hold are
+/// left out, since both stand above.
 fn assumptions(readme: &str) -> Markup {
-    let mut events = Vec::new();
-    let mut depth = 0;
-    for event in Parser::new_ext(readme, Options::ENABLE_TABLES) {
-        let (opens, closes) = match &event {
-            Event::Start(Tag::Heading { level: HeadingLevel::H1, .. } | Tag::Table(_)) => {
-                (true, false)
-            }
-            Event::End(TagEnd::Heading(HeadingLevel::H1) | TagEnd::Table) => (false, true),
-            _ => (false, false),
-        };
-        depth += usize::from(opens);
-        if depth == 0 {
-            events.extend(lowered(event));
-        }
-        depth -= usize::from(closes);
-    }
-    let mut text = String::new();
-    markdown::push_html(&mut text, events.into_iter());
-    html! { div.assumptions { (PreEscaped(text)) } }
+    let text = without_block(readme);
+    let text = text.split_once("\n## ").map_or(String::new(), |(_, rest)| format!("## {rest}"));
+    let mut rendered = String::new();
+    let events = Parser::new_ext(&text, Options::ENABLE_TABLES).filter_map(lowered);
+    markdown::push_html(&mut rendered, events);
+    PreEscaped(rendered)
 }
 
-/// An event of a README as it is to stand on the page.
+/// An event of a README as it is to stand on the page: headings stand below those of the page, and what refers to
+/// other files is text.
 fn lowered(event: Event<'_>) -> Option<Event<'_>> {
     Some(match event {
         Event::Start(Tag::Heading { id, classes, attrs, .. }) => {
@@ -117,8 +106,6 @@ fn lowered(event: Event<'_>) -> Option<Event<'_>> {
         }
         Event::End(TagEnd::Heading(_)) => Event::End(TagEnd::Heading(HeadingLevel::H4)),
         Event::Start(Tag::Link { .. }) | Event::End(TagEnd::Link) => return None,
-        Event::Html(_) | Event::InlineHtml(_) => return None,
-        Event::Start(Tag::HtmlBlock) | Event::End(TagEnd::HtmlBlock) => return None,
         other => other,
     })
 }

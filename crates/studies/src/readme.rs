@@ -19,6 +19,15 @@ pub fn readme(text: &str, definition: &Definition) -> Option<String> {
     Some(format!("{before}{BEGIN}{table}{END}{behind}"))
 }
 
+/// A README without its block.
+pub(super) fn without_block(text: &str) -> String {
+    let parts = text.split_once(BEGIN).and_then(|(before, rest)| {
+        let (_, behind) = rest.split_once(END)?;
+        Some([before, behind].concat())
+    });
+    parts.unwrap_or_else(|| text.to_owned())
+}
+
 fn row(asked: &Asked) -> String {
     let Asked { what, limit, calibrated, judged_when_short, .. } = asked;
     let what = what.replace(['{', '}'], "*");
