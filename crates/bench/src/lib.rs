@@ -9,7 +9,7 @@ mod network;
 pub mod player;
 mod player_process;
 mod progress;
-mod published;
+mod r_tcp;
 mod staged;
 mod switched;
 mod switcher;
@@ -153,13 +153,13 @@ fn kept(
         repeat_n(contender, group.connections() as usize)
     };
     let contenders = contest.scenario.flows.iter().flat_map(of_group);
-    let table = published::table();
+    let table = r_tcp::table();
     for ((flow, ends), contender) in course.flows.iter_mut().zip(&ends).zip(contenders) {
         flow.switches = switches.remove(ends).unwrap_or_default();
         if contender == Contender::RTcp {
             let told = flow.switches.drain(..);
             flow.switches = told
-                .map(|switch| published::with_predictions(switch, &table))
+                .map(|switch| r_tcp::with_predictions(switch, &table))
                 .collect::<Result<_, _>>()?;
         }
     }

@@ -4,7 +4,7 @@ use kirikae_policy::{SCOPES, Scope};
 use kirikae_scenario::{Contender, Controls, Scenario};
 
 use crate::error::Error;
-use crate::published;
+use crate::r_tcp;
 
 /// Connections that the run's agent switches alike.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,19 +12,19 @@ pub struct Switched {
     /// What holds for them.
     pub scope: Scope,
     /// Whether the choice is the thesis'.
-    pub is_published: bool,
+    pub is_r_tcp: bool,
 }
 
 impl Switched {
     /// The connections of a contender in a scenario; None if they are not switched.
     pub fn of(contender: Contender, scenario: &Scenario, controls: &Controls) -> Option<Switched> {
-        let is_published = contender == Contender::RTcp;
+        let is_r_tcp = contender == Contender::RTcp;
         let scope = match contender {
-            Contender::RTcp => controls.published_scope(scenario),
+            Contender::RTcp => controls.r_tcp_scope(scenario),
             _ if contender.is_kirikae() => controls.scope(scenario),
             _ => return None,
         };
-        Some(Switched { scope, is_published })
+        Some(Switched { scope, is_r_tcp })
     }
 
     /// The different ones of a run, for its one agent.
@@ -53,6 +53,6 @@ impl Switched {
 
     /// The in-kernel names of the algorithms of ours that they may be given.
     pub fn algorithms(&self) -> Vec<String> {
-        if self.is_published { published::table().names() } else { self.scope.algorithms() }
+        if self.is_r_tcp { r_tcp::table().names() } else { self.scope.algorithms() }
     }
 }

@@ -15,7 +15,7 @@ use kirikae_vocabulary::Switch;
 use crate::cgroup::Cgroup;
 use crate::error::Error;
 use crate::lockstep::Recording;
-use crate::published;
+use crate::r_tcp;
 use crate::switched::Switched;
 
 /// How long one wait for switches takes at most.
@@ -42,7 +42,7 @@ impl Switcher {
             let matching = Matching { cgroups: vec![path.clone()], ..Matching::default() };
             Scope { matching, ..it.scope.clone() }
         };
-        let program = published::program(&switched);
+        let program = r_tcp::program(&switched);
         let policy = Policy { scopes: switched.iter().zip(cgroup.scopes()).map(within).collect() };
         let stop = Arc::new(AtomicBool::new(false));
         let (attached, wait) = mpsc::channel();

@@ -30,7 +30,7 @@ pub enum Contender {
     RTcp,
     /// Reno that tells losses of a wireless hop from others by a rule that the thesis names: `bias`, `spike` or
     /// `zigzag`.
-    Differentiating(&'static str),
+    LossDifferentiation(&'static str),
     /// bpftune's rule, starting from stock cubic: [`kirikae_algorithms::Bpftune`].
     Bpftune,
 }
@@ -45,7 +45,7 @@ impl Contender {
         let mut all = Contender::around(&STOCK, fixed);
         all.insert(STOCK.len(), Contender::CubicWithoutIdleRestart);
         all.extend([Contender::KirikaeOnBbr, Contender::RTcp, Contender::Bpftune]);
-        all.extend(Algorithm::of_the_thesis().map(|it| Contender::Differentiating(it.name())));
+        all.extend(Algorithm::of_the_thesis().map(|it| Contender::LossDifferentiation(it.name())));
         all
     }
 
@@ -84,9 +84,9 @@ impl Contender {
     /// Its name in scenario files, tables and records.
     pub fn name(self) -> &'static str {
         match self {
-            Contender::Stock(name) | Contender::Fixed(name) | Contender::Differentiating(name) => {
-                name
-            }
+            Contender::Stock(name)
+            | Contender::Fixed(name)
+            | Contender::LossDifferentiation(name) => name,
             Contender::CubicWithoutIdleRestart => "cubic-no-idle-restart",
             Contender::Kirikae => "kirikae",
             Contender::KirikaeOnBbr => "kirikae-on-bbr",
@@ -98,9 +98,9 @@ impl Contender {
     /// The kernel's name of the congestion control with which its connections start.
     pub fn congestion_control(self) -> &'static str {
         match self {
-            Contender::Stock(name) | Contender::Fixed(name) | Contender::Differentiating(name) => {
-                name
-            }
+            Contender::Stock(name)
+            | Contender::Fixed(name)
+            | Contender::LossDifferentiation(name) => name,
             Contender::CubicWithoutIdleRestart => STOCK[0],
             Contender::KirikaeOnBbr => STOCK[1],
             Contender::Kirikae | Contender::RTcp | Contender::Bpftune => STOCK[0],
@@ -125,7 +125,7 @@ impl Contender {
 
     /// Whether the real kernel can play it.
     pub fn is_real(self) -> bool {
-        !matches!(self, Contender::Bpftune | Contender::Differentiating(_))
+        !matches!(self, Contender::Bpftune | Contender::LossDifferentiation(_))
     }
 }
 

@@ -45,7 +45,7 @@ impl Controls {
 
     /// The settings for the connections of a scenario that are switched as published: R-TCP has the period of
     /// the scope, and nothing else that an operator may say.
-    pub fn published_scope(&self, scenario: &Scenario) -> Scope {
+    pub fn r_tcp_scope(&self, scenario: &Scenario) -> Scope {
         Scope {
             period: scenario.scope.period,
             timeouts: Timeouts::Kernel,

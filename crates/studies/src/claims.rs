@@ -8,7 +8,7 @@ use kirikae_settings::section::{Field, Section, Source};
 use serde::Serialize;
 
 use super::Study;
-use super::findings::{Criterion, Findings};
+use super::findings::{Criterion, Findings, Spread};
 
 /// The papers, in the order of docs/papers.md: each has a file of this name in studies/.
 const PAPERS: [&str; 5] = [
@@ -205,18 +205,8 @@ impl Claim {
             Evidence::Untested(why) => why.clone(),
             Evidence::Shown { by, .. } => by.clone(),
             Evidence::Criteria(cited) => {
-                let each = cited.iter().flat_map(|cited| {
-                    cited.found(findings).into_iter().map(move |criterion| {
-                        let asked = criterion.asked().unwrap_or_default();
-                        format!(
-                            "{}/{}: {} ({asked} asked)",
-                            cited.study,
-                            cited.key,
-                            criterion.found()
-                        )
-                    })
-                });
-                each.collect::<Vec<_>>().join("; ")
+                let each: Vec<String> = cited.iter().map(|cited| cited.told(findings)).collect();
+                each.join("; ")
             }
         }
     }
@@ -253,6 +243,20 @@ impl Cited {
             return Err(refuse());
         }
         Ok(Cited { study: study.into(), key: key.into(), of })
+    }
+
+    /// What came out and what is asked; of several figures how many are as asked, and from where to where they go.
+    fn told(&self, findings: &[Findings]) -> String {
+        let found = self.found(findings);
+        let name = format!("{}/{}", self.study, self.key);
+        let Some(first) = found.first() else { return name };
+        let asked = first.asked().unwrap_or_default();
+        if found.len() == 1 {
+            return format!("{name}: {} ({asked} asked)", first.found());
+        }
+        let values = found.iter().map(|criterion| criterion.value).collect();
+        let met = found.iter().filter(|criterion| criterion.met == Some(true)).count();
+        format!("{name}: {} ({asked} asked)", Spread { values, met: Some(met) }.told())
     }
 
     fn found<'a>(&self, findings: &'a [Findings]) -> Vec<&'a Criterion> {

@@ -49,15 +49,15 @@ pub struct Criterion {
     /// set well.
     pub calibrated: bool,
     /// What came out with other seeds; none where they were not played.
-    pub blocks: Option<Blocks>,
+    pub blocks: Option<Spread>,
 }
 
-/// What a criterion came to in blocks of seeds that have none in common.
+/// What a criterion came to several times: in blocks of seeds that have none in common, or for several figures.
 #[derive(Clone, Debug, Serialize)]
-pub struct Blocks {
-    /// The figure of each block.
+pub struct Spread {
+    /// Each figure.
     pub values: Vec<f64>,
-    /// In how many of them the criterion is met; none where it is only told.
+    /// For how many of them the criterion is met; none where it is only told.
     pub met: Option<usize>,
 }
 
@@ -113,8 +113,8 @@ impl Criterion {
     }
 }
 
-impl Blocks {
-    /// In how many blocks a criterion is met, and from where to where its figure goes, as people read it.
+impl Spread {
+    /// For how many figures the criterion is met, and from where to where they go, as people read it.
     pub fn told(&self) -> String {
         let (lowest, highest) = self
             .values
@@ -148,7 +148,7 @@ impl Findings {
                 .collect();
             let met = others.iter().filter(|other| other.met == Some(true)).count();
             let values = others.iter().map(|other| other.value).collect();
-            criterion.blocks = Some(Blocks { values, met: criterion.met.map(|_| met) });
+            criterion.blocks = Some(Spread { values, met: criterion.met.map(|_| met) });
         }
     }
 

@@ -41,7 +41,7 @@ pub use claims::{JudgedClaim, JudgedPaper, Paper, Verdict, papers};
 pub use definition::Definition;
 use definition::{Found, Key};
 pub use figure::{Axis, Figure, Form, Panel, Point, Scale, Series, Whose};
-pub use findings::{Blocks, Bound, Criterion, Findings};
+pub use findings::{Bound, Criterion, Findings, Spread};
 pub use page::page;
 pub use published::{Published, PublishedRow};
 pub use readme::readme;

@@ -103,19 +103,13 @@ fn of_then(latency: &Published, then: &Comparison) -> Result<Vec<Found>, Error> 
         found.word("r-tcp", percent(own)).word("cubic", percent(cubic))
     });
     let deviations = printed("stddev_latency_s", CUBIC)?;
-    let r_tcp = wireless::off(R_TCP_MEAN, then, R_TCP, average, mean("r_tcp")?);
-    let gain = wireless::gain(GAIN, then, average, mean("improvement_percent")?);
+    let [r_tcp, gain, deviation_gain] = wireless::beside_print(PATH, latency, then)?;
     let of_then = [
         wireless::off(CUBIC_MEAN, then, CUBIC, average, mean(CUBIC)?),
         wireless::off(CUBIC_DEVIATION, then, CUBIC, deviation, deviations),
-        r_tcp.map(|found| found.word("path", PATH)),
-        gain.map(|found| found.word("path", PATH)),
-        wireless::gain(
-            DEVIATION_GAIN,
-            then,
-            deviation,
-            printed("stddev_latency_s", "improvement_percent")?,
-        ),
+        r_tcp,
+        gain,
+        deviation_gain,
         wireless::switching(PATH, below, then.performances.len()),
         wireless::switched(PATH, then),
         fewer,

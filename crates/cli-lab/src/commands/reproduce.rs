@@ -35,7 +35,7 @@ pub struct Arguments {
     /// criterion is met
     #[arg(long, value_name = "N", default_value_t = 0,
         value_parser = clap::value_parser!(u32).range(0..=100))]
-    blocks: u32,
+    seed_blocks: u32,
     /// Write tables and figures to a page that opens without a network; one that is there is replaced
     /// when the new one is whole
     #[arg(long, value_name = "FILE.html")]
@@ -75,7 +75,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         arguments.studies.is_empty() || arguments.studies.iter().any(|name| name == study.name)
     };
     // What cannot be read or written is told before anything is simulated.
-    let Arguments { short, seed, repetitions, blocks, ref from, .. } = *arguments;
+    let Arguments { short, seed, repetitions, seed_blocks: blocks, ref from, .. } = *arguments;
     let run = Run { short, seed, repetitions, blocks };
     let material = |study| Ok((study, Study::material(study, from, run)?));
     let studies = STUDIES.iter().filter(wanted).map(material);

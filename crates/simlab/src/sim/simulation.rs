@@ -149,14 +149,12 @@ fn control(scenario: &Scenario, contender: Contender, controls: &Controls) -> Co
     let rule = match contender {
         Contender::Stock(_)
         | Contender::Fixed(_)
-        | Contender::Differentiating(_)
+        | Contender::LossDifferentiation(_)
         | Contender::CubicWithoutIdleRestart => None,
         Contender::Kirikae | Contender::KirikaeOnBbr => {
             Some(Rule::Switcher(switcher(controls.scope(scenario), algorithms)))
         }
-        Contender::RTcp => {
-            Some(Rule::Switcher(thesis(&controls.published_scope(scenario), controls)))
-        }
+        Contender::RTcp => Some(Rule::Switcher(thesis(&controls.r_tcp_scope(scenario), controls))),
         Contender::Bpftune => {
             let bbr = Algorithm::stock("bbr").expect("the kernel has one");
             Some(Rule::Bpftune(Bpftune::new(bbr)))

@@ -8,7 +8,7 @@ use kirikae_results::outcome::Comparison;
 
 use super::wireless::{
     self, CUBIC, CUBIC_MEAN, Course, DEVIATION_GAIN, GAIN, HYBLA, LATENCY_ROWS, OVER_BBR,
-    OVER_BOUND, R_TCP, R_TCP_MEAN, SWITCHES, SWITCHING, THEN, average, cell, deviation,
+    OVER_BOUND, R_TCP, R_TCP_MEAN, SWITCHES, SWITCHING, THEN, average, cell,
 };
 use super::{
     Axis, Cell, Column, Computed, Figure, Form, Found, Key, Material, Names, Published, Row, Scale,
@@ -101,18 +101,12 @@ fn of_then(latency: &Published, then: &Comparison) -> Result<Vec<Found>, Error> 
     let hybla_alone = |to: &str| [HYBLA, CUBIC, "kk_cubic"].contains(&to);
     let others = runs.iter().filter(|run| run.switches.iter().any(|it| !hybla_alone(&it.to)));
     let spikes = wireless::longer_than(then, R_TCP, FELT_S);
-    let r_tcp = wireless::off(R_TCP_MEAN, then, R_TCP, average, mean("r_tcp")?);
-    let gain = wireless::gain(GAIN, then, average, mean("improvement_percent")?);
+    let [r_tcp, gain, deviation_gain] = wireless::beside_print(PATH, latency, then)?;
     let of_then = [
         wireless::off(CUBIC_MEAN, then, CUBIC, average, mean("cubic")?),
-        r_tcp.map(|found| found.word("path", PATH)),
-        gain.map(|found| found.word("path", PATH)),
-        wireless::gain(
-            DEVIATION_GAIN,
-            then,
-            deviation,
-            printed("stddev_latency_s", "improvement_percent")?,
-        ),
+        r_tcp,
+        gain,
+        deviation_gain,
         wireless::switching(PATH, wireless::below_hybla(then, average), runs.len()),
         wireless::switched(PATH, then),
         Some(Found::new(FOR_LOSSES, others.count() as f64, runs.len())),

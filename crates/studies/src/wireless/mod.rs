@@ -305,6 +305,24 @@ pub(super) fn everyone(paths: &[(&str, &Comparison)]) -> Table {
     table
 }
 
+/// R-TCP's mean latency and what it gains over cubic, of the mean and of the deviation, beside what is printed.
+pub(super) fn beside_print(
+    path: &str,
+    latency: &Published,
+    then: &Comparison,
+) -> Result<[Option<Found>; 3], Error> {
+    const GAINED: &str = "improvement_percent";
+    let printed = |metric, column| printed(latency, metric, column);
+    let mean = off(R_TCP_MEAN, then, R_TCP, average, printed("mean_latency_s", "r_tcp")?);
+    let gained = gain(GAIN, then, average, printed("mean_latency_s", GAINED)?);
+    let deviations = printed("stddev_latency_s", GAINED)?;
+    Ok([
+        mean.map(|found| found.word("path", path)),
+        gained.map(|found| found.word("path", path)),
+        gain(DEVIATION_GAIN, then, deviation, deviations),
+    ])
+}
+
 /// What came of kirikae on today's hosts, on each of these paths.
 pub(super) fn today(paths: &[(&str, &Comparison)]) -> Vec<Found> {
     let mut found = Vec::new();

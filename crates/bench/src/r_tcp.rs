@@ -24,7 +24,7 @@ pub fn table() -> Box<Table> {
 /// The program that switches these, each in the scope of its place: what servers run, unless one of them asks for
 /// the thesis' choice.
 pub fn program(all: &[Switched]) -> Program {
-    let bit = |(place, switched): (usize, &Switched)| u32::from(switched.is_published) << place;
+    let bit = |(place, switched): (usize, &Switched)| u32::from(switched.is_r_tcp) << place;
     let scopes: u32 = all.iter().enumerate().map(bit).sum();
     if scopes == 0 {
         return Program::shipped();
