@@ -25,6 +25,7 @@
 	IDLE_KEEP_PARAMETER(P)
 #include "algorithms/common/app_limited.h"
 #include "algorithms/common/idle_keep.h"
+#include "algorithms/common/limited_transmit.h"
 #include "algorithms/common/parameters.h"
 #include "algorithms/common/reno.h"
 #include "algorithms/common/per_round_trip.h"
@@ -116,12 +117,18 @@ CALLBACK(void, fast_pkts_acked, struct sock *sk, const struct ack_sample *sample
 		rtt_average(inet_csk_ca(sk), tcp_sk(sk), max(sample->rtt_us, 1));
 }
 
+CALLBACK(void, fast_set_state, struct sock *sk, u8 new_state)
+{
+	limited_transmit(sk, new_state);
+}
+
 ALGORITHM(fast) = {
 	.init = (void *)fast_init,
 	.release = (void *)idle_keep_release,
 	.cong_avoid = (void *)fast_cong_avoid,
 	.ssthresh = (void *)fast_ssthresh,
 	.undo_cwnd = (void *)reno_undo_cwnd,
+	.set_state = (void *)fast_set_state,
 	HEARS(fast_cwnd_event),
 	.pkts_acked = (void *)fast_pkts_acked,
 	.flags = TCP_CONG_NON_RESTRICTED,

@@ -19,6 +19,7 @@
 #define PARAMETERS(P) IDLE_KEEP_PARAMETER(P)
 #include "algorithms/common/app_limited.h"
 #include "algorithms/common/idle_keep.h"
+#include "algorithms/common/limited_transmit.h"
 #include "algorithms/common/reno.h"
 
 struct highspeed {
@@ -118,12 +119,18 @@ CALLBACK(void, highspeed_pkts_acked, struct sock *sk, const struct ack_sample *s
 	idle_keep_acked(sk, sample);
 }
 
+CALLBACK(void, highspeed_set_state, struct sock *sk, u8 new_state)
+{
+	limited_transmit(sk, new_state);
+}
+
 ALGORITHM(highspeed) = {
 	.init = (void *)highspeed_init,
 	.release = (void *)idle_keep_release,
 	.cong_avoid = (void *)highspeed_cong_avoid,
 	.ssthresh = (void *)highspeed_ssthresh,
 	.undo_cwnd = (void *)reno_undo_cwnd,
+	.set_state = (void *)highspeed_set_state,
 	HEARS(highspeed_cwnd_event),
 	.pkts_acked = (void *)highspeed_pkts_acked,
 	.flags = TCP_CONG_NON_RESTRICTED,

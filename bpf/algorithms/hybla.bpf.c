@@ -32,6 +32,7 @@
 	IDLE_KEEP_PARAMETER(P)
 #include "algorithms/common/app_limited.h"
 #include "algorithms/common/idle_keep.h"
+#include "algorithms/common/limited_transmit.h"
 #include "algorithms/common/parameters.h"
 #include "algorithms/common/reno.h"
 
@@ -164,12 +165,18 @@ CALLBACK(void, hybla_pkts_acked, struct sock *sk, const struct ack_sample *sampl
 	idle_keep_acked(sk, sample);
 }
 
+CALLBACK(void, hybla_set_state, struct sock *sk, u8 new_state)
+{
+	limited_transmit(sk, new_state);
+}
+
 ALGORITHM(hybla) = {
 	.init = (void *)hybla_init,
 	.release = (void *)idle_keep_release,
 	.cong_avoid = (void *)hybla_cong_avoid,
 	.ssthresh = (void *)hybla_ssthresh,
 	.undo_cwnd = (void *)reno_undo_cwnd,
+	.set_state = (void *)hybla_set_state,
 	HEARS(hybla_cwnd_event),
 	.pkts_acked = (void *)hybla_pkts_acked,
 	.flags = TCP_CONG_NON_RESTRICTED,

@@ -16,6 +16,7 @@
 #define PARAMETERS(P) IDLE_KEEP_PARAMETER(P)
 #include "algorithms/common/app_limited.h"
 #include "algorithms/common/idle_keep.h"
+#include "algorithms/common/limited_transmit.h"
 #include "algorithms/common/reno.h"
 
 struct reno {
@@ -49,12 +50,18 @@ CALLBACK(void, reno_pkts_acked, struct sock *sk, const struct ack_sample *sample
 	idle_keep_acked(sk, sample);
 }
 
+CALLBACK(void, reno_set_state, struct sock *sk, u8 new_state)
+{
+	limited_transmit(sk, new_state);
+}
+
 ALGORITHM(reno) = {
 	.init = (void *)reno_init,
 	.release = (void *)idle_keep_release,
 	.cong_avoid = (void *)reno_cong_avoid,
 	.ssthresh = (void *)reno_ssthresh,
 	.undo_cwnd = (void *)reno_undo_cwnd,
+	.set_state = (void *)reno_set_state,
 	HEARS(reno_cwnd_event),
 	.pkts_acked = (void *)reno_pkts_acked,
 	.flags = TCP_CONG_NON_RESTRICTED,

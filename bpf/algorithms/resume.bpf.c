@@ -29,6 +29,7 @@
  */
 #define PARAMETERS(P) IDLE_KEEP_PARAMETER(P)
 #include "algorithms/common/idle_keep.h"
+#include "algorithms/common/limited_transmit.h"
 #include "algorithms/common/reno.h"
 
 /* A jump is at least to so many times the window: slow start is there a round trip later, and is
@@ -288,6 +289,7 @@ CALLBACK(void, resume_set_state, struct sock *sk, u8 state)
 	struct resume *r = resume_of(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
 
+	limited_transmit(sk, state);
 	if (state == TCP_CA_Loss && r->phase == RESUME_SAFE_RETREAT)
 		enter(sk, r, RESUME_RETREATED);
 	if (state == TCP_CA_Loss && r->phase == RESUME_RECONNAISSANCE)

@@ -16,6 +16,7 @@
 #define PARAMETERS(P) IDLE_KEEP_PARAMETER(P)
 #include "algorithms/common/app_limited.h"
 #include "algorithms/common/idle_keep.h"
+#include "algorithms/common/limited_transmit.h"
 #include "algorithms/common/reno.h"
 
 struct scalable {
@@ -54,12 +55,18 @@ CALLBACK(void, scalable_pkts_acked, struct sock *sk, const struct ack_sample *sa
 	idle_keep_acked(sk, sample);
 }
 
+CALLBACK(void, scalable_set_state, struct sock *sk, u8 new_state)
+{
+	limited_transmit(sk, new_state);
+}
+
 ALGORITHM(scalable) = {
 	.init = (void *)scalable_init,
 	.release = (void *)idle_keep_release,
 	.cong_avoid = (void *)scalable_cong_avoid,
 	.ssthresh = (void *)scalable_ssthresh,
 	.undo_cwnd = (void *)reno_undo_cwnd,
+	.set_state = (void *)scalable_set_state,
 	HEARS(scalable_cwnd_event),
 	.pkts_acked = (void *)scalable_pkts_acked,
 	.flags = TCP_CONG_NON_RESTRICTED,

@@ -25,6 +25,7 @@
 #define PARAMETERS(P) IDLE_KEEP_PARAMETER(P)
 #include "algorithms/common/app_limited.h"
 #include "algorithms/common/idle_keep.h"
+#include "algorithms/common/limited_transmit.h"
 #include "algorithms/common/reno.h"
 
 struct westwood {
@@ -126,12 +127,18 @@ CALLBACK(void, westwood_pkts_acked, struct sock *sk, const struct ack_sample *sa
 	sample_acked(inet_csk_ca(sk), tcp_sk(sk));
 }
 
+CALLBACK(void, westwood_set_state, struct sock *sk, u8 new_state)
+{
+	limited_transmit(sk, new_state);
+}
+
 ALGORITHM(westwood) = {
 	.init = (void *)westwood_init,
 	.release = (void *)idle_keep_release,
 	.cong_avoid = (void *)westwood_cong_avoid,
 	.ssthresh = (void *)westwood_ssthresh,
 	.undo_cwnd = (void *)reno_undo_cwnd,
+	.set_state = (void *)westwood_set_state,
 	HEARS(westwood_cwnd_event),
 	.pkts_acked = (void *)westwood_pkts_acked,
 	.flags = TCP_CONG_NON_RESTRICTED,

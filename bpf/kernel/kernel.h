@@ -117,6 +117,7 @@ struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	u32 snd_una;	     /* sequence number of what is to be ACKed next */
 	u32 snd_nxt;	     /* of what is sent next */
+	u32 high_seq;	     /* snd_nxt when congestion was found last */
 	u32 write_seq;	     /* of what the application writes next */
 	u32 mss_cache;	     /* bytes */
 	u32 snd_cwnd;	     /* segments */
@@ -150,11 +151,12 @@ struct tcp_sock {
 #ifndef __bpf__
 	struct connection *connection; /* what sk_storage holds in the kernel, or NULL */
 	const u32 *parameters;
-	void *large_state; /* likewise; see large_state.h */
-	u64 lsndtime_us;   /* when data was sent last; the kernel's lsndtime is in jiffies */
-	u64 random;	   /* state of random_u32() */
-	u32 rto_min_us;	   /* TCP_BPF_RTO_MIN; the kernel's icsk_rto_min is in jiffies */
-	u32 rto_max_ms;	   /* TCP_RTO_MAX_MS; likewise */
+	void *large_state;   /* likewise; see large_state.h */
+	u64 lsndtime_us;     /* when data was sent last; the kernel's lsndtime is in jiffies */
+	u64 random;	     /* state of random_u32() */
+	u32 rto_min_us;	     /* TCP_BPF_RTO_MIN; the kernel's icsk_rto_min is in jiffies */
+	u32 rto_max_ms;	     /* TCP_RTO_MAX_MS; likewise */
+	u32 user_timeout_ms; /* TCP_USER_TIMEOUT; likewise */
 #endif
 } KERNEL_STRUCT;
 

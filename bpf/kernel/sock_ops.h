@@ -31,8 +31,15 @@ enum {
 	TCP_LAST_ACK = 9,
 };
 
+#define TCP_USER_TIMEOUT 18	       /* milliseconds */
 #define TCP_RTO_MAX_MS 44	       /* in bpf_setsockopt() since Linux 6.15 */
 #define TCP_BPF_RTO_MIN 1004	       /* microseconds; in bpf_getsockopt() since Linux 6.15 */
 #define TCP_BPF_SOCK_OPS_CB_FLAGS 1008 /* since Linux 6.12 */
+
+/* The program can send as long as the state is one of these. */
+static __always_inline bool is_open(u32 state)
+{
+	return state == TCP_ESTABLISHED || state == TCP_CLOSE_WAIT;
+}
 
 #endif

@@ -105,9 +105,14 @@ void kk_span_begin(struct comparison *span)
 	span_begin(span, 0);
 }
 
-bool kk_back_off_is_bounded(const struct tcp_sock *tp, u32 earlier, u32 retries)
+u32 kk_given_up_after_ms(u32 retries, u32 longest_ms)
 {
-	return back_off_is_bounded(tp, earlier, retries);
+	return given_up_after_ms(retries, longest_ms);
+}
+
+bool kk_is_given_up_late(const struct tcp_sock *tp, u32 retries)
+{
+	return is_given_up_late(tp, retries);
 }
 
 u32 kk_burst_bytes(const struct connection *c, const struct tcp_sock *tp)

@@ -26,7 +26,8 @@ void kk_span_begin(struct comparison *span);
 u32 kk_estimator_period_us(u32 fixed_us, u32 srtt_us);
 bool kk_estimator_update(struct estimator *e, struct loss_runs *runs, u64 now_us, u32 period_us,
 			 u32 segs_out, struct period *period);
-bool kk_back_off_is_bounded(const struct tcp_sock *tp, u32 earlier, u32 retries);
+u32 kk_given_up_after_ms(u32 retries, u32 longest_ms);
+bool kk_is_given_up_late(const struct tcp_sock *tp, u32 retries);
 u32 kk_log2_fixed(u32 value);
 u64 kk_exp2_fixed(u32 log);
 u32 kk_thesis_choose(const struct thesis_table *table, const struct thesis_measured *measured,

@@ -98,6 +98,8 @@ static inline u32 *option_of(struct tcp_sock *tp, u32 option)
 		return &tp->rto_min_us;
 	case TCP_RTO_MAX_MS:
 		return &tp->rto_max_ms;
+	case TCP_USER_TIMEOUT:
+		return &tp->user_timeout_ms;
 	default:
 		return NULL;
 	}

@@ -26,6 +26,7 @@ const WRITTEN: &[&str] = &[
 /// Headers of structs that are read, from the kernel or from what was written.
 const READ: &[&str] = &[
     "listed",
+    "stalled",
     "switch_event",
     "burst_latencies",
     "span_sums",

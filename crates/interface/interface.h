@@ -6,5 +6,6 @@
 #include "interface/path_memory.h"
 #include "interface/policy.h"
 #include "interface/span_sums.h"
+#include "interface/stalled.h"
 #include "interface/switch_event.h"
 #include "thesis/table.h"

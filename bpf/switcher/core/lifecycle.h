@@ -137,13 +137,7 @@ static __always_inline void keep_time(void *sock, struct tcp_sock *tp, struct co
 	else if (call->op == BPF_SOCK_OPS_RTO_CB || call->op == BPF_SOCK_OPS_STATE_CB)
 		unbound_back_off(sock, tp, &c->timeouts);
 	else if (call->op == BPF_SOCK_OPS_RTT_CB)
-		timeouts_renew(sock, tp, &c->timeouts);
-}
-
-/* The program can send as long as the state is one of these. */
-static __always_inline bool is_open(u32 state)
-{
-	return state == TCP_ESTABLISHED || state == TCP_CLOSE_WAIT;
+		timeouts_renew(sock, tp, &c->timeouts, call->args[0]);
 }
 
 /* Counts what the connection's bursts took; it may be time for another span. Returns the callbacks

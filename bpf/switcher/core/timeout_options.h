@@ -38,11 +38,34 @@ static __always_inline bool rto_min_is_ours(void *sock, struct tcp_sock *tp,
 
 static __always_inline void unbound_back_off(void *sock, struct tcp_sock *tp, struct timeouts *t)
 {
+	t->is_late = 0;
 	if (!t->kernel_max_ms)
 		return;
 	if (host_get_option(sock, tp, TCP_RTO_MAX_MS) == BOUNDED_RTO_MS)
 		host_set_option(sock, tp, TCP_RTO_MAX_MS, t->kernel_max_ms);
 	t->kernel_max_ms = 0;
+	/* 0 is what it was: the kernel reckons. */
+	if (t->given_up_ms && host_get_option(sock, tp, TCP_USER_TIMEOUT) == t->given_up_ms)
+		host_set_option(sock, tp, TCP_USER_TIMEOUT, 0);
+	t->given_up_ms = 0;
+}
+
+/* Sees to it that the kernel gives the connection up no sooner because it is bounded. Returns
+ * whether that is so. */
+static __always_inline bool is_kept(void *sock, struct tcp_sock *tp, struct timeouts *t,
+				    u32 kernel_max_ms)
+{
+	u32 retries = host_retries(sock, tp);
+	u32 given_up_ms = given_up_after_ms(retries, kernel_max_ms);
+
+	/* Ours, or the program's own. */
+	if (host_get_option(sock, tp, TCP_USER_TIMEOUT))
+		return true;
+	if (host_set_option(sock, tp, TCP_USER_TIMEOUT, given_up_ms)) {
+		t->given_up_ms = given_up_ms;
+		return true;
+	}
+	return is_given_up_late(tp, retries);
 }
 
 static __always_inline void timeouts_begin(void *sock, struct tcp_sock *tp, struct timeouts *t)
@@ -56,11 +79,13 @@ static __always_inline void timeouts_begin(void *sock, struct tcp_sock *tp, stru
 }
 
 /* An RTT sample: the timeouts, if any, are over. */
-static __always_inline void timeouts_renew(void *sock, struct tcp_sock *tp, struct timeouts *t)
+static __always_inline void timeouts_renew(void *sock, struct tcp_sock *tp, struct timeouts *t,
+					   u32 sample_us)
 {
 	u32 wanted_us = rto_min_renew(t, tp);
 
-	unbound_back_off(sock, tp, t);
+	if (t->kernel_max_ms && !bound_stays(t, tp, sample_us))
+		unbound_back_off(sock, tp, t);
 	if (!wanted_us)
 		return;
 	if (rto_min_is_ours(sock, tp, t))
@@ -73,13 +98,14 @@ static __always_inline void timeouts_renew(void *sock, struct tcp_sock *tp, stru
 static __always_inline void timed_out(void *sock, struct tcp_sock *tp, struct timeouts *t,
 				      u32 earlier)
 {
-	u32 found_ms;
+	u32 found_ms = host_get_option(sock, tp, TCP_RTO_MAX_MS);
+	u32 kernel_max_ms = t->kernel_max_ms ? t->kernel_max_ms : found_ms;
 
-	if (!back_off_is_bounded(tp, earlier, host_retries(sock, tp))) {
+	rto_min_excuse(t, earlier);
+	if (!back_off_is_bounded(t, tp, earlier) || !is_kept(sock, tp, t, kernel_max_ms)) {
 		unbound_back_off(sock, tp, t);
 		return;
 	}
-	found_ms = host_get_option(sock, tp, TCP_RTO_MAX_MS);
 	if (found_ms > BOUNDED_RTO_MS && host_set_option(sock, tp, TCP_RTO_MAX_MS, BOUNDED_RTO_MS))
 		t->kernel_max_ms = found_ms;
 }

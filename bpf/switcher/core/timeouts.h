@@ -13,21 +13,27 @@
  * 2. A receiver that reports segments twice (DSACK) may be one that delays ACKs for longer, as some
  *    do for 200 ms: each round trip with a report doubles the allowance, up to what the kernel had;
  *    QUIET_ROUNDS without one halve it again. The kernel does not raise rttvar for that: it falls
- *    no further from where the late ACK has brought it.
- * 3. The first 7 timeouts in a row wait 1 s at most for the next, where the timeout before back-off
- *    is no longer than half of that. RFC 6298 (2.5) wants 60 s at least, since a sender must slow
- *    down for a path that has collapsed: 8 segments in 7 s are slow, and from then on the timeout
+ *    no further from where the late ACK has brought it. After timeouts in a row a report says
+ *    nothing: the ACKs of what is sent again were lost in an outage.
+ * 3. The first 30 timeouts in a row wait 1 s at most for the next, where the timeout before
+ * back-off is no longer than half of that. RFC 6298 (2.5) wants 60 s at least, since a sender must
+ * slow down for a path that has collapsed: a segment a second is slow, and from then on the timeout
  *    doubles as ever.
  * 4. The bound must not make the kernel give a connection up, which reckons with it: it gives up
  *    after the time that tcp_retries2 timeouts within the bound would take, counted from the first
- *    of the retransmissions under way, which may be far older than the timeouts in a row; and,
- *    where the program has closed the connection, as soon as a timeout has come to the bound. So
- *    the bound is taken away before a timeout could come near that time, and with the first state
- *    that is not open.
+ *    of the retransmissions under way. Where a program has not set TCP_USER_TIMEOUT, which the
+ *    kernel takes instead, it is set to the time that the kernel would have reckoned. A kernel that
+ *    does not let it be set has the bound only as long as two seconds are left of that time.
+ * 5. Where the program has closed the connection, the kernel gives it up as soon as a timeout has
+ *    come to the bound. So the bound is taken away with the first state that is not open.
+ * 6. After an outage the first RTT sample may be as long as the outage: a receiver whose ACKs were
+ *    lost echoes an old timestamp for a segment that it has already. The bound stays until the
+ *    samples after it have brought the timeout back, as long as they are short.
  */
 #ifndef KIRIKAE_TIMEOUTS_H
 #define KIRIKAE_TIMEOUTS_H
 
+#include "arithmetic/fixed_log.h"
 #include "connection/connection.h"
 
 /* The kernel's default, and the most that TCP_BPF_RTO_MIN takes. */
@@ -36,10 +42,11 @@
 #define MOST_DOUBLINGS 2
 /* So many round trips with an RTT sample are needed. */
 #define QUIET_ROUNDS 64
+#define EXCUSED_ROUNDS 2
 /* The least that TCP_RTO_MAX_MS takes. */
 #define BOUNDED_RTO_MS 1000
-#define BOUNDED_TIMEOUTS 7
-/* The kernel's TCP_RTO_MIN, from which it reckons: it doubles twice before the bound. */
+#define BOUNDED_TIMEOUTS 30
+/* The kernel's TCP_RTO_MIN, from which it reckons. */
 #define GIVEN_UP_FROM_MS 200
 
 /* Returns the allowance to be set, where the kernel's is longer; 0: none. */
@@ -73,7 +80,10 @@ static __always_inline u32 rto_min_renew(struct timeouts *t, const struct tcp_so
 {
 	if (!t->kernel_min_us)
 		return 0;
-	if (tp->dsack_dups != t->dsack_dups) {
+	if (t->excused) {
+		t->excused--;
+		t->dsack_dups = tp->dsack_dups;
+	} else if (tp->dsack_dups != t->dsack_dups) {
 		t->dsack_dups = tp->dsack_dups;
 		t->doublings = min(t->doublings + 1, MOST_DOUBLINGS);
 		t->quiet_rounds = 0;
@@ -84,6 +94,13 @@ static __always_inline u32 rto_min_renew(struct timeouts *t, const struct tcp_so
 	return rto_min_wanted(t);
 }
 
+/* A timeout has come after `earlier` others in a row. */
+static __always_inline void rto_min_excuse(struct timeouts *t, u32 earlier)
+{
+	if (earlier)
+		t->excused = EXCUSED_ROUNDS;
+}
+
 /* `wanted_us` was set, and became `min_us`: the kernel rounds up to ticks. */
 static __always_inline void rto_min_set(struct timeouts *t, u32 wanted_us, u32 min_us)
 {
@@ -91,30 +108,56 @@ static __always_inline void rto_min_set(struct timeouts *t, u32 wanted_us, u32 m
 	t->min_us = min_us;
 }
 
-/* Returns when the kernel gives up what is bounded, after the first retransmission; at most an
- * hour. */
-static __always_inline u32 given_up_after_ms(u32 retries)
+/* Returns when the kernel gives a connection up whose longest timeout is `longest_ms`, after the
+ * first retransmission: after so many timeouts that double until then. At most nine hours. */
+static __always_inline u32 given_up_after_ms(u32 retries, u32 longest_ms)
 {
-	u32 doublings = min(retries, 2U);
+	u32 doublings = log2_fixed(max(longest_ms / GIVEN_UP_FROM_MS, 1U)) / OCTAVE;
 
+	/* The kernel's longest, of 120 s, takes nine. */
+	doublings = min(min(doublings, retries), 9U);
 	return ((2 << doublings) - 1) * GIVEN_UP_FROM_MS +
-	       (min(retries, 3600U) - doublings) * BOUNDED_RTO_MS;
+	       (min(retries, 255U) - doublings) * min(longest_ms, 120000U);
+}
+
+/* Returns the timeout before back-off. */
+static __always_inline u32 timeout_us(const struct tcp_sock *tp)
+{
+	return (tp->srtt_us >> 3) + tp->rttvar_us;
+}
+
+/* Returns whether the next timeout, after `earlier` others in a row and the present one, is to come
+ * within the bound. */
+static __always_inline bool back_off_is_bounded(const struct timeouts *t, const struct tcp_sock *tp,
+						u32 earlier)
+{
+	return earlier < BOUNDED_TIMEOUTS &&
+	       (t->is_late || timeout_us(tp) <= BOUNDED_RTO_MS * USEC_PER_MSEC / 2);
 }
 
 /*
- * A timeout has come after `earlier` others in a row, with a kernel that gives up after `retries`.
- * Returns whether the next is to come within the bound. It may be late by a second. Where
- * timestamps are in microseconds (a feature of routes, since Linux 6.7), the time since is beyond
- * all bounds.
+ * Returns whether the time is long enough until a kernel gives up, after `retries`, what is bounded
+ * and has no time of its own for that. The timeout may be late by a second. Where timestamps are in
+ * microseconds (a feature of routes, since Linux 6.7), the time since is beyond all bounds.
  */
-static __always_inline bool back_off_is_bounded(const struct tcp_sock *tp, u32 earlier, u32 retries)
+static __always_inline bool is_given_up_late(const struct tcp_sock *tp, u32 retries)
 {
-	u32 rto_us = (tp->srtt_us >> 3) + tp->rttvar_us;
 	u32 now_ms = (u32)(tp->tcp_mstamp / USEC_PER_MSEC);
 	u32 since_ms = tp->retrans_stamp ? now_ms - tp->retrans_stamp : 0;
 
-	return earlier < BOUNDED_TIMEOUTS && rto_us <= BOUNDED_RTO_MS * USEC_PER_MSEC / 2 &&
-	       (u64)since_ms + 2 * BOUNDED_RTO_MS <= given_up_after_ms(retries);
+	return (u64)since_ms + 2 * BOUNDED_RTO_MS <= given_up_after_ms(retries, BOUNDED_RTO_MS);
+}
+
+/* An RTT sample has come while back-off was bounded. Returns whether it stays bounded. */
+static __always_inline bool bound_stays(struct timeouts *t, const struct tcp_sock *tp,
+					u32 sample_us)
+{
+	bool is_short = sample_us <= BOUNDED_RTO_MS * USEC_PER_MSEC / 4;
+
+	/* One that is as long as an outage is believed when another is. */
+	t->is_late = t->is_late ? is_short && timeout_us(tp) > BOUNDED_RTO_MS * USEC_PER_MSEC / 2
+				: sample_us >= BOUNDED_RTO_MS * USEC_PER_MSEC;
+	return t->is_late;
 }
 
 #endif

@@ -81,8 +81,7 @@ int adopt(struct bpf_iter__tcp *ctx)
 	struct tcp_sock *tp;
 	u32 callbacks;
 
-	if (!skc || !policy ||
-	    (skc->skc_state != TCP_ESTABLISHED && skc->skc_state != TCP_CLOSE_WAIT))
+	if (!skc || !policy || !is_open(skc->skc_state))
 		return 0;
 	tp = bpf_skc_to_tcp_sock(skc);
 	if (!tp)

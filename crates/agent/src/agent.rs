@@ -26,6 +26,7 @@ use crate::recording::Recorded;
 use crate::registered;
 use crate::registration::{self, Registration};
 use crate::restore::{Restored, restore};
+use crate::revival::{NetworkNews, Revival};
 use crate::spans;
 use crate::state::{Pinned, State};
 use crate::switcher::Switcher;
@@ -67,6 +68,7 @@ pub struct Agent {
     listing: Listing,
     hearing: Hearing,
     path_memory: PathMemory,
+    revival: Revival,
     policy: Policy,
     /// The active policy, and earlier ones that some connections have not left yet.
     generations: Generations,
@@ -292,6 +294,11 @@ impl Agent {
         self.path_memory.room()
     }
 
+    /// What has happened to the networks of connections since the last call, and in the agent's own.
+    pub fn network_news(&self) -> NetworkNews {
+        self.revival.news()
+    }
+
     /// Forgets what is known of paths that one of the filters has. Returns of how many something was known.
     ///
     /// # Errors
@@ -352,6 +359,7 @@ impl Agent {
     /// # Errors
     /// Returns the first error of a step. The steps after it are taken all the same.
     pub fn stop(self) -> Result<Restored, Error> {
+        drop(self.revival);
         let restored = self.attached.detach();
         let removed = self.state.map_or(Ok(()), State::remove);
         restored.and_then(|restored| removed.map(|()| restored))
@@ -371,6 +379,7 @@ fn install(config: &Config, program: &Program, state: Option<&State>) -> Result<
     let attached = Attached::attach(&switcher, config, state)?;
     let connections = switcher.map(CONNECTIONS)?;
     let (listing, hearing) = (Listing::load(&connections)?, Hearing::load(&connections)?);
+    let revival = Revival::start(&connections)?;
     let (policy, adopt) = (config.policy.clone(), config.adopt.clone());
     let generations = Generations::from([(switcher.generation(), policy.clone())]);
     let agent = Agent {
@@ -379,6 +388,7 @@ fn install(config: &Config, program: &Program, state: Option<&State>) -> Result<
         listing,
         hearing,
         path_memory,
+        revival,
         policy,
         generations,
         adopt,

@@ -11,6 +11,9 @@ use nix::sched::{CloneFlags, setns};
 
 use crate::error::{Doing, Error};
 
+/// The calling thread's.
+const OWN: &str = "/proc/thread-self/ns/net";
+
 /// Some network namespaces of the host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Namespaces {
@@ -43,17 +46,40 @@ impl Namespaces {
             }
         };
         for namespace in others {
-            // A thread that has entered another namespace does not return to ours; it ends.
-            sum += thread::scope(|scope| {
-                let inside = scope.spawn(|| {
-                    setns(&namespace, CloneFlags::CLONE_NEWNET).map_err(io::Error::from)?;
-                    f()
-                });
-                inside.join().expect("no panic in a namespace")
-            })?;
+            sum += within(&namespace, &f)?;
         }
         Ok(sum)
     }
+}
+
+/// The inode of the calling thread's network namespace, by which the kernel's side names it.
+///
+/// # Errors
+/// Fails without /proc.
+pub fn own_namespace() -> io::Result<u32> {
+    Ok(fs::metadata(OWN)?.ino() as u32)
+}
+
+/// Those of `wanted`, by their inodes, to which a name or a thread leads, and which are not our own.
+pub(crate) fn others_of(wanted: &HashSet<u32>) -> Vec<(u32, File)> {
+    let inode = |file: &File| file.metadata().map(|metadata| metadata.ino() as u32);
+    let of = |file: File| Some((inode(&file).ok().filter(|it| wanted.contains(it))?, file));
+    others().into_iter().filter_map(of).collect()
+}
+
+/// Does something in a network namespace.
+pub(crate) fn within<T: Send>(
+    namespace: &File,
+    f: impl FnOnce() -> io::Result<T> + Send,
+) -> io::Result<T> {
+    // A thread that has entered another namespace does not return to ours; it ends.
+    thread::scope(|scope| {
+        let inside = scope.spawn(|| {
+            setns(namespace, CloneFlags::CLONE_NEWNET).map_err(io::Error::from)?;
+            f()
+        });
+        inside.join().expect("no panic in a namespace")
+    })
 }
 
 /// Every namespace to which a name or a thread leads, except our own.
@@ -72,8 +98,7 @@ fn others() -> Vec<File> {
         .map(|thread| thread.join("ns/net"));
     let identity = |path: &PathBuf| fs::metadata(path).map(|m| (m.dev(), m.ino()));
 
-    let mut met: HashSet<_> =
-        HashSet::from_iter(identity(&PathBuf::from("/proc/thread-self/ns/net")));
+    let mut met: HashSet<_> = HashSet::from_iter(identity(&PathBuf::from(OWN)));
     entries("/run/netns")
         .into_iter()
         .chain(threads)

@@ -84,9 +84,13 @@ pub struct PathFilter {
 impl PathFilter {
     /// Whether a path is one of them.
     pub fn has(&self, path: &KnownPath) -> bool {
-        self.remote.is_none_or(|it| it.contains(&path.remote) || path.remote.contains(&it))
+        self.has_remote(path.remote)
             && self.namespace.is_none_or(|it| it == path.namespace)
             && self.interface.is_none_or(|it| it == path.interface)
+    }
+
+    pub(crate) fn has_remote(&self, remote: IpNet) -> bool {
+        self.remote.is_none_or(|it| it.contains(&remote) || remote.contains(&it))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The rule of the retransmission timer, `bpf/switcher/core/timeouts.h`, as a connection meets it.
 
-use kirikae_algorithms::{Algorithm, Socket, Switcher, back_off_is_bounded};
+use kirikae_algorithms::{Algorithm, Socket, Switcher, given_up_after_ms, is_given_up_late};
 use kirikae_interface::{SCOPE_KERNEL_TIMEOUTS, policy, scope};
 
 /// A scope that says nothing of timeouts.
@@ -63,6 +63,25 @@ fn segments_sent_twice_double_the_allowance_until_it_is_the_kernels() {
     assert_eq!(rto_min_after_rounds(&mut switcher, &mut socket, 200), 50_000);
 }
 
+/// Of what was sent again in an outage, the ACKs may have been lost.
+#[test]
+fn what_is_reported_twice_after_an_outage_does_not_raise_it() {
+    let (mut switcher, mut socket) = met(ADAPTED, KERNEL_MIN_US, KERNEL_MAX_MS);
+    for earlier in 0..2 {
+        switcher.timed_out(&mut socket, earlier);
+    }
+    for dsack_dups in [1, 2] {
+        socket.fields.dsack_dups = dsack_dups;
+        assert_eq!(rto_min_after_rounds(&mut switcher, &mut socket, 1), 50_000);
+    }
+    socket.fields.dsack_dups = 3;
+    assert_eq!(rto_min_after_rounds(&mut switcher, &mut socket, 1), 100_000);
+    // A single timeout may have been too early.
+    switcher.timed_out(&mut socket, 0);
+    socket.fields.dsack_dups = 4;
+    assert_eq!(rto_min_after_rounds(&mut switcher, &mut socket, 1), KERNEL_MIN_US);
+}
+
 /// A socket that is connected anew and still has ours was not given it by anybody else.
 #[test]
 fn what_was_set_is_not_taken_for_the_kernels() {
@@ -81,27 +100,56 @@ fn retransmitting(socket: &mut Socket, since_ms: u32, now_ms: u32) {
 }
 
 #[test]
-fn seven_timeouts_in_a_row_are_bounded_and_the_eighth_is_not() {
+fn thirty_timeouts_in_a_row_are_bounded_and_no_more() {
     let (mut switcher, mut socket) = met(ADAPTED, KERNEL_MIN_US, KERNEL_MAX_MS);
-    for earlier in 0..10 {
+    for earlier in 0..40 {
         switcher.timed_out(&mut socket, earlier);
-        let expected = if earlier < 7 { 1_000 } else { KERNEL_MAX_MS };
+        let is_bounded = earlier < 30;
+        let expected = if is_bounded { 1_000 } else { KERNEL_MAX_MS };
         assert_eq!(socket.fields.rto_max_ms, expected, "after {earlier}");
+        // tcp_retries2 = 15 with the kernel's own bound: as long as it would have gone on itself.
+        let expected = if is_bounded { 924_600 } else { 0 };
+        assert_eq!(socket.fields.user_timeout_ms, expected, "after {earlier}");
     }
 }
 
-/// tcp_retries2 = 15 within the bound: 14.4 s, of which two are kept to spare.
+/// Its program gives up itself, at a time that it has set.
 #[test]
-fn the_bound_ends_long_before_the_kernel_would_give_up() {
+fn a_time_of_the_programs_own_stays() {
     let (mut switcher, mut socket) = met(ADAPTED, KERNEL_MIN_US, KERNEL_MAX_MS);
-    // The clock of the timestamps has 32 bits.
-    for since_ms in [700, u32::MAX - 700] {
-        for (after_ms, expected) in [(100, 1_000), (12_400, 1_000), (12_401, KERNEL_MAX_MS)] {
-            retransmitting(&mut socket, since_ms, since_ms.wrapping_add(after_ms));
-            switcher.timed_out(&mut socket, 0);
-            assert_eq!(socket.fields.rto_max_ms, expected, "after {after_ms} ms");
-        }
+    socket.fields.user_timeout_ms = 20_000;
+    switcher.timed_out(&mut socket, 0);
+    assert_eq!(socket.fields.rto_max_ms, 1_000);
+    switcher.timed_out(&mut socket, 30);
+    assert_eq!(socket.fields.rto_max_ms, KERNEL_MAX_MS);
+    assert_eq!(socket.fields.user_timeout_ms, 20_000);
+}
+
+/// The timeout before back-off is that of the socket; the sample is of the round trip that the kernel tells of.
+fn sampled(switcher: &mut Switcher, socket: &mut Socket, rto_ms: u32, sample_ms: u32) {
+    socket.fields.srtt_us = (rto_ms * 1_000) << 3;
+    socket.fields.rttvar_us = 0;
+    switcher.rtt_sample(socket, sample_ms * 1_000);
+}
+
+#[test]
+fn a_sample_as_long_as_an_outage_does_not_end_the_bound() {
+    let (mut switcher, mut socket) = met(ADAPTED, KERNEL_MIN_US, KERNEL_MAX_MS);
+    switcher.timed_out(&mut socket, 0);
+    for (rto_ms, sample_ms, is_bounded) in
+        [(9_000, 3_000, true), (7_000, 60, true), (600, 60, true), (499, 60, false)]
+    {
+        sampled(&mut switcher, &mut socket, rto_ms, sample_ms);
+        assert_eq!(socket.fields.rto_max_ms == 1_000, is_bounded, "{rto_ms}, {sample_ms}");
     }
+    // Timeouts in between are bounded as well, however long they would be.
+    switcher.timed_out(&mut socket, 0);
+    sampled(&mut switcher, &mut socket, 9_000, 3_000);
+    switcher.timed_out(&mut socket, 0);
+    assert_eq!(socket.fields.rto_max_ms, 1_000);
+    // A second one is believed.
+    sampled(&mut switcher, &mut socket, 9_000, 1_500);
+    assert_eq!(socket.fields.rto_max_ms, KERNEL_MAX_MS);
 }
 
 /// The kernel reckons by the bound when to give up: so many timeouts, from 200 ms on doubled up to it.
@@ -115,7 +163,23 @@ fn no_connection_is_given_up_for_the_bound() {
             retransmitting(&mut socket, 1, 1 + after_ms);
             // The next one is a second away at most, and as much late at most.
             let has_time = after_ms + 2_000 <= given_up_ms;
-            assert_eq!(back_off_is_bounded(&socket, 0, retries), has_time, "{retries}, {after_ms}");
+            assert_eq!(is_given_up_late(&socket, retries), has_time, "{retries}, {after_ms}");
+        }
+    }
+}
+
+/// As the kernel: from 200 ms on doubled up to the longest.
+#[test]
+fn it_is_known_when_the_kernel_gives_up() {
+    for longest_ms in [1_000, 10_000, 60_000, 120_000] {
+        for retries in 0..=255 {
+            let waits = (0..=retries).map(|timeout| (200 << timeout.min(12)).min(longest_ms));
+            let given_up_ms: u32 = waits.sum();
+            assert_eq!(
+                given_up_after_ms(retries, longest_ms),
+                given_up_ms,
+                "{longest_ms}, {retries}"
+            );
         }
     }
 }

@@ -4,7 +4,6 @@ pub mod client;
 mod guards;
 mod kept_paths;
 mod metrics;
-mod network_changes;
 mod page;
 mod policy_file;
 mod seeds;

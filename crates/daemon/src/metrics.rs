@@ -38,6 +38,7 @@ struct Numbers {
     events_lost: u64,
     asked_again: u64,
     unheard: usize,
+    revived: u64,
     paths: PathMemoryStatus,
     rtt_s: Histogram,
     isolated_loss: Histogram,
@@ -115,6 +116,7 @@ impl Numbers {
             events_lost: status.events_lost,
             asked_again: status.asked_again,
             unheard: status.unheard,
+            revived: status.revived,
             paths: status.paths,
             rtt_s: of_connections(&RTT_ENDS_S, |it| it.srtt_s),
             isolated_loss: of_connections(&LOSS_ENDS, |it| it.isolated_loss),
@@ -225,6 +227,11 @@ fn encode_counters(numbers: &Numbers, encoder: &mut DescriptorEncoder) -> fmt::R
             "Times that callbacks of a connection were asked for again, because another sock_ops \
              program had taken them",
             numbers.asked_again,
+        ),
+        (
+            "kirikae_connections_revived",
+            "Times that a connection was made to send because its path may have been back",
+            numbers.revived,
         ),
         ("kirikae_path_hits", "New connections whose path was known", numbers.paths.counts.hits),
         (

@@ -5,10 +5,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
-use kirikae_agent::KnownPath;
+use kirikae_agent::{KnownPath, own_namespace};
 use kirikae_doctor::{TcpMetrics, tcp_metrics};
-
-use crate::kept_paths::own_namespace;
 
 /// Payload of a segment over Ethernet, with timestamps, bytes: the kernel counts its windows in segments.
 const SEGMENT_BYTES: u32 = 1448;

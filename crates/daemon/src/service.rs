@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use kirikae_agent::{
-    Agent, BURST_SIZES, BurstLatencies, Config, KnownPath, PathFilter, Restored, Taken,
+    Agent, BURST_SIZES, BurstLatencies, Config, KnownPath, NetworkNews, PathFilter, Restored,
+    Taken, own_namespace,
 };
 use kirikae_policy::Scope;
 use kirikae_vocabulary::Switch;
@@ -14,7 +15,6 @@ use tokio::sync::oneshot;
 
 use crate::guards::Guards;
 use crate::kept_paths;
-use crate::network_changes::NetworkChanges;
 use crate::seeds::seeds;
 use crate::status::{
     Bursts, Connections, ForgottenPaths, Guarding, ListedPath, PathMemoryStatus, Paths,
@@ -71,8 +71,8 @@ pub struct Service {
     log: Arc<Mutex<SwitchLog>>,
     /// Callbacks that were asked for again, and those refused at the latest look.
     taken: Taken,
-    /// None: nobody looks at changes of the network.
-    network: Option<NetworkChanges>,
+    /// How often connections were made to send because their path may have been back.
+    revived: u64,
     /// The latest listing, and when it was made.
     listed: Option<(Instant, Arc<Connections>)>,
 }
@@ -98,7 +98,7 @@ impl Service {
             asked,
             log,
             taken,
-            network: None,
+            revived: 0,
             listed,
         })
     }
@@ -168,31 +168,16 @@ impl Service {
         self.guards.suspended()
     }
 
-    /// Hears of changes in the agent's own network namespace from now on.
+    /// Forgets what is known of paths that a change of the network concerns. Returns of how many, and a message to the
+    /// operator if changes cannot be followed.
     ///
     /// # Errors
-    /// Fails with a message to the operator if the kernel does not let the agent listen.
-    pub fn watch_network(&mut self) -> Result<(), String> {
-        let network = NetworkChanges::listen();
-        self.network = Some(network.map_err(|error| {
-            format!("what is known of paths stays when the network changes: {error}")
-        })?);
-        Ok(())
-    }
-
-    /// Forgets what is known of paths that a change of the network concerns. Returns of how many.
-    ///
-    /// # Errors
-    /// Fails with a message to the operator if the changes cannot be read, or the kernel's entries cannot be
-    /// changed.
-    pub fn follow_network(&mut self) -> Result<usize, String> {
-        let Some(network) = &mut self.network else { return Ok(0) };
-        let affected =
-            network.affected().map_err(|error| format!("watching the network: {error}"))?;
-        if affected.is_empty() {
-            return Ok(0);
-        }
-        self.agent.forget_paths(&affected).map_err(|error| error.to_string())
+    /// Fails if the kernel's entries cannot be changed.
+    pub fn follow_network(&mut self) -> Result<(usize, Option<String>), kirikae_agent::Error> {
+        let NetworkNews { affected, revived, trouble } = self.agent.network_news();
+        self.revived += revived;
+        let forgotten = if affected.is_empty() { 0 } else { self.agent.forget_paths(&affected)? };
+        Ok((forgotten, trouble))
     }
 
     /// Remembers what an agent before has saved of paths. Returns of how many.
@@ -245,7 +230,7 @@ impl Service {
     fn paths(&self, which: &PathFilter) -> Answer<Paths> {
         let all = self.agent.paths().map_err(|error| error.to_string())?;
         let memory = self.path_memory(all.len())?;
-        let own = kept_paths::own_namespace().map_err(|error| error.to_string())?;
+        let own = own_namespace().map_err(|error| error.to_string())?;
         let interfaces = kept_paths::Interfaces::read().map_err(|error| error.to_string())?;
         let listed = |path: KnownPath| {
             let is_own = path.namespace == own;
@@ -355,6 +340,7 @@ impl Service {
             events_lost: self.agent.events_lost(),
             asked_again: self.taken.asked_again as u64,
             unheard: self.taken.refused,
+            revived: self.revived,
             paths,
             bursts: bursts.iter().map(in_short).collect(),
             cost: self.agent.cost().map_err(told)?,

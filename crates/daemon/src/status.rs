@@ -34,6 +34,9 @@ pub struct Status {
     /// Connections for which the kernel refused that at the latest look, so that the switcher hears nothing
     /// of them.
     pub unheard: usize,
+    /// How often a connection was made to send because its path may have been back.
+    #[serde(default)]
+    pub revived: u64,
     /// What is known of paths, and how it was used.
     pub paths: PathMemoryStatus,
     /// How long bursts took.

@@ -115,6 +115,7 @@ async fn status(State(looks): State<Looks>) -> Response {
         events_lost: 2,
         asked_again: 0,
         unheard: 0,
+        revived: 0,
         paths: PathMemoryStatus {
             known: 321,
             room: 1024,

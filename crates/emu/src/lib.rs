@@ -7,6 +7,7 @@
 //! [`remove_stale`] recognises and removes.
 
 mod capacity;
+mod carrier;
 mod clock;
 mod ecn;
 mod emulator;

@@ -16,11 +16,12 @@ use nix::sys::prctl;
 use nix::sys::time::TimeSpec;
 
 use crate::Error;
+use crate::carrier::Carrier;
 use crate::clock::Clock;
 use crate::ecn;
 use crate::namespace::MTU;
 use crate::segment::Connections;
-use crate::system::{Rank, go_before_ordinary_threads};
+use crate::system::{self, Rank, go_before_ordinary_threads};
 use crate::way::{Fate, Way};
 
 /// Room for the largest packet.
@@ -36,6 +37,7 @@ pub(crate) struct Mover {
     /// The directions of the links; the index is [`Hop::place`](kirikae_path::Hop::place).
     ways: Vec<Way>,
     routes: Vec<Route>,
+    carriers: Vec<Carrier>,
     /// Packets that have left a link and were not yet moved on, with the index of that link's direction.
     left: VecDeque<(Time, usize, Fate)>,
     /// Buffers to use again.
@@ -71,6 +73,11 @@ impl Device {
         Device { file, routes: Vec::new(), connections: Connections::default() }
     }
 
+    /// Tells the host that its interface has a carrier, or none.
+    pub fn set_carrier(&self, has_carrier: bool) -> nix::Result<()> {
+        system::set_tun_carrier(&self.file, has_carrier)
+    }
+
     /// The route of a packet by its destination; None if the destination is no host that is known here.
     fn route(&self, packet: &[u8]) -> Option<usize> {
         let destination = (packet.first()? >> 4 == 4).then_some(packet.get(16..20)?)?;
@@ -80,8 +87,9 @@ impl Device {
 }
 
 impl Mover {
-    pub fn new(devices: Vec<Device>, ways: Vec<Way>) -> Mover {
-        Mover { devices, ways, routes: Vec::new(), left: VecDeque::new(), spare: Vec::new() }
+    pub fn new(devices: Vec<Device>, ways: Vec<Way>, carriers: Vec<Carrier>) -> Mover {
+        let (routes, left, spare) = (Vec::new(), VecDeque::new(), Vec::new());
+        Mover { devices, ways, routes, carriers, left, spare }
     }
 
     /// Routes packets from device `from` to `address`, which is device `to`, over these directions of links.
@@ -110,16 +118,22 @@ impl Mover {
             for (device, _) in readable.iter().enumerate().filter(|(_, readable)| **readable) {
                 self.take_in(device, clock).map_err(failed("moving packets"))?;
             }
-            self.settle(clock.now().map_err(failed("reading the clock"))?, clock)
-                .map_err(failed("writing packets"))?;
+            let now = clock.now().map_err(failed("reading the clock"))?;
+            for carrier in &mut self.carriers {
+                let followed = carrier.follow(now, &self.devices);
+                followed.map_err(|errno| failed("changing a carrier")(errno.into()))?;
+            }
+            self.settle(now, clock).map_err(failed("writing packets"))?;
         }
     }
 
     /// Sleeps until a packet can be read, one is due or it is time to stop. Returns whether it is time to
     /// stop, and sets which devices are readable.
     fn wait(&self, clock: &Clock, stop: &EventFd, readable: &mut [bool]) -> io::Result<bool> {
-        let timeout = match self.first_due() {
-            Some((due, _)) => Some(TimeSpec::from_duration(Duration::from(clock.until(due)?))),
+        let packet = self.first_due().map(|(due, _)| due);
+        let carriers = self.carriers.iter().filter_map(Carrier::next);
+        let timeout = match carriers.chain(packet).min() {
+            Some(due) => Some(TimeSpec::from_duration(Duration::from(clock.until(due)?))),
             None => None,
         };
         let devices = self.devices.iter().map(|device| device.file.as_fd());

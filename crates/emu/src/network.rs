@@ -3,10 +3,11 @@
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use kirikae_path::{Hop, PathSpec, link_seed};
+use kirikae_path::{Direction, Hop, PathSpec, link_seed};
 use kirikae_vocabulary::Report;
 
 use crate::capacity::Reservation;
+use crate::carrier::Carrier;
 use crate::clock::Clock;
 use crate::mover::{Device, Mover};
 use crate::thread::MoverThread;
@@ -91,7 +92,7 @@ impl Network {
             devices.push(Device::new(device));
             hosts.push(host);
         }
-        let mut mover = Mover::new(devices, ways);
+        let mut mover = Mover::new(devices, ways, carriers(spec));
         for route in &spec.routes {
             let places = route.hops.iter().map(|hop| hop.place()).collect();
             mover.add_route(route.from, hosts[route.to].address(), route.to, places);
@@ -148,6 +149,25 @@ fn ways(links: &[PathSpec], seed: u64) -> Result<Vec<Way>, Error> {
         ways.extend([Way::new(&link.forward, forward), Way::new(&link.backward, backward)]);
     }
     Ok(ways)
+}
+
+/// The carriers of the hosts, each by the links and directions by which its packets enter the network.
+fn carriers(spec: &NetworkSpec) -> Vec<Carrier> {
+    let first = |route: &RouteSpec| (route.from, route.hops[0]);
+    let mut entries: Vec<(usize, Hop)> = spec.routes.iter().map(first).collect();
+    entries.sort_by_key(|(host, hop)| (*host, hop.place()));
+    entries.dedup();
+    let carriers = entries.into_iter().flat_map(|(host, hop)| {
+        let link = &spec.links[hop.link];
+        Carrier::all(
+            host,
+            match hop.direction {
+                Direction::Forward => &link.forward,
+                Direction::Backward => &link.backward,
+            },
+        )
+    });
+    carriers.collect()
 }
 
 /// The next number for a network of this process.

@@ -25,6 +25,16 @@ pub(crate) fn set_tun_interface(file: &File, name: &str, flags: i32) -> nix::Res
     unsafe { tunsetiff(file.as_raw_fd(), &request) }.map(drop)
 }
 
+// linux/if_tun.h; nix::libc has no name for it.
+nix::ioctl_write_ptr!(tunsetcarrier, b'T', 226, libc::c_int);
+
+/// Tells the device of an open /dev/net/tun that it has a carrier, or none.
+pub(crate) fn set_tun_carrier(file: &File, has_carrier: bool) -> nix::Result<()> {
+    let carrier = libc::c_int::from(has_carrier);
+    // SAFETY: TUNSETCARRIER reads an int, which outlives the call.
+    unsafe { tunsetcarrier(file.as_raw_fd(), &carrier) }.map(drop)
+}
+
 /// The order of real-time priorities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rank {

@@ -127,7 +127,7 @@ fn the_links_time_begins_when_it_is_to() {
     // Nothing passes in the first 50 ms of the links' time, which begins in 100 ms.
     let end = Time::ZERO + Span::from_millis(50);
     let when = Intervals { intervals: vec![(Time::ZERO, end)], every: None };
-    let outage = ElementSpec::Outage(OutageSpec { when, hold: true });
+    let outage = ElementSpec::Outage(OutageSpec { when, hold: true, carrier: false });
     let shared = PathSpec { forward: vec![outage], backward: vec![] };
     let network = Network::create(&parking_lot(PathSpec::default(), shared), 1, "later").unwrap();
     let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).unwrap();

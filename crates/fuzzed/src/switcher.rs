@@ -303,6 +303,7 @@ impl Connection {
         let Some(connection) = &self.socket.connection else { return };
         assert_eq!(self.socket.fields.rto_min_us, RTO_MIN_US);
         assert_eq!(self.socket.fields.rto_max_ms, RTO_MAX_MS);
+        assert_eq!(self.socket.fields.user_timeout_ms, 0);
         let is_left_alone = connection.flags & CONNECTION_LEFT_ALONE != 0;
         let keeps_its_own = program_chose || is_left_alone;
         assert!(is_original(&self.socket) || keeps_its_own, "{}", self.socket.algorithm().name());

@@ -32,14 +32,49 @@ impl Intervals {
     }
 
     /// How long the present interval still lasts; None outside of the intervals.
-    pub(crate) fn left(&self, now: Time) -> Option<Span> {
-        let within = match self.every {
-            Some(every) => Time::from_nanos(now.as_nanos() % every.as_nanos()),
-            None => now,
-        };
+    pub fn left(&self, now: Time) -> Option<Span> {
+        let within = self.within_period(now);
         let after = self.intervals.partition_point(|(from, _)| *from <= within);
         let (_, to) = *self.intervals.get(after.checked_sub(1)?)?;
         (within < to).then(|| to - within)
+    }
+
+    /// When the next interval begins or the present one ends, after `now`; None if there is none left.
+    pub fn next_edge(&self, now: Time) -> Option<Time> {
+        let within = self.within_period(now);
+        let edges = self.intervals.iter().flat_map(|&(from, to)| [from, to]);
+        let later = edges.clone().find(|edge| *edge > within).map(|edge| now + (edge - within));
+        let again =
+            || Some(now + (Time::ZERO + self.every? - within) + (edges.min()? - Time::ZERO));
+        later.or_else(again)
+    }
+
+    /// The ends of all intervals until `until`, in order.
+    pub fn ends(&self, until: Time) -> Vec<Time> {
+        let mut edges = Vec::new();
+        let mut now = Time::ZERO;
+        while let Some(edge) = self.next_edge(now).filter(|edge| *edge <= until) {
+            now = edge;
+            if self.intervals.iter().any(|(_, to)| self.is_end(edge, *to)) {
+                edges.push(edge);
+            }
+        }
+        edges
+    }
+
+    /// Whether an edge is the end of the interval that ends at `to`.
+    fn is_end(&self, edge: Time, to: Time) -> bool {
+        match self.every {
+            Some(every) => edge.as_nanos() % every.as_nanos() == to.as_nanos() % every.as_nanos(),
+            None => edge == to,
+        }
+    }
+
+    fn within_period(&self, now: Time) -> Time {
+        match self.every {
+            Some(every) => Time::from_nanos(now.as_nanos() % every.as_nanos()),
+            None => now,
+        }
     }
 }
 
@@ -51,6 +86,28 @@ mod tests {
         let at = |ms| Time::ZERO + Span::from_millis(ms);
         let intervals = ms.iter().map(|&(from, to)| (at(from), at(to))).collect();
         Intervals { intervals, every: every.map(Span::from_millis) }
+    }
+
+    #[test]
+    fn edges_come_in_order_and_again() {
+        let at = |ms| Time::ZERO + Span::from_millis(ms);
+        let edges = |intervals: &Intervals| {
+            let mut now = Time::ZERO;
+            let mut next = || {
+                now = intervals.next_edge(now)?;
+                Some(now)
+            };
+            [next(), next(), next(), next()]
+        };
+        let once = intervals(&[(0, 10), (20, 30)], None);
+        assert_eq!(edges(&once), [Some(at(10)), Some(at(20)), Some(at(30)), None]);
+        let repeated = intervals(&[(5, 10)], Some(40));
+        assert_eq!(edges(&repeated), [5, 10, 45, 50].map(|ms| Some(at(ms))));
+        assert_eq!(once.ends(at(29)), [at(10)]);
+        assert_eq!(repeated.ends(at(100)), [at(10), at(50), at(90)]);
+        let to_the_end = intervals(&[(5, 40)], Some(40));
+        assert_eq!(to_the_end.ends(at(100)), [at(40), at(80)]);
+        assert_eq!(edges(&to_the_end), [5, 40, 45, 80].map(|ms| Some(at(ms))));
     }
 
     #[test]

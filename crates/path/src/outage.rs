@@ -11,6 +11,9 @@ pub struct OutageSpec {
     pub when: Intervals,
     /// Whether packets wait for the end, to leave all at once, or are dropped.
     pub hold: bool,
+    /// Whether the hosts whose packets enter the network here see that their interface has no carrier. The element
+    /// does nothing with it.
+    pub carrier: bool,
 }
 
 /// An outage: in given intervals all packets that arrive are dropped, or held until the end. An interval
@@ -65,7 +68,11 @@ mod tests {
 
     fn spec(intervals: &[(u64, u64)], every: Option<u64>, hold: bool) -> OutageSpec {
         let intervals = intervals.iter().map(|&(from, to)| (at(from), at(to))).collect();
-        OutageSpec { when: Intervals { intervals, every: every.map(Span::from_millis) }, hold }
+        OutageSpec {
+            when: Intervals { intervals, every: every.map(Span::from_millis) },
+            hold,
+            carrier: false,
+        }
     }
 
     /// The milliseconds, of the first hundred, in which a packet that arrives passes at once.

@@ -257,7 +257,11 @@ fn any_element() -> impl Strategy<Value = ElementSpec> {
             arq: ArqSpec { retries, retry_delay: Span::from_nanos(delay) },
         }),
         outage.prop_map(|(from, length, repeats, hold)| {
-            ElementSpec::Outage(OutageSpec { when: intervals(from, length, repeats), hold })
+            ElementSpec::Outage(OutageSpec {
+                when: intervals(from, length, repeats),
+                hold,
+                carrier: false,
+            })
         }),
         (0u64..2_000, 1u64..2_000, any::<bool>(), 0.0..1.0).prop_map(
             |(from, length, repeats, probability)| ElementSpec::During {

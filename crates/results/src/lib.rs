@@ -8,6 +8,7 @@ pub mod interruption;
 pub mod outcome;
 pub mod play;
 pub mod records;
+pub mod recovery;
 pub mod report;
 pub mod statistics;
 pub mod summary;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::bound::{Bound, Lost};
 use crate::contest::Contest;
 use crate::play::{Course, FlowCourse, Play};
+use crate::recovery::recoveries;
 
 /// A whole run.
 #[derive(Debug)]
@@ -51,6 +52,8 @@ pub struct Performance {
     pub end_ns: u64,
     /// The switches of its connections, in order of time.
     pub switches: Vec<Switch>,
+    /// For each outage of its path that ended, the seconds until something new arrived; None if nothing did.
+    pub recoveries: Vec<Option<f64>>,
     /// What its path did.
     pub report: Report,
 }
@@ -130,6 +133,11 @@ impl Performance {
             unfinished,
             end_ns: clock_ns(course.end),
             switches,
+            recoveries: match &course.flows[..] {
+                [flow] => recoveries(path, &flow.written[sender], course.end),
+                // Each write has a connection of its own.
+                _ => Vec::new(),
+            },
             report: report.clone(),
         }
     }

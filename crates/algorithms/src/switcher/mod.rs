@@ -19,8 +19,8 @@ use hooks::{Host, SharedTables};
 
 pub use parts::{
     Belief, BurstSpans, Estimator, LossRuns, Measured, Period, Predicted, RoundTripSeen, Span,
-    Stream, ThesisMeasured, back_off_is_bounded, exp2_fixed, log2_fixed, period_us, scope_of,
-    thesis_choose,
+    Stream, ThesisMeasured, exp2_fixed, given_up_after_ms, is_given_up_late, log2_fixed, period_us,
+    scope_of, thesis_choose,
 };
 pub use path_memory::{PathKnown, PathMemory};
 pub use replay::{CALL_RECORD_BYTES, CALL_RECORD_VERSION, Replay, ReplayError, Tables};

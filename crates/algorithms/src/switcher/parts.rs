@@ -124,11 +124,18 @@ pub fn period_us(fixed_us: u32, srtt_us: u32) -> u32 {
     unsafe { c::kk_estimator_period_us(fixed_us, srtt_us) }
 }
 
-/// Whether a timeout, after `earlier` others in a row, is to be followed by the next within a second, by
-/// a kernel that gives a connection up after `retries` of them (tcp_retries2).
-pub fn back_off_is_bounded(socket: &Socket, earlier: u32, retries: u32) -> bool {
+/// Whether a timeout of a second at most, and one more, come before a kernel gives the connection up that gives up
+/// after `retries` of them (tcp_retries2).
+pub fn is_given_up_late(socket: &Socket, retries: u32) -> bool {
     // SAFETY: plain data that the C code only reads during the call.
-    unsafe { c::kk_back_off_is_bounded(&socket.fields, earlier, retries) }
+    unsafe { c::kk_is_given_up_late(&socket.fields, retries) }
+}
+
+/// When a kernel gives a connection up after the first retransmission, by its number of retries (tcp_retries2) and its
+/// longest timeout; milliseconds.
+pub fn given_up_after_ms(retries: u32, longest_ms: u32) -> u32 {
+    // SAFETY: takes and gives numbers.
+    unsafe { c::kk_given_up_after_ms(retries, longest_ms) }
 }
 
 /// Smoothed loss rates.

@@ -205,9 +205,6 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     let file = wanted.file.as_ref().map(|file| file.display().to_string());
     let mut service = Service::start(&wanted.config, file)?;
-    if let Err(error) = service.watch_network() {
-        eprintln!("kirikae: {error}");
-    }
     tell_known("from before", service.load_paths());
     tell_known("from the kernel's metrics", service.seed_paths());
     let served = serve(&service, &wanted.seen_by);
@@ -264,9 +261,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 /// Forgets what is known of paths that are other ones since the network has changed.
 fn follow(service: &mut Service) {
     match service.follow_network() {
-        Ok(0) => {}
-        Ok(forgotten) => {
-            eprintln!("kirikae: the network has changed; paths forgotten: {forgotten}")
+        Ok((forgotten, trouble)) => {
+            if forgotten > 0 {
+                eprintln!("kirikae: the network has changed; paths forgotten: {forgotten}");
+            }
+            trouble.iter().for_each(|trouble| eprintln!("kirikae: {trouble}"));
         }
         Err(error) => eprintln!("kirikae: {error}"),
     }

@@ -62,6 +62,9 @@ fn print(status: &Status) {
             status.asked_again, status.unheard
         );
     }
+    if status.revived > 0 {
+        println!("revived     {} times, when a path may have been back", status.revived);
+    }
     if status.paths.known > 0 {
         println!("paths       {}", super::paths::in_short(&status.paths));
     }

@@ -5,11 +5,11 @@ mod text;
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use kirikae_agent::KnownPath;
+use kirikae_agent::{KnownPath, own_namespace};
 use nix::net::if_::if_nameindex;
 
 /// The directory of the file where systemd names none.
@@ -53,11 +53,6 @@ impl<const N: usize> From<[(u32, String); N]> for Interfaces {
     fn from(named: [(u32, String); N]) -> Interfaces {
         Interfaces(BTreeMap::from(named))
     }
-}
-
-/// The network namespace that this thread is in, by its inode.
-pub(crate) fn own_namespace() -> io::Result<u32> {
-    Ok(fs::metadata("/proc/thread-self/ns/net")?.ino() as u32)
 }
 
 /// The directory that systemd has made for the service's state, or the usual one.
@@ -117,6 +112,8 @@ pub(crate) fn load(directory: &Path, lifetime: Duration) -> Result<Vec<KnownPath
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::MetadataExt;
+
     use super::*;
 
     #[test]

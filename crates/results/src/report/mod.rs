@@ -12,6 +12,7 @@ use kirikae_terminal::{Attribute, Cell, Color, figures, wrapped};
 use kirikae_vocabulary::{Switch, TimingError};
 
 use crate::outcome::{Comparison, Outcome, Performance};
+use crate::recovery::Recovery;
 use crate::statistics::Estimate;
 use crate::summary::{ContenderSummary, ScenarioSummary, Summary};
 
@@ -56,6 +57,7 @@ pub fn render(outcome: &Outcome, colour: bool) -> String {
         };
         text += &wrapped(&heading(&comparison.scenario, path, workload));
         text += &table(summary, colour);
+        text += &recoveries(summary, colour);
         text += &wrapped(&network_notes(comparison));
         text += &wrapped(&unfinished_notes(summary));
         let by_contender = comparison.performances.chunk_by(|a, b| a.contender == b.contender);
@@ -133,6 +135,26 @@ fn table(summary: &ScenarioSummary, colour: bool) -> String {
         cells(contender).map(cell).to_vec()
     });
     figures(&COLUMNS, rows, 1, colour)
+}
+
+/// A table of how soon data flowed again after outages, if there were any.
+fn recoveries(summary: &ScenarioSummary, colour: bool) -> String {
+    let row = |contender: &ContenderSummary| {
+        let Recovery { n, unfinished, p50_s, p95_s, max_s } = contender.recovery?;
+        let seconds = |value: f64| format!("{value:.3}");
+        let counts = [contender.contender.to_string(), n.to_string(), unfinished.to_string()];
+        let cells = counts.into_iter().chain([p50_s, p95_s, max_s].map(seconds));
+        Some(cells.map(Cell::new).collect())
+    };
+    let rows: Vec<Vec<Cell>> = summary.contenders.iter().filter_map(row).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let heading = ["contender", "path back", "never", "new data: p50", "p95", "max"];
+    format!(
+        "Seconds from when the path is back until something new arrives in order\n{}",
+        figures(&heading, rows.into_iter(), 1, colour)
+    )
 }
 
 fn cells(contender: &ContenderSummary) -> [String; COLUMNS.len()] {

@@ -9,6 +9,7 @@ use kirikae_scenario::Contender;
 use serde::Serialize;
 
 use crate::outcome::{Comparison, Outcome, Performance};
+use crate::recovery::Recovery;
 use crate::statistics::{Estimate, mean, quantile, ratio_of_means};
 pub use flows::GroupSummary;
 use regret::Waits;
@@ -78,6 +79,9 @@ pub struct ContenderSummary {
     pub queue_drops: u64,
     /// Switches of its connection.
     pub switches: usize,
+    /// How soon data flowed again after the path's outages; None if it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Recovery>,
     /// Whether the emulated path behaved as described; see [`kirikae_vocabulary::Report::held`].
     pub held: bool,
 }
@@ -159,6 +163,7 @@ fn contender(
         channel_drops: drops(true),
         queue_drops: drops(false),
         switches: repetitions.iter().map(|repetition| repetition.switches.len()).sum(),
+        recovery: Recovery::of(repetitions.iter().flat_map(|it| it.recoveries.iter().copied())),
         held: repetitions.iter().all(|repetition| repetition.report.held),
     }
 }

@@ -32,7 +32,7 @@ const ELEMENTS: [(&str, &[&str], Read); 12] = [
     ("arq", &["loss", "retries", "retry-delay"], |section| {
         Ok(ElementSpec::Arq { loss: section.probability("loss")?, arq: arq(section)? })
     }),
-    ("outage", &["intervals", "every", "action"], outage),
+    ("outage", &["intervals", "every", "action", "carrier"], outage),
 ];
 
 /// Reads the two directions of a path or link, `forward` and `backward`.
@@ -152,7 +152,8 @@ fn during(section: &Section, loss: ElementSpec) -> Result<ElementSpec, Refusal> 
 fn outage(section: &Section) -> Result<ElementSpec, Refusal> {
     let when = intervals(section, &section.required("intervals", INTERVALS)?)?;
     let hold = section.choice_or_first("action", &["drop", "hold"])? == 1;
-    Ok(ElementSpec::Outage(OutageSpec { when, hold }))
+    let carrier = section.flag("carrier")?;
+    Ok(ElementSpec::Outage(OutageSpec { when, hold, carrier }))
 }
 
 const INTERVALS: &str = r#"intervals, such as [{ from = "10 s", to = "12 s" }]"#;

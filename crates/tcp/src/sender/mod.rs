@@ -246,6 +246,7 @@ impl Sender {
 
     /// Changes the state; the algorithm is told first.
     fn set_state(&mut self, state: CaState) {
+        self.socket.fields.high_seq = self.high_seq as u32;
         self.socket.set_state(state);
     }
 

@@ -124,6 +124,7 @@ pub fn snapshot(connections: Vec<Connection>) -> Snapshot {
         events_lost: 0,
         asked_again: 0,
         unheard: 0,
+        revived: 0,
         paths: Default::default(),
         bursts: Vec::new(),
         cost: Cost::default(),

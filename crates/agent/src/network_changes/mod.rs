@@ -1,22 +1,25 @@
-//! What changes in the network of this namespace: an interface that comes, goes or gets another address, and
-//! routes. What is known of the paths concerned is of another network then.
+//! What changes in a network namespace: an interface that comes, goes or gets another address, and routes.
 
 mod affected;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
 use std::net::IpAddr;
+use std::os::fd::{AsFd, BorrowedFd};
 
-use kirikae_agent::PathFilter;
-use netlink_packet_core::{NetlinkMessage, NetlinkPayload};
+use netlink_packet_core::{
+    NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+};
 use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::LinkMessage;
 use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::{InterfaceFlags, if_nametoindex};
 
-use crate::kept_paths::own_namespace;
-use affected::Network;
+use crate::namespaces::own_namespace;
+use crate::paths::PathFilter;
+use affected::{Change, Interface, Network};
 
 /// The kernel's numbers of the groups (linux/rtnetlink.h): links, addresses and routes, of IPv4 and IPv6.
 const GROUPS: [u32; 5] = [1, 5, 9, 7, 11];
@@ -25,13 +28,22 @@ const AT_ONCE: usize = 64 << 10;
 /// What the kernel keeps of messages until they are read, bytes.
 const KEPT: usize = 1 << 20;
 /// When so much has changed, all paths are concerned: it is not told apart any more.
-const TOLD_APART: usize = 256;
+pub(crate) const TOLD_APART: usize = 256;
 
 /// Hears of changes in the network namespace in which it was made.
 pub(crate) struct NetworkChanges {
     socket: Socket,
     namespace: u32,
     network: Network,
+}
+
+/// The paths that a change concerns.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    /// What is known of these paths is of another network.
+    pub affected: Vec<PathFilter>,
+    /// These of them may carry again.
+    pub may_be_back: Vec<PathFilter>,
 }
 
 impl NetworkChanges {
@@ -43,36 +55,71 @@ impl NetworkChanges {
         socket.bind(&SocketAddr::new(0, 0))?;
         GROUPS.into_iter().try_for_each(|group| socket.add_membership(group))?;
         // It is looked at after the first change is heard of, so that none is missed.
-        Ok(NetworkChanges { socket, namespace: own_namespace()?, network: present()? })
+        let network = present()?;
+        socket.send_to(&links_wanted(), &SocketAddr::new(0, 0), 0)?;
+        Ok(NetworkChanges { socket, namespace: own_namespace()?, network })
     }
 
-    /// The paths that are concerned by what has changed since the last call.
-    pub fn affected(&mut self) -> io::Result<Vec<PathFilter>> {
-        let mut affected = Vec::new();
+    /// The namespace, by its inode.
+    pub fn namespace(&self) -> u32 {
+        self.namespace
+    }
+
+    /// What has changed since the last call.
+    pub fn read(&mut self) -> io::Result<Changes> {
+        let mut changes = Vec::new();
         loop {
             let mut received = Vec::with_capacity(AT_ONCE);
             match self.socket.recv(&mut received, 0) {
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                // More has changed than the kernel has kept for us.
+                // More has changed than the kernel has kept for us. What is known of interfaces may be old then;
+                // the next message of each is taken for a change.
                 Err(error) if error.raw_os_error() == Some(nix::libc::ENOBUFS) => {
-                    self.network = present()?;
-                    affected = vec![PathFilter::default(); TOLD_APART + 1];
+                    let every = Change { paths: PathFilter::default(), may_be_back: true };
+                    changes = vec![every; TOLD_APART + 1];
                     continue;
                 }
                 Err(error) => return Err(error),
             }
             for message in messages(&received) {
-                affected.extend(self.network.affected(&message));
+                changes.extend(self.network.changes(&message));
             }
         }
-        if affected.len() > TOLD_APART {
-            affected = vec![PathFilter::default()];
+        if changes.len() > TOLD_APART {
+            let may_be_back = changes.iter().any(|change| change.may_be_back);
+            changes = vec![Change { paths: PathFilter::default(), may_be_back }];
         }
         let namespace = Some(self.namespace);
-        Ok(affected.into_iter().map(|which| PathFilter { namespace, ..which }).collect())
+        let mut told = Changes::default();
+        for Change { paths, may_be_back } in changes {
+            let paths = PathFilter { namespace, ..paths };
+            if may_be_back {
+                told.may_be_back.push(paths.clone());
+            }
+            told.affected.push(paths);
+        }
+        Ok(told)
     }
+}
+
+impl AsFd for NetworkChanges {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// Asks for all interfaces, as messages of their own: only these tell how often a carrier has come.
+fn links_wanted() -> Vec<u8> {
+    let mut header = NetlinkHeader::default();
+    header.flags = NLM_F_REQUEST | NLM_F_DUMP;
+    let mut message =
+        NetlinkMessage::new(header, RouteNetlinkMessage::GetLink(LinkMessage::default()).into());
+    message.finalize();
+    let mut bytes = vec![0; message.buffer_len()];
+    message.serialize(&mut bytes);
+    bytes
 }
 
 /// The messages in what was received at once. Those that cannot be read are of no kind that is known here.
@@ -94,12 +141,12 @@ fn messages(mut bytes: &[u8]) -> Vec<RouteNetlinkMessage> {
 
 /// The interfaces as they are now.
 fn present() -> io::Result<Network> {
-    let mut network = Network { running: BTreeMap::new(), addresses: BTreeSet::new() };
+    let mut network = Network { interfaces: BTreeMap::new(), addresses: BTreeSet::new() };
     for it in getifaddrs()? {
         // One that has gone in between is none.
         let Ok(index) = if_nametoindex(it.interface_name.as_str()) else { continue };
         let is_running = it.flags.contains(InterfaceFlags::IFF_RUNNING);
-        network.running.insert(index, is_running);
+        network.interfaces.insert(index, Interface { is_running, carriers: None });
         let address = it.address.as_ref();
         let v4 = address.and_then(|it| it.as_sockaddr_in()).map(|it| IpAddr::V4(it.ip()));
         let v6 = address.and_then(|it| it.as_sockaddr_in6()).map(|it| IpAddr::V6(it.ip()));

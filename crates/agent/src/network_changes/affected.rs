@@ -4,39 +4,64 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::IpNet;
-use kirikae_agent::PathFilter;
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
-use netlink_packet_route::link::{LinkFlags, LinkMessage};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage, RouteType};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+
+use crate::paths::PathFilter;
 
 /// The interfaces, as far as the kernel has told of them. It tells the same again, as with each router
 /// advertisement.
 #[derive(Debug)]
 pub(super) struct Network {
-    /// Whether an interface can send, by its index.
-    pub running: BTreeMap<u32, bool>,
+    /// By their indices.
+    pub interfaces: BTreeMap<u32, Interface>,
     /// The addresses, with the index of their interface.
     pub addresses: BTreeSet<(u32, IpAddr)>,
 }
 
+/// What is known of an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Interface {
+    /// Whether it can send.
+    pub is_running: bool,
+    /// How often its carrier has come. The kernel tells of a carrier that goes up to a second late, and then of one
+    /// that has come back as if nothing had been. None: that is not known yet.
+    pub carriers: Option<u32>,
+}
+
+/// What has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Change {
+    /// The paths that are others now.
+    pub paths: PathFilter,
+    /// Whether they may carry again, and did not.
+    pub may_be_back: bool,
+}
+
 impl Network {
-    /// The paths that the message concerns; none if nothing has changed for any.
-    pub fn affected(&mut self, message: &RouteNetlinkMessage) -> Vec<PathFilter> {
-        let over = |index| vec![PathFilter { interface: Some(index), ..PathFilter::default() }];
+    /// What has changed by the message; nothing if it tells what is known.
+    pub fn changes(&mut self, message: &RouteNetlinkMessage) -> Vec<Change> {
+        let over = |index, may_be_back| {
+            let paths = PathFilter { interface: Some(index), ..PathFilter::default() };
+            vec![Change { paths, may_be_back }]
+        };
         match message {
-            RouteNetlinkMessage::NewLink(link) if self.has_turned(link) => over(link.header.index),
+            RouteNetlinkMessage::NewLink(link) if self.has_turned(link) => {
+                over(link.header.index, is_running(link))
+            }
             RouteNetlinkMessage::DelLink(link) if is_whole(link) => {
-                self.running.remove(&link.header.index);
+                self.interfaces.remove(&link.header.index);
                 self.addresses.retain(|(index, _)| *index != link.header.index);
-                over(link.header.index)
+                over(link.header.index, false)
             }
             RouteNetlinkMessage::NewAddress(message) => match address(message) {
-                Some(address) if self.addresses.insert(address) => over(address.0),
+                Some(address) if self.addresses.insert(address) => over(address.0, true),
                 _ => Vec::new(),
             },
             RouteNetlinkMessage::DelAddress(message) => match address(message) {
-                Some(address) if self.addresses.remove(&address) => over(address.0),
+                Some(address) if self.addresses.remove(&address) => over(address.0, false),
                 _ => Vec::new(),
             },
             RouteNetlinkMessage::NewRoute(route) | RouteNetlinkMessage::DelRoute(route) => {
@@ -46,12 +71,26 @@ impl Network {
         }
     }
 
-    /// Whether an interface that was known can send and could not, or the other way round.
+    /// Whether an interface that was known could send and can not, or the other way round, or both in turn.
     fn has_turned(&mut self, link: &LinkMessage) -> bool {
-        let is_running = link.header.flags.contains(LinkFlags::Running);
-        is_whole(link)
-            && self.running.insert(link.header.index, is_running).is_some_and(|it| it != is_running)
+        if !is_whole(link) {
+            return false;
+        }
+        let carriers = link.attributes.iter().find_map(|attribute| match attribute {
+            LinkAttribute::CarrierUpCount(count) => Some(*count),
+            _ => None,
+        });
+        let now = Interface { is_running: is_running(link), carriers };
+        let before = self.interfaces.insert(link.header.index, now);
+        before.is_some_and(|before| {
+            let is_counted = before.carriers.is_some() && now.carriers.is_some();
+            before.is_running != now.is_running || is_counted && before.carriers != now.carriers
+        })
     }
+}
+
+fn is_running(link: &LinkMessage) -> bool {
+    link.header.flags.contains(LinkFlags::Running)
 }
 
 /// A message of a bridge, for instance, is of an interface's part in it.
@@ -75,8 +114,9 @@ fn address(message: &AddressMessage) -> Option<(u32, IpAddr)> {
     Some((message.header.index, address?))
 }
 
-/// The paths to where a route leads, over its interfaces; over all if it names none.
-fn along(route: &RouteMessage) -> Vec<PathFilter> {
+/// The paths to where a route leads, over its interfaces; over all if it names none. Where it has gone, another may
+/// carry.
+fn along(route: &RouteMessage) -> Vec<Change> {
     if !matches!(
         route.header.kind,
         RouteType::Unicast | RouteType::BlackHole | RouteType::Unreachable
@@ -108,7 +148,10 @@ fn along(route: &RouteMessage) -> Vec<PathFilter> {
         interfaces.push(None);
     }
     let remote = IpNet::new(destination, route.header.destination_prefix_length).ok();
-    let over = |interface| PathFilter { remote, interface, ..PathFilter::default() };
+    let over = |interface| {
+        let paths = PathFilter { remote, interface, ..PathFilter::default() };
+        Change { paths, may_be_back: true }
+    };
     interfaces.into_iter().map(over).collect()
 }
 
@@ -117,7 +160,8 @@ mod tests {
     use super::*;
 
     fn network() -> Network {
-        Network { running: BTreeMap::from([(2, true)]), addresses: BTreeSet::new() }
+        let known = Interface { is_running: true, carriers: None };
+        Network { interfaces: BTreeMap::from([(2, known)]), addresses: BTreeSet::new() }
     }
 
     fn link(index: u32, flags: LinkFlags, family: AddressFamily) -> LinkMessage {
@@ -128,27 +172,42 @@ mod tests {
         link
     }
 
-    fn over(index: u32) -> Vec<PathFilter> {
-        vec![PathFilter { interface: Some(index), ..PathFilter::default() }]
+    fn over(index: u32, may_be_back: bool) -> Vec<Change> {
+        let paths = PathFilter { interface: Some(index), ..PathFilter::default() };
+        vec![Change { paths, may_be_back }]
     }
 
     #[test]
     fn an_interface_that_turns_is_told_once() {
         let mut network = network();
         let mut told = |index, flags, family| {
-            network.affected(&RouteNetlinkMessage::NewLink(link(index, flags, family)))
+            network.changes(&RouteNetlinkMessage::NewLink(link(index, flags, family)))
         };
         let (up, down, whole) =
             (LinkFlags::Up | LinkFlags::Running, LinkFlags::Up, AddressFamily::Unspec);
         assert_eq!(told(2, up, whole), []);
         assert_eq!(told(2, down, AddressFamily::Bridge), []);
-        assert_eq!(told(2, down, whole), over(2));
+        assert_eq!(told(2, down, whole), over(2, false));
         assert_eq!(told(2, down, whole), []);
-        assert_eq!(told(2, up, whole), over(2));
+        assert_eq!(told(2, up, whole), over(2, true));
         assert_eq!(told(3, down, whole), [], "it is new");
-        assert_eq!(told(3, up, whole), over(3));
+        assert_eq!(told(3, up, whole), over(3, true));
         let gone = link(3, down, whole);
-        assert_eq!(network.affected(&RouteNetlinkMessage::DelLink(gone)), over(3));
+        assert_eq!(network.changes(&RouteNetlinkMessage::DelLink(gone)), over(3, false));
+    }
+
+    #[test]
+    fn a_carrier_that_was_gone_for_a_moment_has_turned() {
+        let mut network = network();
+        let mut told = |carriers| {
+            let up = LinkFlags::Up | LinkFlags::Running;
+            let mut link = link(2, up, AddressFamily::Unspec);
+            link.attributes.push(LinkAttribute::CarrierUpCount(carriers));
+            network.changes(&RouteNetlinkMessage::NewLink(link))
+        };
+        assert_eq!(told(7), [], "the first count is no change");
+        assert_eq!(told(7), []);
+        assert_eq!(told(8), over(2, true));
     }
 
     #[test]
@@ -159,12 +218,12 @@ mod tests {
         message.attributes.push(AddressAttribute::Address("192.0.2.2".parse().unwrap()));
         message.attributes.push(AddressAttribute::Local("192.0.2.1".parse().unwrap()));
         let new = RouteNetlinkMessage::NewAddress(message.clone());
-        assert_eq!(network.affected(&new), over(2));
+        assert_eq!(network.changes(&new), over(2, true));
         assert!(network.addresses.contains(&(2, "192.0.2.1".parse().unwrap())));
-        assert_eq!(network.affected(&new), []);
+        assert_eq!(network.changes(&new), []);
         let gone = RouteNetlinkMessage::DelAddress(message);
-        assert_eq!(network.affected(&gone), over(2));
-        assert_eq!(network.affected(&gone), []);
+        assert_eq!(network.changes(&gone), over(2, false));
+        assert_eq!(network.changes(&gone), []);
     }
 
     #[test]
@@ -172,15 +231,15 @@ mod tests {
         let mut route = RouteMessage::default();
         route.header.address_family = AddressFamily::Inet;
         route.header.kind = RouteType::Unicast;
-        assert_eq!(
-            along(&route),
-            [PathFilter { remote: "0.0.0.0/0".parse().ok(), ..PathFilter::default() }]
-        );
+        let led = |remote: &str, interface| {
+            let paths = PathFilter { remote: remote.parse().ok(), interface, namespace: None };
+            [Change { paths, may_be_back: true }]
+        };
+        assert_eq!(along(&route), led("0.0.0.0/0", None));
         route.header.destination_prefix_length = 24;
         let to = RouteAddress::Inet(Ipv4Addr::new(192, 0, 2, 0));
         route.attributes = vec![RouteAttribute::Destination(to), RouteAttribute::Oif(2)];
-        let remote = "192.0.2.0/24".parse().ok();
-        assert_eq!(along(&route), [PathFilter { remote, interface: Some(2), namespace: None }]);
+        assert_eq!(along(&route), led("192.0.2.0/24", Some(2)));
         route.header.kind = RouteType::Local;
         assert_eq!(along(&route), []);
     }

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* This is what the agent is told of a connection whose retransmission timer has backed off. */
+#ifndef KIRIKAE_STALLED_H
+#define KIRIKAE_STALLED_H
+
+#include "interface/policy.h"
+
+struct stalled {
+	struct ends ends;
+	u32 namespace; /* inode of its network namespace */
+	u32 interface; /* over which it sends, by its index; 0: not known */
+	u32 snd_una;   /* sequence number of what is to be ACKed next */
+	u32 rto_us;    /* the timeout before back-off */
+	u32 back_off;  /* how often it has been doubled */
+	u32 waited_us; /* since something was sent last */
+};
+
+#endif

@@ -1,0 +1,235 @@
+//! Connections whose path was gone send as soon as it may be back, and do not wait for a timer that has backed off
+//! meanwhile (docs/timeouts.md).
+//!
+//! The kernel tells no BPF program of a carrier, an address or a route, and lets none touch a timer. So a thread of the
+//! agent hears of changes in each network namespace that has connections of ours, and has the kernel itself undo the
+//! back-off of those that wait there, by the message that routers send for it ([`unreachable`]).
+
+mod stalled;
+mod unreachable;
+mod watch;
+
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use ipnet::IpNet;
+use libbpf_rs::MapHandle;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::eventfd::EventFd;
+
+use crate::error::{Doing, Error};
+use crate::network_changes::TOLD_APART;
+use crate::paths::PathFilter;
+use stalled::{Listing, Stalled};
+use watch::Watches;
+
+/// How often the agent looks in which namespaces there are connections.
+const LOOK: Duration = Duration::from_secs(1);
+/// For so long after a change connections are made to send: a neighbour has to be found first, and a link may take a
+/// moment from its carrier to its first packet.
+const TRIED_FOR: Duration = Duration::from_secs(2);
+/// The time between two looks meanwhile.
+const TICK: Duration = Duration::from_millis(20);
+/// A look may take this part of the time, so that many connections on a link that flaps cost no more.
+const SHARE: u32 = 25;
+
+/// What has happened since the agent asked last.
+#[derive(Debug, Default)]
+pub struct NetworkNews {
+    /// What is known of these paths is of another network.
+    pub affected: Vec<PathFilter>,
+    /// How often connections were made to send because their path may have been back.
+    pub revived: u64,
+    /// What does not work, for the operator; told once.
+    pub trouble: Option<String>,
+}
+
+/// The thread, which ends when this is dropped.
+pub(crate) struct Revival {
+    stop: Arc<EventFd>,
+    news: Arc<Mutex<NetworkNews>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Revival {
+    /// Hears of changes from now on.
+    pub fn start(connections: &MapHandle) -> Result<Revival, Error> {
+        const DOING: &str = "watching the network";
+        let listing = Listing::load(connections)?;
+        let watches = Watches::begin().doing(|| DOING.into())?;
+        let stop = Arc::new(EventFd::new().doing(|| DOING.into())?);
+        let news = Arc::<Mutex<NetworkNews>>::default();
+        let reviver = Reviver { listing, watches, tried: Vec::new(), news: Arc::clone(&news) };
+        let stopped = Arc::clone(&stop);
+        let thread = thread::Builder::new()
+            .name("network".into())
+            .spawn(move || reviver.run(&stopped))
+            .doing(|| DOING.into())?;
+        Ok(Revival { stop, news, thread: Some(thread) })
+    }
+
+    /// What has happened since the last call.
+    pub fn news(&self) -> NetworkNews {
+        std::mem::take(&mut *self.news.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Drop for Revival {
+    fn drop(&mut self) {
+        if let Some(thread) = self.thread.take()
+            && self.stop.write(1).is_ok()
+        {
+            // A panic was printed when it happened.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Paths that may be back, and until when their connections are made to send.
+struct Tried {
+    paths: PathFilter,
+    until: Instant,
+}
+
+impl Tried {
+    fn has(&self, stalled: &Stalled) -> bool {
+        let PathFilter { namespace, interface, .. } = self.paths;
+        namespace.is_none_or(|it| it == stalled.namespace)
+            // A connection that has lost its route has none.
+            && interface.is_none_or(|it| it == stalled.interface || stalled.interface == 0)
+            && self.paths.has_remote(IpNet::from(stalled.remote.ip()))
+    }
+}
+
+struct Reviver {
+    listing: Listing,
+    watches: Watches,
+    tried: Vec<Tried>,
+    news: Arc<Mutex<NetworkNews>>,
+}
+
+impl Reviver {
+    fn run(mut self, stop: &EventFd) {
+        let (mut looked_at, mut revived_at) = (None::<Instant>, None::<Instant>);
+        let mut tick = TICK;
+        loop {
+            if looked_at.is_none_or(|at| at.elapsed() >= LOOK) {
+                looked_at = Some(Instant::now());
+                let wanted = self.listing.namespaces();
+                let followed = wanted.and_then(|wanted| self.watches.follow(&wanted));
+                self.note(followed);
+            }
+            let wait = if self.tried.is_empty() { LOOK } else { tick };
+            match self.wait(stop, wait) {
+                Ok(true) => return,
+                Ok(false) => {}
+                Err(error) => self.note(Err(error)),
+            }
+            let now = Instant::now();
+            self.tried.retain(|tried| tried.until > now);
+            if !self.tried.is_empty() && revived_at.is_none_or(|at| at.elapsed() >= tick) {
+                revived_at = Some(now);
+                let revived = self.revive();
+                self.note(revived);
+                tick = TICK.max(now.elapsed() * SHARE);
+            }
+        }
+    }
+
+    /// Sleeps until something changes, or for that time. Returns whether it is time to stop.
+    fn wait(&mut self, stop: &EventFd, time: Duration) -> io::Result<bool> {
+        let watched = self.watches.iter().map(|watch| watch.changes.as_fd());
+        let fds = [stop.as_fd()].into_iter().chain(watched);
+        let mut fds: Vec<PollFd> = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
+        let timeout = PollTimeout::try_from(time).unwrap_or(PollTimeout::MAX);
+        match poll(&mut fds, timeout) {
+            Ok(_) => {}
+            Err(Errno::EINTR) => return Ok(false),
+            Err(errno) => return Err(errno.into()),
+        }
+        let readable: Vec<bool> = fds.iter().map(|fd| fd.any().unwrap_or(true)).collect();
+        let (stopped, changed) = readable.split_first().expect("there is one to stop");
+        let mut read = Ok(());
+        for (watch, _) in self.watches.iter_mut().zip(changed).filter(|(_, changed)| **changed) {
+            match watch.changes.read() {
+                Ok(changes) => {
+                    note_affected(&self.news, changes.affected);
+                    try_again(&mut self.tried, changes.may_be_back);
+                }
+                Err(error) => read = Err(error),
+            }
+        }
+        read.map(|()| *stopped)
+    }
+
+    /// Makes connections send whose path may be back.
+    fn revive(&mut self) -> io::Result<()> {
+        let stalled = self.listing.stalled()?;
+        let mut revived = Ok(());
+        for it in stalled.iter().filter(|it| self.tried.iter().any(|tried| tried.has(it))) {
+            let Some((watch, steps)) = self.watches.get(it.namespace).zip(it.steps()) else {
+                continue;
+            };
+            let Some(messenger) = &watch.messenger else {
+                revived = Err(io::ErrorKind::PermissionDenied.into());
+                continue;
+            };
+            match messenger.send(it, steps) {
+                Ok(()) => locked(&self.news).revived += 1,
+                // Its own address may be gone, or there is no room for the moment.
+                Err(error) if is_passing(&error) => {}
+                Err(error) => revived = Err(error),
+            }
+        }
+        revived
+    }
+
+    fn note(&self, done: io::Result<()>) {
+        if let Err(error) = done {
+            let told = format!("connections are not made to send when their path is back: {error}");
+            locked(&self.news).trouble = Some(told);
+        }
+    }
+}
+
+fn locked(news: &Mutex<NetworkNews>) -> std::sync::MutexGuard<'_, NetworkNews> {
+    news.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn note_affected(news: &Mutex<NetworkNews>, affected: Vec<PathFilter>) {
+    let known = &mut locked(news).affected;
+    known.extend(affected);
+    if known.len() > TOLD_APART {
+        *known = vec![PathFilter::default()];
+    }
+}
+
+fn try_again(tried: &mut Vec<Tried>, paths: Vec<PathFilter>) {
+    let until = Instant::now() + TRIED_FOR;
+    for paths in paths {
+        match tried.iter_mut().find(|tried| tried.paths == paths) {
+            Some(tried) => tried.until = until,
+            None => tried.push(Tried { paths, until }),
+        }
+    }
+    if tried.len() > TOLD_APART {
+        *tried = vec![Tried { paths: PathFilter::default(), until }];
+    }
+}
+
+fn is_passing(error: &io::Error) -> bool {
+    let known = [
+        Errno::EADDRNOTAVAIL,
+        Errno::ENETUNREACH,
+        Errno::EHOSTUNREACH,
+        Errno::EINVAL,
+        Errno::ENOBUFS,
+        Errno::EAGAIN,
+        Errno::EPERM,
+    ];
+    known.iter().any(|errno| error.raw_os_error() == Some(*errno as i32))
+}

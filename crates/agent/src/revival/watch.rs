@@ -1,0 +1,87 @@
+//! What the agent has open in a network namespace: it hears of changes there, and can send messages there.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io;
+use std::time::{Duration, Instant};
+
+use super::unreachable::Messenger;
+use crate::namespaces::{others_of, within};
+use crate::network_changes::NetworkChanges;
+
+/// A namespace that nothing leads to is looked for again after this time: that takes a look at every thread of the
+/// host.
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
+
+/// A namespace whose changes are heard.
+pub(super) struct Watch {
+    pub changes: NetworkChanges,
+    /// None: the agent may not send messages, as without CAP_NET_RAW.
+    pub messenger: Option<Messenger>,
+}
+
+impl Watch {
+    /// In the namespace of the calling thread.
+    pub fn open() -> io::Result<Watch> {
+        let messenger = match Messenger::open() {
+            Ok(messenger) => Some(messenger),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
+            Err(error) => return Err(error),
+        };
+        Ok(Watch { changes: NetworkChanges::listen()?, messenger })
+    }
+}
+
+/// The namespaces that are watched: the agent's own, and others as long as there are open connections in them. To be
+/// watched keeps a namespace, so that it would otherwise outlive its last name and its last program.
+pub(super) struct Watches {
+    own: u32,
+    by_namespace: BTreeMap<u32, Watch>,
+    /// Those that nothing has led to, and when they were looked for.
+    not_found: HashSet<u32>,
+    looked_for: Instant,
+}
+
+impl Watches {
+    /// Watches the namespace of the calling thread.
+    pub fn begin() -> io::Result<Watches> {
+        let watch = Watch::open()?;
+        let own = watch.changes.namespace();
+        let by_namespace = BTreeMap::from([(own, watch)]);
+        let (not_found, looked_for) = (HashSet::new(), Instant::now());
+        Ok(Watches { own, by_namespace, not_found, looked_for })
+    }
+
+    /// Watches these, and no others.
+    pub fn follow(&mut self, wanted: &HashSet<u32>) -> io::Result<()> {
+        self.by_namespace
+            .retain(|namespace, _| *namespace == self.own || wanted.contains(namespace));
+        self.not_found.retain(|namespace| wanted.contains(namespace));
+        let is_time = self.looked_for.elapsed() >= LOOK_AGAIN;
+        let is_missing = |it: &&u32| {
+            !self.by_namespace.contains_key(it) && (is_time || !self.not_found.contains(it))
+        };
+        let missing: HashSet<u32> = wanted.iter().filter(is_missing).copied().collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        for (namespace, file) in others_of(&missing) {
+            self.by_namespace.insert(namespace, within(&file, Watch::open)?);
+        }
+        self.looked_for = Instant::now();
+        let found = &self.by_namespace;
+        self.not_found.extend(missing.into_iter().filter(|it| !found.contains_key(it)));
+        Ok(())
+    }
+
+    pub fn get(&self, namespace: u32) -> Option<&Watch> {
+        self.by_namespace.get(&namespace)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Watch> {
+        self.by_namespace.values()
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Watch> {
+        self.by_namespace.values_mut()
+    }
+}

@@ -1,0 +1,109 @@
+//! Connections whose path was gone are made to send when an interface tells that it has a carrier again, and others
+//! are not.
+//!
+//! It needs root and TUN devices. It is one test function, since the host can have one agent at a time.
+
+mod common;
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::thread;
+use std::time::Duration;
+
+use kirikae_emu::Emulated;
+use kirikae_path::{ElementSpec, Intervals, OutageSpec, PathSpec, QueueLimit, Span, Time};
+
+use common::{OwnCgroup, RunningAgent, privileged_with_paths, ss};
+
+const BYTES: usize = 5_000;
+/// What the test waits for takes this long at most.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn at(ms: u64) -> Time {
+    Time::ZERO + Span::from_millis(ms)
+}
+
+/// A path of RTT 20 ms that is gone from 1 s to 3.4 s, and whose sender sees it or does not.
+fn gone(carrier: bool) -> PathSpec {
+    let when = Intervals { intervals: vec![(at(1_000), at(3_400))], every: None };
+    let outage =
+        |carrier| ElementSpec::Outage(OutageSpec { when: when.clone(), hold: false, carrier });
+    let rate = ElementSpec::Rate { bits_per_second: 10_000_000, limit: QueueLimit::Packets(100) };
+    let delay = ElementSpec::Delay { delay: Span::from_millis(10) };
+    PathSpec {
+        forward: vec![outage(carrier), rate, delay.clone()],
+        backward: vec![outage(false), delay],
+    }
+}
+
+/// The two ends of a connection over a path.
+struct Connection {
+    near: TcpStream,
+    far: TcpStream,
+}
+
+impl Connection {
+    fn over(path: &Emulated) -> Connection {
+        let address = path.receiver().address();
+        let listen = || TcpListener::bind((address, 0)).unwrap();
+        let listener = path.receiver().run_in(listen).unwrap();
+        let to = listener.local_addr().unwrap();
+        let near = path.sender().run_in(|| TcpStream::connect(to).unwrap()).unwrap();
+        Connection { near, far: listener.accept().unwrap().0 }
+    }
+
+    /// Writes while the path is gone, and reads what arrives in the end.
+    fn survives(&mut self) {
+        thread::sleep(Duration::from_millis(1_200));
+        self.near.write_all(&[7; BYTES]).unwrap();
+        self.far.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut received = [0; BYTES];
+        self.far.read_exact(&mut received).unwrap();
+        assert_eq!(received, [7; BYTES]);
+    }
+}
+
+/// IP_RECVERR: the program wants to be told of ICMP messages as of errors.
+fn tell_errors(stream: &TcpStream) {
+    use nix::sys::socket::{setsockopt, sockopt};
+    setsockopt(stream, sockopt::Ipv4RecvErr, &true).unwrap();
+    assert!(stream.as_raw_fd() > 0);
+}
+
+#[test]
+fn connections_send_when_their_carrier_is_back_and_others_do_not() {
+    if !privileged_with_paths() {
+        return;
+    }
+    let cgroup = OwnCgroup::enter();
+    let agent = RunningAgent::start_inside(&cgroup);
+
+    // Nobody hears of the path's end: the timer alone brings the data.
+    let path = Emulated::create(&gone(false), 1, "unseen").unwrap();
+    Connection::over(&path).survives();
+    assert_eq!(agent.status().revived, 0);
+    path.finish().unwrap();
+
+    // A program that wants to be told of ICMP messages is not sent any.
+    let path = Emulated::create(&gone(true), 1, "errors").unwrap();
+    let mut connection = Connection::over(&path);
+    tell_errors(&connection.near);
+    connection.survives();
+    assert_eq!(agent.status().revived, 0);
+    assert!(connection.near.take_error().unwrap().is_none());
+    path.finish().unwrap();
+
+    // The agent looks for new namespaces each second, and has to have seen this one.
+    let path = Emulated::create(&gone(true), 1, "seen").unwrap();
+    let mut connection = Connection::over(&path);
+    connection.survives();
+    let revived = (0..50).any(|_| {
+        thread::sleep(Duration::from_millis(50));
+        agent.status().revived > 0
+    });
+    assert!(revived, "{}", ss(&connection.near));
+    assert!(connection.near.take_error().unwrap().is_none());
+    path.finish().unwrap();
+    agent.stop();
+}
