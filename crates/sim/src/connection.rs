@@ -11,9 +11,12 @@ use crate::outcome::{FlowOutcome, Left, Traffic};
 use crate::roaming::Roaming;
 use crate::simulation::{End, Flow, Routes};
 use crate::snoop::Snoop;
+use crate::split::Relay;
 
 /// Label of what the congestion controls draw, under the simulation's seed.
 const CONTROLS: u64 = 6;
+/// The relay's place beside those of the two ends, under the same label.
+const RELAY: u64 = 2;
 
 /// A connection with both its ends and what uses it.
 pub(crate) struct Connection {
@@ -31,6 +34,8 @@ pub(crate) struct Connection {
     roaming: Option<Box<Roaming>>,
     /// The agent on its way, if there is one.
     pub snoop: Option<Box<Snoop>>,
+    /// The relay on its way, if there is one.
+    pub relay: Option<Box<Relay>>,
     /// When each end's timer goes off, kept here so that asking touches no endpoint.
     timers: [Option<Time>; 2],
 }
@@ -46,11 +51,17 @@ impl Connection {
             .mobile
             .as_ref()
             .map(|mobile| Box::new(Roaming::new(mobile, &flow.host(mobile.end).profile)));
+        let ends = End::BOTH.map(&mut end);
+        let relay = flow.split.as_ref().map(|split| {
+            let seed = stream_seed(seed, &[CONTROLS, index as u64, RELAY]);
+            Box::new(Relay::new(flow, split, seed, memories))
+        });
         Connection {
             roaming,
+            relay,
             snoop: flow.routes.snoop.and_then(|link| Snoop::new(link, &flow.routes)).map(Box::new),
             routes: flow.routes.clone(),
-            ends: End::BOTH.map(&mut end),
+            ends,
             conversation: Conversation::new(&flow.activities, flow.start, index, seed),
             sent_until: [0; 2],
             sent: Default::default(),
@@ -78,7 +89,9 @@ impl Connection {
         let roaming = self.roaming.as_ref().and_then(|roaming| roaming.next());
         let ends = Time::earliest(Time::earliest(client, server), roaming);
         let snoop = self.snoop.as_ref().and_then(|snoop| snoop.timer());
-        Time::earliest(Time::earliest(ends, snoop), self.conversation.next())
+        let relay = self.relay.as_ref().and_then(|relay| relay.timer());
+        let on_the_way = Time::earliest(snoop, relay);
+        Time::earliest(Time::earliest(ends, on_the_way), self.conversation.next())
     }
 
     /// Does what is due by `now`; `sent` gets the segments of each end. Returns whether anything was due.
@@ -151,6 +164,9 @@ impl Connection {
         self.ends[end as usize].write(now, bytes, &mut sent[end as usize]);
         if self.closer == Some(end) {
             self.ends[end as usize].close();
+            if let Some(relay) = &mut self.relay {
+                relay.closes(end, self.conversation.written_bytes(end));
+            }
         }
         self.timers[end as usize] = self.ends[end as usize].timer();
     }

@@ -69,6 +69,11 @@ impl Conversation {
         Some(Arrived { answer })
     }
 
+    /// Bytes that an end wrote.
+    pub(crate) fn written_bytes(&self, end: End) -> u64 {
+        self.streams[end as usize].bytes()
+    }
+
     /// Bytes of what `from` wrote that can be read in order.
     pub fn arrived_bytes(&self, from: End) -> u64 {
         self.streams[from as usize].arrived

@@ -28,6 +28,8 @@ pub(crate) struct Engine<'a, O> {
     sent: [Vec<Segment>; 2],
     /// What an agent on the way sends again now.
     again: Vec<Segment>,
+    /// What a relay on the way sends to each end now.
+    relayed: [Vec<Segment>; 2],
     /// Connections that wait for others.
     followers: Followers,
     /// Connections with something left to do.
@@ -76,6 +78,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             moved: Vec::new(),
             sent: Default::default(),
             again: Vec::new(),
+            relayed: Default::default(),
             counters: Counters::default(),
             observer,
         }
@@ -134,6 +137,13 @@ impl<'a, O: Observer> Engine<'a, O> {
             self.send_again(now, flow);
             self.move_on(now);
         }
+        if let Some(relay) = &mut self.connections[flow].relay
+            && relay.on_timer(now, &mut self.relayed)
+        {
+            self.counters.events += 1;
+            self.send_relayed(now, flow);
+            self.move_on(now);
+        }
         self.connections[flow].due()
     }
 
@@ -145,8 +155,16 @@ impl<'a, O: Observer> Engine<'a, O> {
             let parcel = self.parcels.at(place);
             parcel.hop += 1;
             let (flow, from) = (parcel.flow as usize, parcel.from);
-            let Connection { routes, snoop, .. } = &mut self.connections[flow];
+            let Connection { routes, snoop, relay, .. } = &mut self.connections[flow];
             let route = routes.from(from);
+            if let Some(relay) = relay
+                && relay.place(from) == parcel.hop
+            {
+                relay.receive(now, from, &parcel.segment, &mut self.relayed);
+                self.parcels.free(place);
+                self.send_relayed(now, flow);
+                continue;
+            }
             if let Some(snoop) = snoop {
                 let left = route[usize::from(parcel.hop) - 1];
                 if !snoop.leaves(now, from, left, &mut parcel.segment, &mut self.again) {
@@ -222,6 +240,26 @@ impl<'a, O: Observer> Engine<'a, O> {
             self.enter(now, first, place);
         }
         self.again = again;
+    }
+
+    /// Puts what a connection's relay sends on its way, in the place of the end that is not its receiver.
+    fn send_relayed(&mut self, now: Time, flow: usize) {
+        for to in End::BOTH {
+            let connection = &self.connections[flow];
+            let Some(relay) = &connection.relay else { return };
+            let from = to.other();
+            let hop = relay.place(from);
+            let first = connection.routes.from(from)[usize::from(hop)];
+            let mut relayed = mem::take(&mut self.relayed[to as usize]);
+            for segment in relayed.drain(..) {
+                let place = self.parcels.put(Parcel { segment, flow: flow as u32, from, hop });
+                self.enter(now, first, place);
+            }
+            self.relayed[to as usize] = relayed;
+        }
+        if let Some(due) = self.connections[flow].due() {
+            self.queue.arm(self.ways.len() + flow, due);
+        }
     }
 
     /// A parcel enters a direction of a link.

@@ -13,6 +13,7 @@ use crate::engine::Engine;
 use crate::observer::Observer;
 use crate::outcome::Outcome;
 use crate::snoop::Snoop;
+use crate::split::Relay;
 use crate::workload::{Activity, Workload};
 
 /// Links, the flows over them, and how long they are looked at.
@@ -49,6 +50,18 @@ pub struct Flow {
     pub activities: Vec<Activity>,
     /// The end whose link changes and which is told of it. Where there is none, neither end is told.
     pub mobile: Option<Mobile>,
+    /// The relay on the way that ends the connection and has one of its own with each end, if there is one.
+    pub split: Option<Split>,
+}
+
+/// A relay that splits a connection: split TCP.
+#[derive(Clone, Debug)]
+pub struct Split {
+    /// The link before which it stands. Data goes forward on it, and ACKs go back; there is a link on either side of
+    /// the relay.
+    pub link: usize,
+    /// Its TCP, towards both ends.
+    pub host: Host,
 }
 
 /// An end that is told of changes of its link, for what its profile does about them.
@@ -128,7 +141,24 @@ pub enum SimulationError {
         /// The link that the agent is to stand before.
         link: usize,
     },
-    /// A route on which neither delay nor rate takes time: an unlimited flow would never get on.
+    /// A relay before a link that is not on the way there and back behind another.
+    #[error(
+        "flow {flow}: link {link} is not behind another on its way there and back, for a relay"
+    )]
+    Split {
+        /// The flow's place among the simulation's.
+        flow: usize,
+        /// The link that the relay is to stand before.
+        link: usize,
+    },
+    /// A relay beside a Snoop agent.
+    #[error("flow {flow}: it has a relay and a Snoop agent")]
+    SplitAndSnoop {
+        /// The flow's place among the simulation's.
+        flow: usize,
+    },
+    /// A route, or a part of one on a side of a relay, on which neither delay nor rate takes time: an unlimited flow
+    /// would never get on.
     #[error("flow {flow}: a round trip takes no time")]
     NoTime {
         /// The flow's place among the simulation's.
@@ -223,6 +253,7 @@ impl Simulation {
         }
         for (flow, spec) in self.flows.iter().enumerate() {
             self.validate_routes(flow, &spec.routes)?;
+            self.validate_split(flow, spec)?;
             if let Some(after) = spec.after.filter(|after| *after >= flow) {
                 return Err(SimulationError::Order { flow, after });
             }
@@ -236,27 +267,46 @@ impl Simulation {
     }
 
     fn validate_routes(&self, flow: usize, routes: &Routes) -> Result<(), SimulationError> {
-        let mut takes_time = false;
         for from in End::BOTH {
             let route = routes.from(from);
             if route.is_empty() {
                 return Err(SimulationError::NoRoute { flow, from });
             }
-            for &Hop { link, direction } in route.iter() {
-                let path =
-                    self.links.get(link).ok_or(SimulationError::UnknownLink { flow, link })?;
-                let elements = match direction {
-                    Direction::Forward => &path.forward,
-                    Direction::Backward => &path.backward,
-                };
-                takes_time |= kirikae_path::bottleneck(elements).is_some()
-                    || kirikae_path::propagation(elements) > Span::ZERO;
+            if let Some(hop) = route.iter().find(|hop| hop.link >= self.links.len()) {
+                return Err(SimulationError::UnknownLink { flow, link: hop.link });
             }
         }
         if let Some(link) = routes.snoop.filter(|link| Snoop::new(*link, routes).is_none()) {
             return Err(SimulationError::Snoop { flow, link });
         }
+        let takes_time = self.takes_time(&routes.forward) || self.takes_time(&routes.backward);
         if takes_time { Ok(()) } else { Err(SimulationError::NoTime { flow }) }
+    }
+
+    fn validate_split(&self, flow: usize, spec: &Flow) -> Result<(), SimulationError> {
+        let Some(Split { link, .. }) = spec.split else { return Ok(()) };
+        if spec.routes.snoop.is_some() {
+            return Err(SimulationError::SplitAndSnoop { flow });
+        }
+        let places = Relay::places(link, &spec.routes);
+        let [there, back] = places.ok_or(SimulationError::Split { flow, link })?;
+        let (client, onward) = spec.routes.forward.split_at(there.into());
+        let (server, homeward) = spec.routes.backward.split_at(back.into());
+        let legs = [[client, homeward], [server, onward]];
+        let take_time = |leg: &[&[Hop]; 2]| leg.iter().any(|hops| self.takes_time(hops));
+        if legs.iter().all(take_time) { Ok(()) } else { Err(SimulationError::NoTime { flow }) }
+    }
+
+    /// Whether a delay or a rate is among these links, which are there.
+    fn takes_time(&self, hops: &[Hop]) -> bool {
+        hops.iter().any(|&Hop { link, direction }| {
+            let elements = match direction {
+                Direction::Forward => &self.links[link].forward,
+                Direction::Backward => &self.links[link].backward,
+            };
+            kirikae_path::bottleneck(elements).is_some()
+                || kirikae_path::propagation(elements) > Span::ZERO
+        })
     }
 
     /// Plays it in virtual time, on the calling thread.

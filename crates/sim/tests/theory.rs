@@ -68,6 +68,7 @@ fn window(algorithm: &str, loss_rate: f64, theory: f64) -> f64 {
             server: host,
             activities: vec![Activity { after: Span::ZERO, workload: bulk }],
             mobile: None,
+            split: None,
         }],
         duration: Span::from_secs(1_000_000),
     };

@@ -203,6 +203,11 @@ impl Endpoint {
         self.sender.as_ref().map_or(0, |sender| sender.una() - FIRST_BYTE)
     }
 
+    /// Whether the handshake is over.
+    pub fn is_established(&self) -> bool {
+        self.phase == Phase::Established
+    }
+
     /// Whether all that the application wrote is in the send buffer, so that there may be room for more.
     pub fn has_taken_all(&self) -> bool {
         self.sender.as_ref().is_some_and(|sender| !sender.writer_waits())

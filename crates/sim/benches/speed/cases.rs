@@ -72,5 +72,6 @@ fn flow(links: &[PathSpec], workload: Workload) -> Flow {
         server: host,
         activities: vec![Activity { after: Span::ZERO, workload }],
         mobile: None,
+        split: None,
     }
 }

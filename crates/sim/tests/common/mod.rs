@@ -44,6 +44,7 @@ pub fn flow(routes: Routes, workload: Workload) -> Flow {
         server: host,
         activities: vec![Activity { after: Span::ZERO, workload }],
         mobile: None,
+        split: None,
     }
 }
 

@@ -239,6 +239,7 @@ fn simulation(file: &GridFile, place: &Place, algorithm: Algorithm, repetition: 
         server: host(1, cubic, None),
         activities: vec![Activity { after: Span::ZERO, workload }],
         mobile: None,
+        split: None,
     };
     Simulation { seed, links: vec![path(place)], flows: vec![flow], duration }
 }
