@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use super::contender::Contender;
 use super::path;
+use super::split::Split;
 use super::workload::{self, Activity, MOST_CONNECTIONS};
 use crate::Bursts;
 
@@ -53,6 +54,9 @@ pub struct FlowGroup {
     /// The link before which a Snoop agent repairs what is lost there, if one does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snoop: Option<usize>,
+    /// The relay that ends each connection and has one of its own with either end, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub split: Option<Split>,
     /// What is done on each connection.
     pub activities: Vec<Activity>,
 }
@@ -97,10 +101,7 @@ impl FlowGroup {
         links: &'a [Link],
         direction: Direction,
     ) -> impl Iterator<Item = &'a DirectionSpec> {
-        self.hops(direction).map(|Hop { link, direction }| match direction {
-            Direction::Forward => &links[link].path.forward,
-            Direction::Backward => &links[link].path.backward,
-        })
+        self.hops(direction).map(|hop| elements(links, hop))
     }
 
     /// The rate of the flow's narrowest element in a direction, bit/s; see [`sustained_rate`].
@@ -113,6 +114,14 @@ impl FlowGroup {
         let both = [Direction::Forward, Direction::Backward];
         let elements = both.into_iter().flat_map(|direction| self.way(links, direction));
         elements.map(|elements| propagation(elements)).sum()
+    }
+}
+
+/// The elements of a direction of a link.
+pub(super) fn elements(links: &[Link], hop: Hop) -> &DirectionSpec {
+    match hop.direction {
+        Direction::Forward => &links[hop.link].path.forward,
+        Direction::Backward => &links[hop.link].path.backward,
     }
 }
 
@@ -190,6 +199,7 @@ fn alone(
         contender: None,
         mobile: None,
         snoop: None,
+        split: None,
         activities,
     };
     takes_time(&field, &links, &flow)?;
@@ -217,6 +227,8 @@ fn group(
         "contender",
         "mobile",
         "snoop",
+        "split",
+        "relay",
         "workload",
     ])?;
     let names: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
@@ -251,9 +263,11 @@ fn group(
         contender: section.optional("contender").map_or(Ok(None), |field| played(&field))?,
         mobile: None,
         snoop: section.optional("snoop").map_or(Ok(None), |field| snoop(&field, links, &there))?,
+        split: None,
         activities,
     };
     takes_time(&field, links, &flow)?;
+    let split = Split::read(section, links, &flow)?;
     if flow.answers().is_some() && flow.connections() > MOST_CONNECTIONS {
         let allowed =
             format!("so few that all their bursts have at most {MOST_CONNECTIONS} new connections");
@@ -261,7 +275,7 @@ fn group(
     }
     let mobile =
         section.optional("mobile").map(|field| mobile(&field, links, &flow)).transpose()?;
-    Ok(FlowGroup { mobile, ..flow })
+    Ok(FlowGroup { mobile, split, ..flow })
 }
 
 /// Reads the name of a link on the way, or "none". ACKs come back over it.
@@ -308,6 +322,10 @@ pub(super) fn only_simulated(root: &Section, flows: &[FlowGroup]) -> Option<Refu
             .or_else(|| {
                 let allowed = "none on the real kernel; kirikae-lab sim has Snoop agents";
                 refused("snoop", flow.snoop.is_some(), allowed)
+            })
+            .or_else(|| {
+                let allowed = "none on the real kernel; kirikae-lab sim has relays";
+                refused("split", flow.split.is_some(), allowed)
             })
             .or_else(|| {
                 let allowed = "one that the real kernel has, too; kirikae-lab sim plays this one";

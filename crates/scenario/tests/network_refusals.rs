@@ -1,6 +1,6 @@
 //! Tests every way in which workloads, links and flows can be wrong, and the one message that says so.
 
-use kirikae_scenario::Contender;
+use kirikae_scenario::{Contender, Split};
 
 /// One path, and an example of each kind of workload.
 const PATH: &str = r#"title = "A path"
@@ -274,7 +274,7 @@ fn flows() {
         "name = \"other\"",
         "name = \"other\"\nstager = \"1 s\"",
         "x.toml:21: flow[1].stager: unknown key; allowed: name, count, route, backward, start, \
-         stagger, contender, mobile, snoop, workload (did you mean stagger?)",
+         stagger, contender, mobile, snoop, split, relay, workload (did you mean stagger?)",
     );
     assert_refused(
         "name = \"other\"",
@@ -299,6 +299,71 @@ fn flows() {
         "x.toml:17: flow[0].contender: found \"cubic\"; allowed: \"contender\" for one of the flows, \
          as what is compared"
     );
+}
+
+/// The first flow goes over both links.
+#[test]
+fn relays() {
+    let refused = |keys: &str, message: &str| {
+        let keys = format!("name = \"one\"\n{keys}");
+        assert_refused("name = \"one\"", &keys, message);
+    };
+    refused(
+        "split = \"shred\"",
+        "x.toml:18: flow[0].split: found \"shred\"; allowed: none, shared (did you mean shared?)",
+    );
+    refused("split = \"near\"", "x.toml:18: flow[0].split: found \"near\"; allowed: none, shared");
+    refused(
+        "split = \"shared\"\nbackward = [\"near\"]",
+        "x.toml:18: flow[0].split: found \"shared\"; allowed: none, or a link that backward takes \
+         before another",
+    );
+    refused(
+        "split = \"shared\"\nbackward = [\"near\", \"shared\"]",
+        "x.toml:18: flow[0].split: found \"shared\"; allowed: none, or a link that backward takes \
+         before another",
+    );
+    refused(
+        "split = \"shared\"\nsnoop = \"shared\"",
+        "x.toml:18: flow[0].split: found \"shared\"; allowed: none beside a Snoop agent",
+    );
+    refused(
+        "relay = \"bbr\"",
+        "x.toml:18: flow[0].relay: found \"bbr\"; allowed: none without split, which says where the \
+         relay stands",
+    );
+    // Only the other flow goes over one link.
+    assert_refused(
+        "name = \"other\"",
+        "name = \"other\"\nsplit = \"shared\"",
+        "x.toml:21: flow[1].split: found \"shared\"; allowed: none",
+    );
+}
+
+#[test]
+fn a_relay_has_time_on_either_side() {
+    let at_once = NETWORK
+        .replace("element = \"delay\", delay = \"10 ms\"", "element = \"loss\", probability = 0.1");
+    kirikae_testing::load(&at_once, &[]).unwrap();
+    assert_eq!(
+        kirikae_testing::refusal(&at_once, "\"one\"", "\"one\"\nsplit = \"shared\"", &[]),
+        "x.toml:18: flow[0].split: found \"shared\"; allowed: none, or a link with a delay or a rate \
+         on either side"
+    );
+}
+
+#[test]
+fn who_plays_on_a_relay() {
+    let split = |keys: &str| {
+        let text = NETWORK.replace("name = \"one\"", &format!("name = \"one\"\n{keys}"));
+        let scenario = kirikae_testing::load(&text, &[]).unwrap().remove(0);
+        (scenario.flows[0].split, scenario.on_real_kernel().map_err(|refusal| refusal.allowed))
+    };
+    let allowed = "none on the real kernel; kirikae-lab sim has relays";
+    let played = |relay| (Some(Split { link: 1, relay }), Err(allowed.to_owned()));
+    assert_eq!(split("split = \"none\"\nrelay = \"bbr\""), (None, Ok(())));
+    assert_eq!(split("split = \"shared\""), played(Contender::BASELINE));
+    assert_eq!(split("split = \"shared\"\nrelay = \"kirikae\""), played(Contender::Kirikae));
 }
 
 #[test]

@@ -6,7 +6,9 @@ use kirikae_algorithms::{Algorithm, Bpftune, Rule, Switcher};
 use kirikae_path::{Direction, Span, Time, stream_seed};
 use kirikae_policy::Scope;
 use kirikae_scenario::{Bursts, Contender, Controls, FlowGroup, Scenario, schedule};
-use kirikae_sim::{Activity, End, Flow, Host, Routes, Simulation, Workload, Write, staggered};
+use kirikae_sim::{
+    Activity, End, Flow, Host, Routes, Simulation, Split, Workload, Write, staggered,
+};
 use kirikae_table::thesis;
 use kirikae_tcp::Control;
 
@@ -18,6 +20,8 @@ const PATIENCE: Span = Span::from_secs(60);
 /// below are the simulator's.
 const GROUPS: u64 = 6;
 const BURSTS: u64 = 7;
+/// The first address of relays, beyond those of all ends.
+const RELAYS: u32 = 1 << 31;
 /// The first client's port and the server's that the records and captures show; a simulated connection has
 /// none.
 pub const PORTS: (u16, u16) = (20_000, 5201);
@@ -40,6 +44,10 @@ pub fn simulation(
             host(scenario, plays, controls, 2 * place as u32 + end as u32)
         };
         let (client, server) = (played(End::Client), played(End::Server));
+        let split = group.split.map(|split| Split {
+            link: split.link,
+            host: host(scenario, split.relay, controls, RELAYS + place as u32),
+        });
         for start in starts {
             let flow = Flow {
                 start: start + group.start,
@@ -49,6 +57,7 @@ pub fn simulation(
                 server: server.clone(),
                 activities: Vec::new(),
                 mobile: group.mobile.clone(),
+                split: split.clone(),
             };
             let place = flows.len();
             match group.answers() {
