@@ -1,10 +1,10 @@
-//! A Snoop agent before a link that loses packets (Oguchi, doctoral thesis, 2016, section 2.4.1), beside senders that
-//! help themselves: studies/snoop/README.md.
+//! A Snoop agent before a link that loses packets, and a relay that splits the connection there (Oguchi, doctoral
+//! thesis, 2016, sections 2.4.1 and 2.4.2.5), beside senders that help themselves: studies/snoop/README.md.
 
 use kirikae_results::Error;
 use kirikae_results::outcome::Comparison;
 use kirikae_results::statistics::{Estimate, mean, ratio_of_means};
-use kirikae_scenario::Controls;
+use kirikae_scenario::{Controls, Scenario};
 
 use super::wireless::{Runs, average, cell};
 use super::{
@@ -16,7 +16,25 @@ pub(super) const STUDY: Study = Study {
     name: "snoop",
     names: Names {
         published: &[],
-        criteria: &[HIDES, LATENCY, LOSSLESS, GOODPUT, ALONE, TOGETHER],
+        criteria: &[
+            HIDES,
+            LATENCY,
+            LOSSLESS,
+            GOODPUT,
+            ALONE,
+            TOGETHER,
+            ISOLATES,
+            SPLIT_LATENCY,
+            SHORTER,
+            SPLIT_LOSSES,
+            SPLIT_GOODPUT,
+            IN_PLACE,
+            OVER_SNOOP,
+            KIRIKAE_SPLIT,
+            KIRIKAE_SPLIT_BULK,
+            GATEWAY,
+            GATEWAY_BULK,
+        ],
         thresholds: &[],
         explanations: &[],
     },
@@ -30,15 +48,61 @@ const GOODPUT: Key = Key::with("goodput", &["who"]);
 const ALONE: Key = Key::with("kirikae", &["loss"]);
 const TOGETHER: Key = Key::with("together", &["loss"]);
 
+const ISOLATES: Key = Key::with("isolates", &["who"]);
+const SPLIT_LATENCY: Key = Key::with("split-latency", &["who"]);
+const SHORTER: Key = Key::with("shorter", &["who"]);
+const SPLIT_LOSSES: Key = Key::with("split-losses", &["who"]);
+const SPLIT_GOODPUT: Key = Key::with("split-goodput", &["who"]);
+const IN_PLACE: Key = Key::with("in-place", &["loss"]);
+const OVER_SNOOP: Key = Key::with("over-snoop", &["who"]);
+const KIRIKAE_SPLIT: Key = Key::with("kirikae-split", &["loss"]);
+const KIRIKAE_SPLIT_BULK: Key = Key::with("kirikae-split-bulk", &["loss"]);
+const GATEWAY: Key = Key::with("gateway", &["loss"]);
+const GATEWAY_BULK: Key = Key::with("gateway-bulk", &["loss"]);
+
+const CUBIC: &str = "cubic";
 const RENO: &str = "reno";
 const KIRIKAE: &str = "kirikae";
 /// Whom the agent is to help: what the kernel brings and what losses slow down.
-const HELPED: [&str; 2] = ["cubic", RENO];
+const HELPED: [&str; 2] = [CUBIC, RENO];
 
-/// A path, with the agent or without.
+/// What stands before the air.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Help {
+    Nothing,
+    Agent,
+    /// With stock cubic on it.
+    Relay,
+    /// A relay with kirikae on it.
+    Gateway,
+}
+
+impl Help {
+    /// None where a scenario has no place for it.
+    fn of(scenario: &Scenario) -> Option<Help> {
+        let swept = |name| scenario.swept.get(name).map(String::as_str);
+        Some(match (swept("help.snoop")?, swept("help.split")?, swept("help.relay")?) {
+            ("none", "none", _) => Help::Nothing,
+            (_, "none", _) => Help::Agent,
+            (_, _, KIRIKAE) => Help::Gateway,
+            _ => Help::Relay,
+        })
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Help::Nothing => "no help",
+            Help::Agent => "agent",
+            Help::Relay => "relay",
+            Help::Gateway => "relay with kirikae",
+        }
+    }
+}
+
+/// A path, with help or without.
 struct Place<'a> {
     loss: f64,
-    agent: bool,
+    help: Help,
     comparison: &'a Comparison,
 }
 
@@ -56,8 +120,7 @@ impl Place<'_> {
 
     /// Of each run.
     fn carried(&self, who: &str) -> Vec<f64> {
-        let own = self.comparison.plays.iter().filter(|play| play.contender.name() == who);
-        own.filter_map(|play| Some(play.flows[0].goodput? / 1e6)).collect()
+        carried(self.comparison, who)
     }
 
     /// Segments that the sender sent again, in all runs.
@@ -67,8 +130,7 @@ impl Place<'_> {
     }
 
     fn name(&self) -> String {
-        let agent = if self.agent { "agent" } else { "no agent" };
-        format!("{}, {agent}", percent(self.loss))
+        format!("{}, {}", percent(self.loss), self.help.name())
     }
 }
 
@@ -76,19 +138,30 @@ fn percent(loss: f64) -> String {
     format!("{:.0} % lost", 100.0 * loss)
 }
 
+/// Bulk goodput of each run, Mbit/s.
+fn carried(comparison: &Comparison, who: &str) -> Vec<f64> {
+    let own = comparison.plays.iter().filter(|play| play.contender.name() == who);
+    own.filter_map(|play| Some(play.flows[0].goodput? / 1e6)).collect()
+}
+
+/// The mean of some runs over that of others with the same seeds, and of how many.
+fn over(runs: Vec<f64>, others: Vec<f64>) -> Option<(Estimate, usize)> {
+    let pairs: Vec<(f64, f64)> = runs.into_iter().zip(others).collect();
+    Some((ratio_of_means(&pairs)?, pairs.len()))
+}
+
 /// The paths with bulk, or those with bursts.
 fn places(comparisons: &[Comparison], bulk: bool) -> Vec<Place<'_>> {
     let own = comparisons.iter().filter(|it| it.scenario.measured.is_some() == bulk);
     own.filter_map(|comparison| {
-        let scenario = &comparison.scenario;
-        let agent = scenario.swept.get("agent")? != "none";
-        Some(Place { loss: swept(scenario, "loss")?, agent, comparison })
+        let help = Help::of(&comparison.scenario)?;
+        Some(Place { loss: swept(&comparison.scenario, "loss")?, help, comparison })
     })
     .collect()
 }
 
-fn at<'a>(places: &'a [Place<'a>], loss: f64, agent: bool) -> Option<&'a Place<'a>> {
-    places.iter().find(|place| place.loss == loss && place.agent == agent)
+fn at<'a>(places: &'a [Place<'a>], loss: f64, help: Help) -> Option<&'a Place<'a>> {
+    places.iter().find(|place| place.loss == loss && place.help == help)
 }
 
 fn compute(material: &Material) -> Result<Computed, Error> {
@@ -103,8 +176,11 @@ fn compute(material: &Material) -> Result<Computed, Error> {
         let carried = place.carried(who);
         (mean(&carried), carried.len())
     };
+    let mut found = of_bursts(&bursts);
+    found.extend(of_bulk(&bulk));
+    found.extend(in_place(&bulk, &outcome.comparisons));
     Ok(Computed {
-        found: found(&bursts, &bulk),
+        found,
         tables: vec![
             table("Bursts: mean latency, s", &bursts, latency),
             table(
@@ -124,44 +200,118 @@ fn compute(material: &Material) -> Result<Computed, Error> {
     })
 }
 
-fn found(bursts: &[Place], bulk: &[Place]) -> Vec<Found> {
+fn of_bursts(bursts: &[Place]) -> Vec<Found> {
     let mut found = Vec::new();
-    for with in bursts.iter().filter(|place| place.agent && place.loss > 0.0) {
+    for with in bursts.iter().filter(|place| place.help != Help::Nothing) {
+        let of = |loss, help| at(bursts, loss, help);
         let (Some(without), Some(lossless)) =
-            (at(bursts, with.loss, false), at(bursts, 0.0, false))
+            (of(with.loss, Help::Nothing), of(0.0, Help::Nothing))
         else {
             continue;
         };
+        let word = |it: Found| it.word("loss", percent(with.loss));
+        let over = |key, who, other: &Place, whose| {
+            let (over, n) = with.latency_over(who, other, whose)?;
+            Some(Found::new(key, over.value, n))
+        };
+        let alone = |key, whose| {
+            let (over, n) = without.latency_over(KIRIKAE, with, whose)?;
+            Some(word(Found::new(key, over.value, n)))
+        };
         for who in HELPED {
             let word = |it: Found| it.word("who", format!("{who}, {}", percent(with.loss)));
-            let of = without.sent_again(who);
-            let hidden = with.sent_again(who) as f64 / of as f64;
-            found.push(word(Found::new(HIDES, hidden, of as usize)));
-            if let Some((over, n)) = with.latency_over(who, without, who) {
+            let again = |key| {
+                let of = without.sent_again(who);
+                word(Found::new(key, with.sent_again(who) as f64 / of as f64, of as usize))
+            };
+            let upper = |key| {
+                let (over, n) = with.latency_over(who, without, who)?;
                 let upper = over.value + over.half_width.unwrap_or(f64::INFINITY);
-                found.push(word(Found::new(LATENCY, upper, n)));
+                Some(word(Found::new(key, upper, n)))
+            };
+            match with.help {
+                Help::Agent if with.loss > 0.0 => {
+                    found.push(again(HIDES));
+                    found.extend(upper(LATENCY));
+                    found.extend(over(LOSSLESS, who, lossless, who).map(word));
+                }
+                Help::Relay if with.loss > 0.0 => {
+                    found.push(again(ISOLATES));
+                    found.extend(upper(SPLIT_LATENCY));
+                    let lossless = of(0.0, Help::Relay);
+                    let losses = lossless.and_then(|it| over(SPLIT_LOSSES, who, it, who));
+                    found.extend(losses.map(word));
+                    let agent = of(with.loss, Help::Agent);
+                    let snoop = agent.and_then(|agent| over(OVER_SNOOP, who, agent, who));
+                    found.extend(snoop.map(word));
+                }
+                Help::Relay => {
+                    let shorter = over(SHORTER, who, without, who);
+                    found.extend(shorter.map(|it| it.word("who", who)));
+                }
+                Help::Nothing | Help::Agent | Help::Gateway => {}
             }
-            let over = with.latency_over(who, lossless, who);
-            found.extend(over.map(|(over, n)| word(Found::new(LOSSLESS, over.value, n))));
         }
-        let word = |it: Found| it.word("loss", percent(with.loss));
-        let alone = without.latency_over(KIRIKAE, with, RENO);
-        found.extend(alone.map(|(over, n)| word(Found::new(ALONE, over.value, n))));
-        let together = with.latency_over(KIRIKAE, without, KIRIKAE);
-        found.extend(together.map(|(over, n)| word(Found::new(TOGETHER, over.value, n))));
-    }
-    for with in bulk.iter().filter(|place| place.agent && place.loss > 0.0) {
-        for who in HELPED {
-            let lossless = at(bulk, 0.0, false).map(|place| place.carried(who));
-            let pairs = with.carried(who).into_iter().zip(lossless.unwrap_or_default());
-            let pairs: Vec<(f64, f64)> = pairs.collect();
-            found.extend(ratio_of_means(&pairs).map(|over| {
-                let word = format!("{who}, {}", percent(with.loss));
-                Found::new(GOODPUT, over.value, pairs.len()).word("who", word)
-            }));
+        if with.loss == 0.0 {
+            continue;
+        }
+        match with.help {
+            Help::Agent => {
+                found.extend(alone(ALONE, RENO));
+                found.extend(over(TOGETHER, KIRIKAE, without, KIRIKAE).map(word));
+            }
+            Help::Relay => found.extend(alone(KIRIKAE_SPLIT, CUBIC)),
+            Help::Gateway => {
+                let relay = of(with.loss, Help::Relay);
+                let gateway = relay.and_then(|relay| over(GATEWAY, CUBIC, relay, CUBIC));
+                found.extend(gateway.map(word));
+            }
+            Help::Nothing => {}
         }
     }
     found
+}
+
+fn of_bulk(bulk: &[Place]) -> Vec<Found> {
+    let mut found = Vec::new();
+    for with in bulk.iter().filter(|place| place.loss > 0.0) {
+        let of = |loss, help, who| at(bulk, loss, help).map(|place| place.carried(who));
+        let over = |who, others: Option<Vec<f64>>| over(with.carried(who), others?);
+        let word = |it: Found| it.word("loss", percent(with.loss));
+        let key = match with.help {
+            Help::Agent => Some(GOODPUT),
+            Help::Relay => Some(SPLIT_GOODPUT),
+            Help::Nothing | Help::Gateway => None,
+        };
+        for (key, who) in key.into_iter().flat_map(|key| HELPED.map(|who| (key, who))) {
+            let word = format!("{who}, {}", percent(with.loss));
+            let lossless = over(who, of(0.0, Help::Nothing, who));
+            found
+                .extend(lossless.map(|(over, n)| Found::new(key, over.value, n).word("who", word)));
+        }
+        let (key, who) = match with.help {
+            Help::Nothing => (KIRIKAE_SPLIT_BULK, KIRIKAE),
+            Help::Gateway => (GATEWAY_BULK, CUBIC),
+            Help::Agent | Help::Relay => continue,
+        };
+        let relay = over(who, of(with.loss, Help::Relay, CUBIC));
+        found.extend(relay.map(|(over, n)| word(Found::new(key, over.value, n))));
+    }
+    found
+}
+
+/// Bulk through the relay, over that of a sender in the relay's place.
+fn in_place(bulk: &[Place], comparisons: &[Comparison]) -> Vec<Found> {
+    let alone = |loss| {
+        let mut own = comparisons.iter().filter(|it| Help::of(&it.scenario).is_none());
+        own.find(|it| swept(&it.scenario, "loss") == Some(loss))
+    };
+    let relays = bulk.iter().filter(|place| place.help == Help::Relay && place.loss > 0.0);
+    let each = relays.filter_map(|place| {
+        let (over, n) = over(place.carried(CUBIC), carried(alone(place.loss)?, CUBIC))?;
+        Some(Found::new(IN_PLACE, over.value, n).word("loss", percent(place.loss)))
+    });
+    each.collect()
 }
 
 fn contenders(places: &[Place]) -> Vec<&'static str> {
@@ -187,25 +337,30 @@ fn table(
     table
 }
 
-/// A curve for each contender without the agent, and for each that it is to help with it.
+/// A curve for each contender without help, and for each that is to be helped with it.
 fn figure(
     title: &str,
     what: &str,
     places: &[Place],
     of: impl Fn(&Place, &str) -> (Option<Estimate>, usize),
 ) -> Figure {
-    let curve = |who: &'static str, agent: bool| {
-        let own = places.iter().filter(|place| place.agent == agent);
+    let curve = |who: &'static str, help: Help| {
+        let own = places.iter().filter(|place| place.help == help);
         let points = own.filter_map(|place| Some((100.0 * place.loss, of(place, who).0?)));
-        let name = if agent { format!("{who}, agent") } else { who.to_owned() };
+        let name = match help {
+            Help::Nothing => who.to_owned(),
+            _ => format!("{who}, {}", help.name()),
+        };
         Series::ours(name, Form::Curve, points)
     };
     let mut series: Vec<Series> =
-        contenders(places).into_iter().map(|who| curve(who, false)).collect();
-    series.extend(HELPED.map(|who| curve(who, true)));
+        contenders(places).into_iter().map(|who| curve(who, Help::Nothing)).collect();
+    for help in [Help::Agent, Help::Relay] {
+        series.extend(HELPED.map(|who| curve(who, help)));
+    }
     Figure::single(
         title,
-        "Everyone without the agent, and with it those that losses slow down.",
+        "Everyone without help, and with an agent and with a relay those that losses slow down.",
         [Axis::new("lost by the air, %", Scale::FromZero), Axis::new(what, Scale::FromZero)],
         series,
     )

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use kirikae_scenario::Scenario;
+use kirikae_scenario::{Contender, Scenario};
 use kirikae_studies::{Criterion, Run, Study};
 use kirikae_tcp::{Handover, LossDetection};
 
@@ -75,4 +75,24 @@ fn kirikae_is_above_the_bound_without_idle_keep() {
     let find = |all: &[Criterion], key| all.iter().find(|it| it.key == key).map(|it| it.met);
     assert_eq!(find(&kept, "over-bound"), Some(Some(true)));
     assert_eq!(find(&cut, "over-bound"), Some(Some(false)));
+}
+
+#[test]
+fn a_relay_is_missed_where_there_is_none() {
+    let few =
+        |it: &Scenario| it.measured.is_none() && ["0", "0.03"].contains(&it.swept["loss"].as_str());
+    let findings = both("snoop", few, |it| it.flows[0].split = None);
+    notices(&findings, "cubic, 3 % lost: segments that the sender sends again with the relay");
+    notices(&findings, "cubic, 0 % lost: latency of bursts with the relay");
+}
+
+#[test]
+fn a_relay_that_takes_no_loss_for_congestion_is_no_cubic_sender() {
+    let few = |it: &Scenario| it.measured.is_some() && it.swept["loss"] == "0.01";
+    let findings = both("snoop", few, |it| {
+        if let Some(split) = &mut it.flows[0].split {
+            split.relay = Contender::Stock("bbr");
+        }
+    });
+    notices(&findings, "cubic, 1 % lost: bulk goodput with the relay over that of a sender");
 }
