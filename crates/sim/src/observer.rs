@@ -95,7 +95,7 @@ pub struct Passage<'a> {
     pub step: Step,
     /// The flow's place among the simulation's.
     pub flow: usize,
-    /// The end that sent it.
+    /// The end that sent it, or in whose place a relay did.
     pub from: End,
     /// What is in it.
     pub segment: &'a Segment,

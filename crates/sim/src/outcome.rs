@@ -109,7 +109,7 @@ pub struct DroppedPacket {
     pub cause: DropCause,
     /// The place of the flow that it belonged to.
     pub flow: usize,
-    /// The end that sent it.
+    /// The end that sent it, or in whose place a relay did.
     pub from: End,
     /// Bytes of its end's stream in it; empty in an ACK.
     pub stream: Range<u64>,

@@ -11,7 +11,7 @@ pub(crate) struct Parcel {
     pub segment: Segment,
     /// The place of the flow that it belongs to.
     pub flow: u32,
-    /// The end that sent it.
+    /// The end that sent it, or in whose place a relay did.
     pub from: End,
     /// Links of its route that it has behind it.
     pub hop: u16,
