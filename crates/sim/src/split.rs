@@ -6,7 +6,7 @@
 //!
 //! 1. The relay speaks the same TCP on both legs. (I-TCP's wireless leg may have a transport of its own.)
 //! 2. It opens the second leg when the first is established, and reads nothing before the second is, as a program
-//!    does that accepts and then connects. An end that is told of a window by then sends at once.
+//!    does that accepts and then connects. What the client sends meanwhile waits in the receive buffer.
 //! 3. It is such a program on both legs: it reads a piece when all before it has been taken by the other leg's send
 //!    buffer. While that is full, the piece waits and what arrives stays in the receive buffer, whose window closes.
 //! 4. It stays where it is: there are no handovers between relays.
@@ -37,7 +37,7 @@ pub(crate) struct Relay {
 }
 
 impl Relay {
-    /// The relay of a flow that [`places`](Relay::places) accepts. `seeds` has one for each leg.
+    /// The relay of a flow that [`places`](Relay::places) accepts.
     pub fn new(flow: &Flow, split: &Split, seed: u64, memories: &mut PathMemories) -> Relay {
         let places = Relay::places(split.link, &flow.routes).expect("the simulation is valid");
         let end = |end: End| {
