@@ -84,6 +84,9 @@ fn set_tcp(contest: &Contest, host: &Namespace) -> Result<(), Error> {
     if stack.notsent_lowat < u32::MAX {
         host.set_sysctl("net.ipv4.tcp_notsent_lowat", &stack.notsent_lowat.to_string())?;
     }
+    if stack.mtu_probing {
+        host.set_sysctl("net.ipv4.tcp_mtu_probing", "1")?;
+    }
     let shortcut = if stack.rack_shortcut { 0 } else { NO_RACK_SHORTCUT };
     let recovery = contest.scenario.tcp_recovery.unwrap_or(RACK | shortcut);
     host.set_sysctl("net.ipv4.tcp_recovery", &recovery.to_string())?;

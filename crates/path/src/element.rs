@@ -83,6 +83,8 @@ pub enum DropCause {
     Outage,
     /// It was on a link that was given up for another, or came while there was none.
     LinkChange,
+    /// It was larger than an [`Mtu`](crate::Mtu).
+    TooLarge,
 }
 
 impl DropCause {
@@ -105,6 +107,7 @@ impl fmt::Display for DropCause {
             DropCause::RetriesExhausted => "retries exhausted",
             DropCause::Outage => "outage",
             DropCause::LinkChange => "link change",
+            DropCause::TooLarge => "too large",
         })
     }
 }

@@ -1,14 +1,19 @@
 //! One element as plain data, its range of values, and how it becomes state machines.
 
+use std::ops::RangeInclusive;
+
 use serde::Serialize;
 
 use crate::check::{self, Unfit};
 use crate::{
     AdaptiveModulationSpec, Arq, ArqSpec, Delay, During, Element, GilbertElliott,
     GilbertElliottSpec, IndependentLoss, Intervals, Jitter, LimitedDelay, LinkChange,
-    LinkChangeSpec, LinkSpec, ListedLoss, Order, Outage, OutageSpec, QueueLimit, QueueSpec,
+    LinkChangeSpec, LinkSpec, ListedLoss, Mtu, Order, Outage, OutageSpec, QueueLimit, QueueSpec,
     RateSpec, RecordedDelay, RecordedDelays, RunLoss, RunLossSpec, Span,
 };
+
+/// Sizes of an MTU, bytes: from what every link passes on whole (RFC 791, section 3.2) to the largest IP packet.
+const MTUS: RangeInclusive<u32> = 68..=65_535;
 
 /// One element of a path.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -87,6 +92,11 @@ pub enum ElementSpec {
     },
     /// [`Outage`]
     Outage(OutageSpec),
+    /// [`Mtu`]
+    Mtu {
+        /// The largest packet that passes, from 68 to 65,535 bytes.
+        bytes: u32,
+    },
 }
 
 impl ElementSpec {
@@ -147,6 +157,10 @@ impl ElementSpec {
                 when.check("during")
             }
             ElementSpec::Outage(spec) => spec.when.check("intervals"),
+            ElementSpec::Mtu { bytes } => {
+                let fits = MTUS.contains(bytes);
+                check::check(fits, "mtu", format!("{bytes} B"), "a size from 68 B to 65535 B")
+            }
             ElementSpec::RecordedDelay { .. } | ElementSpec::ListedLoss { .. } => Ok(()),
         }
     }
@@ -192,6 +206,7 @@ impl ElementSpec {
                 Box::new(During::new(channel, when.clone()))
             }
             ElementSpec::Outage(spec) => Box::new(Outage::new(spec.clone())),
+            ElementSpec::Mtu { bytes } => Box::new(Mtu::new(*bytes)),
         };
         vec![element]
     }

@@ -256,6 +256,7 @@ fn any_element() -> impl Strategy<Value = ElementSpec> {
             loss,
             arq: ArqSpec { retries, retry_delay: Span::from_nanos(delay) },
         }),
+        (68u32..1500).prop_map(|bytes| ElementSpec::Mtu { bytes }),
         outage.prop_map(|(from, length, repeats, hold)| {
             ElementSpec::Outage(OutageSpec {
                 when: intervals(from, length, repeats),

@@ -58,7 +58,7 @@ pub fn read(root: &Section) -> Result<Profile, Refusal> {
 /// Reads the features that are on or off; returns the keys.
 fn read_switches(section: &Section, profile: &mut Profile) -> Result<Vec<&'static str>, Refusal> {
     let mut keys = Vec::new();
-    let switches: [(&'static str, &mut bool); 15] = [
+    let switches: [(&'static str, &mut bool); 16] = [
         ("sack", &mut profile.sack),
         ("timestamps", &mut profile.timestamps),
         ("window-scaling", &mut profile.window_scaling),
@@ -67,6 +67,7 @@ fn read_switches(section: &Section, profile: &mut Profile) -> Result<Vec<&'stati
         ("tail-loss-probe", &mut profile.tail_loss_probe),
         ("frto", &mut profile.frto),
         ("undo", &mut profile.undo),
+        ("mtu-probing", &mut profile.mtu_probing),
         ("rack-shortcut", &mut profile.rack_shortcut),
         ("hold-ssthresh", &mut profile.hold_ssthresh),
         ("delayed-ack", &mut profile.delayed_ack),
@@ -184,12 +185,13 @@ pub(super) fn only_simulated(root: &Section, profile: &Profile) -> Option<Refusa
         initial_window: profile.initial_window,
         notsent_lowat: profile.notsent_lowat,
         rack_shortcut: profile.rack_shortcut,
+        mtu_probing: profile.mtu_probing,
         ..usual()
     };
     let field = root.optional("stack").filter(|_| *profile != kernel)?;
     Some(field.refuse(
-        "none but receive-buffer, receive-window-max, send-buffer-max, notsent-lowat, initial-window and \
-         rack-shortcut on the real kernel, whose TCP is as it is; kirikae-lab sim has the profiles",
+        "none but receive-buffer, receive-window-max, send-buffer-max, notsent-lowat, initial-window, \
+         rack-shortcut and mtu-probing on the real kernel, whose TCP is as it is; kirikae-lab sim has the profiles",
     ))
 }
 

@@ -11,7 +11,7 @@ const RATES: &str = r#"a rate from "1 bit/s" to "100 Gbit/s" in bit/s, kbit/s, M
 const QUEUES: &str = r#"a number of packets or a size, at least 1, such as "100 packets" or "64 KiB" (B, kB, MB, KiB, MiB)"#;
 
 const ELEMENTS: &str = "delay, jitter, recorded-delay, rate, adaptive-modulation, link-change, \
-                        loss, gilbert-elliott, run-loss, listed-loss, arq, outage";
+                        loss, gilbert-elliott, run-loss, listed-loss, arq, outage, mtu";
 
 fn contenders() -> String {
     let names: Vec<&str> = Contender::all().iter().map(|contender| contender.name()).collect();
@@ -255,6 +255,10 @@ fn paths_that_deliver_nothing() {
         (
             "element = \"rate\"\nrate = \"1 Mbit/s\"\nqueue = \"9 packets\"\noverhead = \"1001 B\"\n",
             "x.toml:11: path.forward[0].overhead: found \"1001 B\"; allowed: at most 1000 B",
+        ),
+        (
+            "element = \"mtu\"\nmtu = \"67 B\"\n",
+            "x.toml:9: path.forward[0].mtu: found 67 B; allowed: a size from 68 B to 65535 B",
         ),
         (
             "element = \"arq\"\nloss = 1\nretries = 3\nretry-delay = \"1 ms\"\n",

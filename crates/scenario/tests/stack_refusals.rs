@@ -93,12 +93,13 @@ fn stacks_that_only_the_simulator_has() {
     assert_eq!(
         refusal.split_once("x.toml").unwrap().1,
         ":17: stack: found [stack]; allowed: none but receive-buffer, receive-window-max, \
-         send-buffer-max, notsent-lowat, initial-window and rack-shortcut on the real kernel, whose TCP is as it \
-         is; kirikae-lab \
+         send-buffer-max, notsent-lowat, initial-window, rack-shortcut and mtu-probing on the real kernel, whose \
+         TCP is as it is; kirikae-lab \
          sim has the profiles"
     );
     assert_eq!(of("rack-shortcut = false\nnotsent-lowat = \"16 KiB\""), Ok(()));
     assert_eq!(of("initial-window = 3"), Ok(()));
+    assert_eq!(of("mtu-probing = true"), Ok(()));
     assert_eq!(of("send-buffer-max = \"64 MiB\""), Ok(()));
     assert_eq!(of("profile = \"linux-6\"\nreceive-window-max = \"64 MiB\""), Ok(()));
 }

@@ -41,6 +41,9 @@ pub struct Profile {
     pub frto: bool,
     /// Whether wrong reductions are undone (by DSACK or timestamps).
     pub undo: bool,
+    /// Whether segments become smaller if the path may be dropping them for their size (RFC 4821;
+    /// tcp_mtu_probing = 1).
+    pub mtu_probing: bool,
     /// Whether a timeout after a timeout leaves ssthresh as it is (RFC 5681, section 3.1), and so does one in a
     /// fast recovery (Linux). Otherwise each timeout sets it anew (RFC 2581).
     pub hold_ssthresh: bool,
@@ -181,6 +184,7 @@ impl Profile {
             idle_restart: true,
             frto: true,
             undo: true,
+            mtu_probing: false,
             hold_ssthresh: true,
             count_segments: true,
             growth: Growth::Validated,

@@ -39,7 +39,7 @@ fn mtu(case: &Case) -> Finding {
     let verdict = if mtu < USUAL_MTU { Verdict::Note } else { Verdict::Fine };
     Finding::new(NAME, verdict, format!("{mtu} B on {name}"), effect)
         .limit(Limit::Throughput(most))
-        .by("(MTU - headers) / (MTU + 38) (Chen and Sasaki, 2011, 3.4)")
+        .by("(MTU - headers) / (MTU + 38) (Chen and Sasaki, 2011, 5.1)")
         .change(format!(
             "ip link set {name} mtu {USUAL_MTU}  # where everything on the way takes that"
         ))

@@ -9,12 +9,13 @@ use kirikae_path::{
     OutageSpec, PathSpec, RecordedDelays, RunLossSpec, Span,
 };
 use kirikae_settings::Refusal;
+use kirikae_settings::quantity::Size;
 use kirikae_settings::section::{Field, Section};
 
 /// Reads an element from its table, whose keys have been checked before.
 type Read = fn(&Section) -> Result<ElementSpec, Refusal>;
 
-const ELEMENTS: [(&str, &[&str], Read); 12] = [
+const ELEMENTS: [(&str, &[&str], Read); 13] = [
     ("delay", &["delay", "limit"], delay),
     ("jitter", &["delay", "jitter", "order"], jitter),
     ("recorded-delay", &["file", "order"], recorded_delay),
@@ -33,6 +34,7 @@ const ELEMENTS: [(&str, &[&str], Read); 12] = [
         Ok(ElementSpec::Arq { loss: section.probability("loss")?, arq: arq(section)? })
     }),
     ("outage", &["intervals", "every", "action", "carrier"], outage),
+    ("mtu", &["mtu"], mtu),
 ];
 
 /// Reads the two directions of a path or link, `forward` and `backward`.
@@ -154,6 +156,12 @@ fn outage(section: &Section) -> Result<ElementSpec, Refusal> {
     let hold = section.choice_or_first("action", &["drop", "hold"])? == 1;
     let carrier = section.flag("carrier")?;
     Ok(ElementSpec::Outage(OutageSpec { when, hold, carrier }))
+}
+
+fn mtu(section: &Section) -> Result<ElementSpec, Refusal> {
+    let Size(bytes) = section.quantity("mtu")?;
+    // What is too large for the field is refused with its range by crates/path.
+    Ok(ElementSpec::Mtu { bytes: u32::try_from(bytes).unwrap_or(u32::MAX) })
 }
 
 const INTERVALS: &str = r#"intervals, such as [{ from = "10 s", to = "12 s" }]"#;

@@ -1,12 +1,13 @@
 //! The sender of an endpoint, as Linux behaves.
 //!
 //! Each mechanism of the RFCs is a type with its own state in a file of its name: [`Prr`], [`RttEstimator`],
-//! [`Rack`], [`Frto`], [`Undo`] and [`TailLossProbe`]. They take time and counts as arguments and return
+//! [`Rack`], [`Frto`], [`Undo`], [`MtuProbing`] and [`TailLossProbe`]. They take time and counts as arguments and return
 //! their conclusions. The [`Sender`] puts them together, in the order in which the kernel asks them.
 
 // These are mechanisms of the RFCs, each with its own state.
 mod frto;
 mod lowest_rtt;
+mod mtu_probing;
 mod prr;
 mod rack;
 mod reordering;
@@ -47,6 +48,7 @@ use delivery_rate::DeliveryRate;
 use extensions::PathEstimate;
 use frto::Frto;
 use lowest_rtt::LowestRtt;
+use mtu_probing::MtuProbing;
 use peer_window::PeerWindow;
 use prr::Prr;
 use rack::Rack;
@@ -93,6 +95,7 @@ pub(crate) struct Sender {
     prr: Prr,
     frto: Frto,
     undo: Undo,
+    mtu_probing: MtuProbing,
     usage: WindowUsage,
     rate: DeliveryRate,
     /// `snd_nxt` at the latest loss or mark: where Recovery, Loss and CWR end.
@@ -170,6 +173,7 @@ impl Sender {
             prr: Prr::default(),
             frto: Frto::default(),
             undo: Undo::new(profile.undo),
+            mtu_probing: MtuProbing::new(profile.mtu_probing),
             usage: WindowUsage::default(),
             rate: DeliveryRate::default(),
             high_seq: 1,

@@ -81,8 +81,24 @@ impl Sender {
         true
     }
 
-    /// Sends the segment at `index` again; returns whether the receiver's window allowed it.
+    /// Cuts the segment at `index` into smaller ones if segments have become smaller since it was sent (tcp_fragment).
+    fn cut(&mut self, index: usize) {
+        let more = self.board.split(index, self.mss);
+        let Some(sent) = self.board.get(index).filter(|_| more > 0) else { return };
+        let fields = &mut self.socket.fields;
+        fields.packets_out += more;
+        if sent.lost {
+            fields.lost_out += more;
+        }
+        if sent.retransmitted {
+            fields.retrans_out += more;
+        }
+    }
+
+    /// Sends the segment at `index` again, or as much of it as a segment holds now; returns whether the receiver's
+    /// window allowed it.
     fn send_again(&mut self, now: Time, index: usize, out: &mut Vec<Segment>) -> bool {
+        self.cut(index);
         let Some(&Sent { seq, len, .. }) = self.board.get(index) else { return false };
         if seq + u64::from(len) > self.window_end() && seq != self.una {
             return false;

@@ -141,6 +141,21 @@ impl Scoreboard {
         None
     }
 
+    /// Cuts the segment at `index` into segments of `mss` bytes at most; returns how many more there are then. The
+    /// same is known of each.
+    pub fn split(&mut self, index: usize, mss: u32) -> u32 {
+        let mut more = 0;
+        while let Some(sent) = self.segments.get_mut(index + more as usize)
+            && sent.len > mss
+        {
+            let rest = Sent { seq: sent.seq + u64::from(mss), len: sent.len - mss, ..*sent };
+            sent.len = mss;
+            more += 1;
+            self.segments.insert(index + more as usize, rest);
+        }
+        more
+    }
+
     /// Removes what was known of the stream below `ack`.
     pub fn forget_below(&mut self, ack: u64) {
         let beyond = self.sacked.iter().position(|range| range.end > ack);
@@ -359,6 +374,24 @@ mod tests {
         assert!(board.pop_acked(151).is_none());
         assert_eq!(board.first().map(|sent| (sent.seq, sent.len)), Some((151, 50)));
         assert_eq!((board.position(151), board.position(201), board.position(9999)), (0, 1, 9));
+    }
+
+    #[test]
+    fn a_segment_that_is_too_large_is_cut_and_keeps_what_is_known_of_it() {
+        let mut board = ten();
+        board.get_mut(2).unwrap().lost = true;
+        assert_eq!(board.split(2, 40), 2);
+        let cut: Vec<_> =
+            (1..6).filter_map(|n| board.get(n)).map(|it| (it.seq, it.len, it.lost)).collect();
+        let expected = [
+            (101, 100, false),
+            (201, 40, true),
+            (241, 40, true),
+            (281, 20, true),
+            (301, 100, false),
+        ];
+        assert_eq!(cut, expected);
+        assert_eq!((board.len(), board.split(1, 100), board.split(99, 40)), (12, 0, 0));
     }
 
     #[test]

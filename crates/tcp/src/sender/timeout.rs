@@ -7,7 +7,7 @@ use super::Sender;
 use super::ack::{Ack, Retransmit};
 use super::frto::{FrtoAck, FrtoVerdict};
 use super::timers::Purpose;
-use crate::Segment;
+use crate::{Segment, Timestamp};
 
 /// The least time until the timeout if SACKed data is gone, microseconds.
 const RENEGED_US: u64 = 10_000;
@@ -23,11 +23,24 @@ impl Sender {
             return self.set_timer(Purpose::Retransmission, self.rto_us());
         }
         self.tell_timeout();
+        self.blame_size(now);
         self.enter_loss();
         self.timeouts += 1;
         self.retransmit(now, 0, out);
         self.rtt.back_off(self.rto_max_us());
         self.set_timer(Purpose::Retransmission, self.rto_us());
+    }
+
+    /// Sends smaller segments from now on if those in flight may be too large for the path (tcp_mtu_probing).
+    fn blame_size(&mut self, now: Time) {
+        let Some(since_ms) = self.undo.retransmitted_at_ms().filter(|_| self.timeouts > 0) else {
+            return;
+        };
+        let in_vain_ms = Timestamp::clock(now).wrapping_sub(since_ms);
+        if let Some(mss) = self.mtu_probing.timed_out(in_vain_ms, self.mss) {
+            self.mss = mss;
+            self.socket.fields.mss_cache = mss;
+        }
     }
 
     /// Marks everything in flight as lost; slow start follows.
