@@ -1,6 +1,7 @@
 //! What limits TCP where bandwidth times delay is large (Chen and Sasaki, 2011): studies/large-bdp/README.md.
 
 mod features;
+mod jumbo;
 mod long_fat;
 mod window;
 
@@ -32,6 +33,11 @@ pub(super) const STUDY: Study = Study {
             features::INITIAL_WINDOW,
             features::ECN_LOSSES,
             features::ECN_USED,
+            jumbo::BLACK_HOLE,
+            jumbo::SENT_AGAIN,
+            jumbo::PROBING,
+            jumbo::SWINGS,
+            jumbo::OVERFLOWS,
         ],
         thresholds: &["throughput-within", "round-trips-within", "efficiency-within"],
         explanations: &["misprint"],
@@ -50,6 +56,8 @@ const SCALING_ON: &str = "window-scaling-on.toml";
 const PIPE: &str = "pipe.toml";
 const LOSS: &str = "loss.toml";
 const JUMBO: &str = "jumbo.toml";
+const BLACK_HOLE: &str = "black-hole.toml";
+const JUMBO_BURSTS: &str = "jumbo-bursts.toml";
 /// Those of chapter 4, of which the paper measures nothing.
 const LONG_FAT: [&str; 2] = ["long-fat.toml", "ten-gigabit.toml"];
 const SHARE: &str = "share.toml";
@@ -83,6 +91,10 @@ fn compute(material: &Material) -> Result<Computed, Error> {
     }
     let is_long_fat = |it: &Scenario| LONG_FAT.iter().any(|file| is_of(it, file));
     let (long_fat, scenarios): (Vec<_>, Vec<_>) = scenarios.into_iter().partition(is_long_fat);
+    let is_hazard = |it: &Scenario| [BLACK_HOLE, JUMBO_BURSTS].iter().any(|file| is_of(it, file));
+    let (hazards, scenarios): (Vec<_>, Vec<_>) = scenarios.into_iter().partition(is_hazard);
+    let hazards_of =
+        |file: &str| -> Vec<&Scenario> { hazards.iter().filter(|it| is_of(it, file)).collect() };
     let outcome = simulate(&scenarios, Controls::default())?;
     let of = |file: &'static str| -> Vec<&Comparison> {
         outcome.comparisons.iter().filter(move |it| is_of(&it.scenario, file)).collect()
@@ -96,7 +108,7 @@ fn compute(material: &Material) -> Result<Computed, Error> {
     let throughputs = throughputs(&windows, printed.0.rows().collect(), definition)?;
     let (rounds, round_trips) = rounds(&of(PIPE), definition.threshold("round-trips-within"));
     let (losses, loss) = losses(&of(LOSS));
-    let jumbo = efficiencies(
+    let efficiencies = efficiencies(
         &of(JUMBO),
         printed.1.rows().collect(),
         definition.threshold("efficiency-within"),
@@ -104,7 +116,7 @@ fn compute(material: &Material) -> Result<Computed, Error> {
     let mut found = vec![
         Found::cells(THROUGHPUTS, &throughputs),
         Found::cells(ROUND_TRIPS, &rounds),
-        Found::cells(EFFICIENCIES, &jumbo),
+        Found::cells(EFFICIENCIES, &efficiencies),
     ];
     found.extend(loss.map(|p| Found::new(LOSS_RATE, p * 1e10, 1)));
     let mut figures =
@@ -114,7 +126,7 @@ fn compute(material: &Material) -> Result<Computed, Error> {
     let of_paths = long_fat::compare(&long_fat)?;
     figures.extend(fig_8.into_iter().chain(of_paths.figures));
     found.extend(of_windows.into_iter().chain(of_paths.found));
-    let mut tables = vec![throughputs, rounds, losses, jumbo];
+    let mut tables = vec![throughputs, rounds, losses, efficiencies];
     tables.extend(of_paths.tables);
     let (of_ecn, ecn) = features::ecn(&of(ECN));
     let features = [
@@ -128,6 +140,12 @@ fn compute(material: &Material) -> Result<Computed, Error> {
     }
     found.extend(of_ecn);
     tables.extend(ecn);
+    for (of_hazard, table) in
+        [jumbo::black_hole(&hazards_of(BLACK_HOLE))?, jumbo::bursts(&hazards_of(JUMBO_BURSTS))?]
+    {
+        found.extend(of_hazard);
+        tables.extend(table);
+    }
     Ok(Computed { found, figures, tables })
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use kirikae_path::ElementSpec;
 use kirikae_scenario::{Contender, Scenario};
 use kirikae_studies::{Criterion, Run, Study};
 use kirikae_tcp::{Handover, LossDetection};
@@ -67,6 +68,25 @@ fn bandwidth_aware_ssthresh_is_missed_where_it_only_restarts() {
     });
     notices(&findings, "Throughputs within 15 %");
     notices(&findings, "Wide to narrow: segments that overflow it with Bandwidth-Aware");
+}
+
+#[test]
+fn jumbo_frames_arrive_where_no_link_drops_them() {
+    let hole = |it: &Scenario| it.file.ends_with("black-hole.toml");
+    let findings = both("large-bdp", hole, |it| {
+        it.links[0].path.forward.retain(|element| !matches!(element, ElementSpec::Mtu { .. }));
+    });
+    notices(&findings, "What jumbo frames carry over a link");
+    notices(&findings, "Share of the segments that are sent again there");
+}
+
+#[test]
+fn frames_of_the_same_size_swing_alike() {
+    let bursts = |it: &Scenario| it.file.ends_with("jumbo-bursts.toml");
+    // 1501 bytes still count as jumbo frames.
+    let findings = both("large-bdp", bursts, |it| it.stack.mtu = it.stack.mtu.min(1501));
+    notices(&findings, "Answers of 64 KiB from 16 servers");
+    notices(&findings, "The same: bytes that a queue");
 }
 
 #[test]
