@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use kirikae_plot::{Area, CURVE, Drawn, INK, MARK, SERIES, axes};
+use kirikae_plot::{Area, CURVE, Drawn, INK, MARK, SERIES, axes, text};
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
@@ -41,6 +41,11 @@ const FIELD: f64 = 0.35;
 const GAP: i32 = 2;
 /// Most labels along an axis.
 const TICKS: usize = 6;
+/// Between an axis and the names below it, and from one line of a name to the next.
+const BELOW: i32 = 14;
+const LINE: i32 = 26;
+/// The width of a letter in the mean, with a little room: which one it is, and in which font, is the reader's.
+const LETTER: i32 = 14;
 
 /// The panels of a figure, in order.
 pub(super) fn panels(figure: &Figure) -> Vec<String> {
@@ -336,15 +341,25 @@ fn draw(panel: &Panel, room: &[Point], looks: &[Look], area: &Area) -> Drawn {
         Scale::Names(names) => names.get(place as usize).cloned().unwrap_or_default(),
         _ => String::new(),
     };
-    let x_name = |place: &f64| name(&panel.x.scale, *place);
+    // Names below the axis may have several lines, which plotters does not do.
+    let no_name = |_: &f64| String::new();
     let y_name = |place: &f64| name(&panel.y.scale, *place);
     if let Scale::Names(names) = &panel.x.scale {
-        mesh.x_labels(names.len()).x_label_formatter(&x_name);
+        mesh.x_labels(names.len()).x_label_formatter(&no_name);
     }
     if let Scale::Names(names) = &panel.y.scale {
         mesh.y_labels(names.len()).y_label_formatter(&y_name);
     }
     mesh.x_desc(&*panel.x.what).y_desc(&*panel.y.what).draw()?;
+
+    if let Scale::Names(names) = &panel.x.scale {
+        let [left, right] = [-0.5, 0.5].map(|x| chart.backend_coord(&(x, whole.start)).0);
+        let letters = ((right - left) / LETTER).max(1) as usize;
+        for (at, name) in names.iter().enumerate() {
+            let (x, y) = chart.backend_coord(&(at as f64, whole.start));
+            write_below(area, (x, y + BELOW), &lines(name, letters))?;
+        }
+    }
 
     let place = |x: f64, y: f64| chart.backend_coord(&(x, y.clamp(whole.start, whole.end)));
     let bars = panel.series.iter().filter(|series| series.form == Form::Bars).count() as f64;
@@ -387,6 +402,30 @@ fn draw(panel: &Panel, room: &[Point], looks: &[Look], area: &Area) -> Drawn {
     Ok(())
 }
 
+/// A name in lines of at most so many letters, where its words allow it.
+fn lines(name: &str, letters: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in name.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= letters => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// Lines of text, one below the other, from the middle of the first one's upper edge.
+fn write_below(area: &Area, (x, y): Pixel, lines: &[String]) -> Drawn {
+    let style = text(&INK).pos(Pos::new(HPos::Center, VPos::Top));
+    for (place, line) in lines.iter().enumerate() {
+        area.draw(&Text::new(line.as_str(), (x, y + place as i32 * LINE), style.clone()))?;
+    }
+    Ok(())
+}
+
 /// A line from end to end, and across each.
 fn interval(area: &Area, ends: [Pixel; 2], colour: RGBColor) -> Drawn {
     let style = colour.stroke_width(MARK);
@@ -411,6 +450,13 @@ mod tests {
             [vec![(0, 0), (10, 0)], vec![(12, 0), (15, 0), (15, 7)], vec![(15, 9), (15, 19)]]
         );
         assert_eq!(dashed(Vec::new(), &[10.0, 2.0]), [Vec::<Pixel>::new()]);
+    }
+
+    #[test]
+    fn names_are_cut_between_words() {
+        assert_eq!(lines("Wide to narrow", 8), ["Wide to", "narrow"]);
+        assert_eq!(lines("Wide to narrow", 14), ["Wide to narrow"]);
+        assert_eq!(lines("disconnected", 3), ["disconnected"]);
     }
 
     #[test]

@@ -91,10 +91,21 @@ fn study(findings: &Findings) -> Markup {
 fn assumptions(readme: &str) -> Markup {
     let text = without_block(readme);
     let text = text.split_once("\n## ").map_or(String::new(), |(_, rest)| format!("## {rest}"));
+    let text = without_empty(&text);
     let mut rendered = String::new();
     let events = Parser::new_ext(&text, Options::ENABLE_TABLES).filter_map(lowered);
     markdown::push_html(&mut rendered, events);
     PreEscaped(rendered)
+}
+
+/// A text without the sections that have nothing but a heading, such as that of a table which is left out.
+fn without_empty(text: &str) -> String {
+    let sections = text.split("\n## ").enumerate().map(|(place, section)| match place {
+        0 => section.to_owned(),
+        _ => format!("## {section}"),
+    });
+    let says = |section: &String| section.lines().skip(1).any(|line| !line.trim().is_empty());
+    sections.filter(says).collect::<Vec<String>>().join("\n")
 }
 
 /// An event of a README as it is to stand on the page: headings stand below those of the page, and what refers to
@@ -152,7 +163,7 @@ fn criteria(criteria: &[Criterion]) -> Markup {
     let blocks = criteria.iter().any(|criterion| criterion.blocks.is_some());
     html! {
         div.wide {
-            table {
+            table.criteria {
                 thead {
                     tr {
                         th { "what" } th { "found" } th { "of" } th { "asked" } th { "" }
