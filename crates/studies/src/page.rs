@@ -211,26 +211,33 @@ fn figure(figure: &Figure) -> Markup {
     }
 }
 
+/// A table with more columns than this is wider than a sheet of paper that stands upright.
+const UPRIGHT: usize = 9;
+/// A table of no more rows than this is not torn apart by the end of a sheet.
+const WHOLE: usize = 12;
+
 fn table(table: &Table) -> Markup {
     let grid = Grid::new(table);
     html! {
-        h3 { (table.title) }
-        div.wide {
-            table.figures {
-                thead { tr { @for heading in &grid.header { th { (heading) } } } }
-                tbody {
-                    @for row in &grid.rows {
-                        @let (heading, cells) = row.split_at(1);
-                        tr {
-                            th { (text(&heading[0])) }
-                            @for cell in cells { td { (text(cell)) } }
+        div.sheet.across[grid.header.len() > UPRIGHT].whole[grid.rows.len() <= WHOLE] {
+            h3 { (table.title) }
+            div.wide {
+                table.figures {
+                    thead { tr { @for heading in &grid.header { th { (heading) } } } }
+                    tbody {
+                        @for row in &grid.rows {
+                            @let (heading, cells) = row.split_at(1);
+                            tr {
+                                th { (text(&heading[0])) }
+                                @for cell in cells { td { (text(cell)) } }
+                            }
                         }
                     }
                 }
             }
-        }
-        @if !grid.notes.is_empty() {
-            ol.faint { @for note in &grid.notes { li { (note) } } }
+            @if !grid.notes.is_empty() {
+                ol.faint { @for note in &grid.notes { li { (note) } } }
+            }
         }
     }
 }
