@@ -31,7 +31,7 @@ impl MtuProbing {
         if !self.is_enabled || in_vain_ms < IN_VAIN_MS {
             return None;
         }
-        let low = self.low.map_or(BASE_MSS, |low| (low / 2).min(BASE_MSS).max(LEAST_MSS));
+        let low = self.low.map_or(BASE_MSS, |low| (low / 2).clamp(LEAST_MSS, BASE_MSS));
         self.low = Some(low);
         (low < mss).then_some(low)
     }
