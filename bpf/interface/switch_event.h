@@ -10,6 +10,7 @@
 enum switch_reason {
 	REASON_PREDICTED_LATENCY = 1, /* the table predicts a smaller latency for it */
 	REASON_WARM_START = 2,	      /* the path is known from earlier connections */
+	REASON_OUTAGE = 3,	      /* timeouts in a row, with an algorithm of the kernel's */
 };
 
 struct switch_event {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where a timeout proves to have been wrong, two segments of new data may go out at once.
+ * Where timeouts in a row prove to have been wrong, two segments of new data may go out at once.
  *
  * Source: RFC 3042 (limited transmit). A timeout takes all for lost that is in flight; an ACK that
  * echoes an older timestamp than that of the retransmission says that nothing was (RFC 3522), and
@@ -8,6 +8,8 @@
  * ACKs were lost has the segment that is sent again, and where it is Linux echoes what it had
  * before. Then nothing would be sent until a probe, timed by a round trip that seems to have taken
  * as long as the outage. With the SACKs for new data the kernel finds what is lost.
+ *
+ * That timeouts came in a row the switcher has noted; after a single one nothing is suspected.
  */
 #ifndef KIRIKAE_LIMITED_TRANSMIT_H
 #define KIRIKAE_LIMITED_TRANSMIT_H
@@ -23,8 +25,12 @@ static __always_inline void limited_transmit(struct sock *sk, u8 new_state)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	bool is_undone = (s32)(tp->high_seq - tp->snd_una) > 0;
+	const struct connection *connection;
 
 	if (new_state != TCP_CA_Open || ca_state(sk) != TCP_CA_Loss || !is_undone)
+		return;
+	connection = connection_of(sk);
+	if (!connection || !connection->timeouts.excused)
 		return;
 	tp->snd_cwnd = max(tp->snd_cwnd, tcp_packets_in_flight(tp) + LIMITED_TRANSMIT);
 	if (pacing_is_ours(sk))

@@ -126,9 +126,10 @@ static __always_inline void retransmitted(struct connection *c, const struct tcp
 }
 
 /* Keeps the retransmission timer. This is also done where the program has chosen an algorithm
- * itself since: a bound must end then, and there is no new one. */
-static __always_inline void keep_time(void *sock, struct tcp_sock *tp, struct connection *c,
-				      const struct call *call)
+ * itself since: a bound must end then, and there is no new one. It is a function for the sake of
+ * the stack. Returns 0, as on_rtt_sample(). */
+static __attribute__((noinline)) int keep_time(void *sock, struct tcp_sock *tp,
+					       struct connection *c, const struct call *call)
 {
 	bool may_be_bounded = !(c->flags & (CONNECTION_CLOSING | CONNECTION_LEFT_ALONE));
 
@@ -138,6 +139,33 @@ static __always_inline void keep_time(void *sock, struct tcp_sock *tp, struct co
 		unbound_back_off(sock, tp, &c->timeouts);
 	else if (call->op == BPF_SOCK_OPS_RTT_CB)
 		timeouts_renew(sock, tp, &c->timeouts, call->args[0]);
+	return read_now(0);
+}
+
+/*
+ * Timeouts have come in a row: what was in flight is lost, or its ACKs are. A connection that has
+ * an algorithm of the kernel's gets kk_cubic, which finds out what is lost once the path is back
+ * (limited_transmit.h). An undo of the window that is pending is given up for that. This is a
+ * function for the sake of the stack. Returns 0, as on_rtt_sample().
+ */
+static __attribute__((noinline)) int outlast(void *sock, struct tcp_sock *tp, struct connection *c,
+					     const struct scope *scope)
+{
+	const struct latency_table *table = host_table(sock, scope);
+	char in_use[TCP_CA_NAME_MAX] = {};
+	char to[TCP_CA_NAME_MAX] = "kk_cubic";
+
+	if (!table || scope->flags & SCOPE_OBSERVED || is_held_back(c) || is_ours(c->current) ||
+	    column_of(table, to) == TABLE_ALGORITHMS)
+		return read_now(0);
+	if (!host_get_algorithm(sock, tp, in_use) || is_taken_away(c, tp, scope, in_use))
+		return read_now(0);
+	about_to_switch(c, tp, to);
+	if (!host_set_algorithm(sock, tp, to))
+		return read_now(0);
+	report(sock, tp, c, REASON_OUTAGE, scope, to);
+	note_switched(c, to);
+	return read_now(0);
 }
 
 /* Counts what the connection's bursts took; it may be time for another span. Returns the callbacks
@@ -183,12 +211,15 @@ static __always_inline u32 called_back(void *sock, struct tcp_sock *tp, struct c
 	if (call->op == BPF_SOCK_OPS_STATE_CB && !is_open(call->args[1]))
 		c->flags |= CONNECTION_CLOSING;
 	if (scope ? has_timeouts(c, scope) : timeouts_are_changed(&c->timeouts))
-		keep_time(sock, tp, c, call);
+		read_now(keep_time(sock, tp, c, call));
 	if (c->flags & CONNECTION_LEFT_ALONE)
 		return 0;
 	read_now(path_shows(sock, tp, c, policy, call));
 	if (call->op == BPF_SOCK_OPS_RTT_CB) {
 		callbacks = measured(sock, tp, c, policy, call->args[0]);
+	} else if (call->op == BPF_SOCK_OPS_RTO_CB && call->args[0] && scope &&
+		   has_timeouts(c, scope)) {
+		read_now(outlast(sock, tp, c, scope));
 	} else if (call->op == BPF_SOCK_OPS_RETRANS_CB) {
 		retransmitted(c, tp, call->args[0], call->args[1], call->args[2]);
 	} else if (call->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB && wants_segments(c, scope)) {

@@ -3,8 +3,8 @@
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use kirikae_interface::{
-    REASON_PREDICTED_LATENCY, REASON_WARM_START, address, name_from_bytes, rate_bit_s,
-    stream_share, switch_event,
+    REASON_OUTAGE, REASON_PREDICTED_LATENCY, REASON_WARM_START, address, name_from_bytes,
+    rate_bit_s, stream_share, switch_event,
 };
 use kirikae_vocabulary::{KnownPath, Reason, Switch};
 use zerocopy::FromBytes;
@@ -17,6 +17,7 @@ pub(crate) fn reason_from_number(number: u32) -> Option<Reason> {
     match number {
         REASON_PREDICTED_LATENCY => Some(Reason::PredictedLatency),
         REASON_WARM_START => Some(Reason::WarmStart),
+        REASON_OUTAGE => Some(Reason::Outage),
         _ => None,
     }
 }

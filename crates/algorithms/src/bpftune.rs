@@ -54,6 +54,7 @@ impl Bpftune {
             burst_ppb: 0,
             predicted_us: Vec::new(),
             start: None,
+            is_outage: false,
         })
     }
 }

@@ -13,26 +13,26 @@ pub struct Recovery {
     pub n: usize,
     /// Number of outages after which nothing new arrived until the end.
     pub unfinished: usize,
-    /// Median, in seconds.
-    pub p50_s: f64,
+    /// Median, in seconds; None if nothing ever arrived.
+    pub p50_s: Option<f64>,
     /// 95th percentile, in seconds.
-    pub p95_s: f64,
+    pub p95_s: Option<f64>,
     /// The longest, in seconds.
-    pub max_s: f64,
+    pub max_s: Option<f64>,
 }
 
 impl Recovery {
-    /// Summarises the times; None if there are none.
+    /// Summarises the times; None if there were no outages.
     pub(crate) fn of(times: impl Iterator<Item = Option<f64>>) -> Option<Recovery> {
         let (recovered, unfinished): (Vec<_>, Vec<_>) = times.partition(Option::is_some);
         let mut recovered: Vec<f64> = recovered.into_iter().flatten().collect();
         recovered.sort_by(f64::total_cmp);
-        Some(Recovery {
+        (recovered.len() + unfinished.len() > 0).then(|| Recovery {
             n: recovered.len(),
             unfinished: unfinished.len(),
-            p50_s: quantile(&recovered, 0.5)?,
-            p95_s: quantile(&recovered, 0.95)?,
-            max_s: *recovered.last()?,
+            p50_s: quantile(&recovered, 0.5),
+            p95_s: quantile(&recovered, 0.95),
+            max_s: recovered.last().copied(),
         })
     }
 }
@@ -96,7 +96,10 @@ mod tests {
         assert_eq!(times, [Some(0.06), Some(0.3), None]);
         let summary = Recovery::of(times.into_iter()).unwrap();
         assert_eq!((summary.n, summary.unfinished), (2, 1));
-        assert!((summary.p50_s - 0.18).abs() < 1e-9 && summary.max_s == 0.3);
+        assert!((summary.p50_s.unwrap() - 0.18).abs() < 1e-9 && summary.max_s == Some(0.3));
+        let never = Recovery::of([None].into_iter()).unwrap();
+        assert_eq!((never.n, never.unfinished, never.p50_s), (0, 1, None));
+        assert!(Recovery::of([].into_iter()).is_none());
         assert!(recoveries(&outage(true), &writes, at(2250)).is_empty());
         assert!(recoveries(&outage(false), &[], at(2250)).is_empty());
     }

@@ -102,6 +102,8 @@ pub enum Reason {
     PredictedLatency,
     /// The connection is new, and begins with what earlier ones have shown of its path.
     WarmStart,
+    /// Timeouts have come in a row, and the connection had an algorithm of the kernel's.
+    Outage,
     /// Too much was sent again, by bpftune's rule.
     RetransmitRate,
 }
@@ -111,6 +113,7 @@ impl fmt::Display for Reason {
         f.pad(match self {
             Reason::PredictedLatency => "predicted-latency",
             Reason::WarmStart => "warm-start",
+            Reason::Outage => "outage",
             Reason::RetransmitRate => "retransmit-rate",
         })
     }

@@ -5,7 +5,9 @@ use std::marker::PhantomData;
 use std::ptr;
 use std::sync::Arc;
 
-use kirikae_interface::{NAME_BYTES, REASON_WARM_START, latency_table, name_to_bytes};
+use kirikae_interface::{
+    NAME_BYTES, REASON_OUTAGE, REASON_WARM_START, latency_table, name_to_bytes,
+};
 
 use super::{PathMemory, Shared, Switch, Switcher};
 use crate::c;
@@ -163,6 +165,7 @@ impl<'a> Host<'a> {
             burst_ppb: event.burst_ppb,
             predicted_us: predicted.collect(),
             start: (event.reason == REASON_WARM_START).then_some(event.start),
+            is_outage: event.reason == REASON_OUTAGE,
         })
     }
 }

@@ -74,6 +74,8 @@ pub struct Switch {
     /// What was known of the path, where a new connection begins with that.
     #[serde(skip)]
     pub start: Option<warm_start>,
+    /// Whether it was made because timeouts had come in a row.
+    pub is_outage: bool,
 }
 
 /// What was lost on a connection since it was established, up to its latest measuring period.

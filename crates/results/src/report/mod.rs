@@ -141,7 +141,7 @@ fn table(summary: &ScenarioSummary, colour: bool) -> String {
 fn recoveries(summary: &ScenarioSummary, colour: bool) -> String {
     let row = |contender: &ContenderSummary| {
         let Recovery { n, unfinished, p50_s, p95_s, max_s } = contender.recovery?;
-        let seconds = |value: f64| format!("{value:.3}");
+        let seconds = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.3}"));
         let counts = [contender.contender.to_string(), n.to_string(), unfinished.to_string()];
         let cells = counts.into_iter().chain([p50_s, p95_s, max_s].map(seconds));
         Some(cells.map(Cell::new).collect())

@@ -88,6 +88,7 @@ fn reported(at: Time, (local, remote): (u16, u16), switch: &kirikae_algorithms::
     predicted_s.sort_by(|a, b| a.1.total_cmp(&b.1));
     let reason = match &switch.start {
         Some(_) => Reason::WarmStart,
+        None if switch.is_outage => Reason::Outage,
         None if predicted_s.is_empty() => Reason::RetransmitRate,
         None => Reason::PredictedLatency,
     };
