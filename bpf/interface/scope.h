@@ -13,6 +13,7 @@ enum scope_flags {
 	SCOPE_THROUGHPUT = 16,	   /* the choice is that of bulk, whatever the bursts are */
 	SCOPE_CAREFUL = 32,	   /* new connections begin by Careful Resume (RFC 9959) */
 	SCOPE_FIRST_FLIGHT = 64,   /* ... or, where the path is confirmed, with all that is known */
+	SCOPE_DESTROYS = 128,	   /* connections whose local address is gone are destroyed */
 };
 
 /* How much better another algorithm has to be, and for how long; see choice.h. */

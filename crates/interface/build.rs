@@ -21,6 +21,8 @@ const WRITTEN: &[&str] = &[
     "path_entry",
     "path_key",
     "path_outcome",
+    "local_address",
+    "stranded",
 ];
 
 /// Headers of structs that are read, from the kernel or from what was written.

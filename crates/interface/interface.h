@@ -7,5 +7,6 @@
 #include "interface/policy.h"
 #include "interface/span_sums.h"
 #include "interface/stalled.h"
+#include "interface/stranded.h"
 #include "interface/switch_event.h"
 #include "thesis/table.h"

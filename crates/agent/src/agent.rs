@@ -379,7 +379,7 @@ fn install(config: &Config, program: &Program, state: Option<&State>) -> Result<
     let attached = Attached::attach(&switcher, config, state)?;
     let connections = switcher.map(CONNECTIONS)?;
     let (listing, hearing) = (Listing::load(&connections)?, Hearing::load(&connections)?);
-    let revival = Revival::start(&connections)?;
+    let revival = Revival::start(&switcher)?;
     let (policy, adopt) = (config.policy.clone(), config.adopt.clone());
     let generations = Generations::from([(switcher.generation(), policy.clone())]);
     let agent = Agent {

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use libbpf_rs::btf::{Btf, types::Struct};
+use libbpf_rs::btf::Btf;
+use libbpf_rs::btf::types::{Func, Struct};
 
 use crate::error::{Doing, Error};
 use crate::kernel::BTF;
@@ -53,6 +54,15 @@ pub fn algorithm_requirements() -> Result<(), Error> {
         )));
     }
     Ok(())
+}
+
+/// Whether the kernel lets BPF programs destroy connections, as `bpf/switcher/programs/stranded.bpf.c` does.
+pub fn can_destroy() -> bool {
+    Btf::from_vmlinux().is_ok_and(|btf| has_destroy(&btf))
+}
+
+pub(crate) fn has_destroy(btf: &Btf) -> bool {
+    btf.type_by_name::<Func>("bpf_sock_destroy").is_some()
 }
 
 fn may_load_bpf(status: &str) -> Result<(), Error> {

@@ -12,7 +12,7 @@ use nix::sched::{CloneFlags, setns};
 use crate::error::{Doing, Error};
 
 /// The calling thread's.
-const OWN: &str = "/proc/thread-self/ns/net";
+pub(crate) const OWN: &str = "/proc/thread-self/ns/net";
 
 /// Some network namespaces of the host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

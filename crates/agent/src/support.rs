@@ -185,6 +185,15 @@ fn types(btf: Result<&Btf<'static>, &libbpf_rs::Error>) -> Vec<Feature> {
         feature("struct_ops", look(&struct_ops), AGENT, ""),
         feature("callback after idle", look(&callback_after_idle), SWITCHER, ""),
         feature("cong_control", look(&cong_control), SWITCHER, ""),
+        feature(
+            "destroying connections",
+            look(&|btf| match host::has_destroy(btf) {
+                true => Ok("bpf_sock_destroy".into()),
+                false => Err("no bpf_sock_destroy".into()),
+            }),
+            NOBODY,
+            "a policy with when-address-gone = \"destroy\" is refused (since Linux 6.5)",
+        ),
     ]
 }
 

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use kirikae_agent::{DEFAULT_PATHS, Namespaces, PATHS};
-use kirikae_policy::{Latencies, Policy, RULES, SCOPES, Scope, read_scope};
+use kirikae_policy::{Latencies, Policy, RULES, SCOPES, Scope, WHEN_ADDRESS_GONE, read_scope};
 use kirikae_settings::Refusal;
 use kirikae_settings::section::{Field, Section, Source};
 use kirikae_table::LatencyTable;
@@ -14,6 +14,8 @@ use kirikae_table::LatencyTable;
 const FILE: &str = "a policy file in TOML, see packaging/kirikae.toml";
 const NAMESPACES: &str = r#""every", "none", or a list of files such as ["/run/netns/web"]"#;
 const ADDRESS: &str = r#"an address with its port, such as "127.0.0.1:8425""#;
+const NOT_DESTROYED: &str = "tell: this kernel has no bpf_sock_destroy, with which connections are destroyed \
+                             (Linux 6.5 and later have it; see `kirikae support`)";
 const READERS: &str = r#""root", "everyone", or a group such as "group:adm""#;
 
 /// A policy file, read and checked as a whole.
@@ -55,6 +57,8 @@ pub enum Readers {
 pub struct Host<'a> {
     /// Root of the cgroup v2 hierarchy.
     pub cgroup_root: &'a Path,
+    /// Whether its kernel lets connections be destroyed.
+    pub can_destroy: bool,
 }
 
 impl PolicyFile {
@@ -90,7 +94,11 @@ impl PolicyFile {
                 }
                 let scope = |(number, section): (usize, Section)| {
                     let name = format!("scope {}", number + 1);
-                    read_scope(&section, name, &latencies, host.cgroup_root)
+                    let scope = read_scope(&section, name, &latencies, host.cgroup_root)?;
+                    if scope.destroys() && !host.can_destroy {
+                        return Err(section.refuse_at(WHEN_ADDRESS_GONE, "destroy", NOT_DESTROYED));
+                    }
+                    Ok(scope)
                 };
                 sections.into_iter().enumerate().map(scope).collect::<Result<Vec<_>, _>>()?
             }

@@ -73,6 +73,9 @@ pub struct Service {
     taken: Taken,
     /// How often connections were made to send because their path may have been back.
     revived: u64,
+    /// Connections whose local address was gone, and how many of them were destroyed.
+    stranded: u64,
+    destroyed: u64,
     /// The latest listing, and when it was made.
     listed: Option<(Instant, Arc<Connections>)>,
 }
@@ -99,6 +102,8 @@ impl Service {
             log,
             taken,
             revived: 0,
+            stranded: 0,
+            destroyed: 0,
             listed,
         })
     }
@@ -168,16 +173,19 @@ impl Service {
         self.guards.suspended()
     }
 
-    /// Forgets what is known of paths that a change of the network concerns. Returns of how many, and a message to the
-    /// operator if changes cannot be followed.
+    /// Forgets what is known of paths that a change of the network concerns. Returns of how many, and messages to the
+    /// operator: of addresses that are gone and that connections have, and if changes cannot be followed.
     ///
     /// # Errors
     /// Fails if the kernel's entries cannot be changed.
-    pub fn follow_network(&mut self) -> Result<(usize, Option<String>), kirikae_agent::Error> {
-        let NetworkNews { affected, revived, trouble } = self.agent.network_news();
+    pub fn follow_network(&mut self) -> Result<(usize, Vec<String>), kirikae_agent::Error> {
+        let NetworkNews { affected, revived, stranded, trouble } = self.agent.network_news();
         self.revived += revived;
+        self.stranded += stranded.iter().map(|it| it.connections).sum::<u64>();
+        self.destroyed += stranded.iter().map(|it| it.destroyed).sum::<u64>();
+        let told = stranded.iter().map(ToString::to_string).chain(trouble).collect();
         let forgotten = if affected.is_empty() { 0 } else { self.agent.forget_paths(&affected)? };
-        Ok((forgotten, trouble))
+        Ok((forgotten, told))
     }
 
     /// Remembers what an agent before has saved of paths. Returns of how many.
@@ -341,6 +349,8 @@ impl Service {
             asked_again: self.taken.asked_again as u64,
             unheard: self.taken.refused,
             revived: self.revived,
+            stranded: self.stranded,
+            destroyed: self.destroyed,
             paths,
             bursts: bursts.iter().map(in_short).collect(),
             cost: self.agent.cost().map_err(told)?,

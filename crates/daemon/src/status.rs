@@ -37,6 +37,12 @@ pub struct Status {
     /// How often a connection was made to send because its path may have been back.
     #[serde(default)]
     pub revived: u64,
+    /// Connections whose local address was gone, so that they could never send again.
+    #[serde(default)]
+    pub stranded: u64,
+    /// How many of these were destroyed.
+    #[serde(default)]
+    pub destroyed: u64,
     /// What is known of paths, and how it was used.
     pub paths: PathMemoryStatus,
     /// How long bursts took.

@@ -116,6 +116,8 @@ async fn status(State(looks): State<Looks>) -> Response {
         asked_again: 0,
         unheard: 0,
         revived: 0,
+        stranded: 0,
+        destroyed: 0,
         paths: PathMemoryStatus {
             known: 321,
             room: 1024,

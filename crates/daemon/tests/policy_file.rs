@@ -5,7 +5,7 @@ use std::path::Path;
 
 use kirikae_agent::Namespaces;
 use kirikae_daemon::{Host, PolicyFile, Readers, SeenBy};
-use kirikae_policy::{Objective, Policy};
+use kirikae_policy::{Objective, Policy, Scope};
 use kirikae_settings::section::Source;
 
 const SHIPPED: &str = include_str!("../../../packaging/kirikae.toml");
@@ -22,14 +22,15 @@ fn cgroups() -> tempfile::TempDir {
 fn parse(text: &str) -> Result<PolicyFile, String> {
     let root = cgroups();
     let source = Source { file: "kirikae.toml".into(), text: text.into() };
-    PolicyFile::parse(&source, Host { cgroup_root: root.path() }).map_err(|it| it.to_string())
+    let host = Host { cgroup_root: root.path(), can_destroy: true };
+    PolicyFile::parse(&source, host).map_err(|it| it.to_string())
 }
 
 /// The policy in words, without the tables.
 fn told(policy: &Policy) -> Vec<String> {
     let without_table = |scope: &kirikae_policy::Scope| {
         format!(
-            "{} {:?} {:?} {:?} {:?} {} {} {} {} {} {:?}",
+            "{} {:?} {:?} {:?} {:?} {} {} {} {} {} {:?} {:?}",
             scope.name,
             scope.matching,
             scope.objective,
@@ -40,7 +41,8 @@ fn told(policy: &Policy) -> Vec<String> {
             scope.observed,
             scope.holdback,
             scope.guard,
-            scope.hysteresis
+            scope.hysteresis,
+            scope.when_address_gone
         )
     };
     policy.scopes.iter().map(without_table).collect()
@@ -145,6 +147,10 @@ fn what_is_not_allowed_is_refused_with_line_and_key() {
         ("[[scope]]\nperiod = '2 min'", "scope[0].period: found '2 min'"),
         ("[[scope]]\nhysteresis = { margin = 2 }", "scope[0].hysteresis.margin: found 2"),
         ("[[scope]]\nholdback = 1.5", "scope[0].holdback: found 1.5"),
+        (
+            "[[scope]]\nwhen-address-gone = 'wait'",
+            "scope[0].when-address-gone: found 'wait'; allowed: tell, destroy",
+        ),
         ("[[scope]]\nname = ''", "scope[0].name"),
         ("[[scope]]\nname = 'a'\n[[scope]]\nname = 'a'", "a second scope named a"),
         ("[status]\nreaders = 'me'", "status.readers: found 'me'"),
@@ -179,12 +185,29 @@ fn what_is_not_allowed_is_refused_with_line_and_key() {
 }
 
 #[test]
+fn destroying_is_refused_where_the_kernel_cannot() {
+    let text = "[[scope]]\nname = 'a'\n[[scope]]\nwhen-address-gone = 'destroy'";
+    let scopes = parse(text).unwrap().policy.scopes;
+    assert_eq!(scopes.iter().map(Scope::destroys).collect::<Vec<_>>(), [false, true]);
+    assert_eq!(scopes[1].unusual(), ["destroyed when their address is gone"]);
+    let source = Source { file: "kirikae.toml".into(), text: text.into() };
+    let host = Host { cgroup_root: Path::new("/"), can_destroy: false };
+    let refusal = PolicyFile::parse(&source, host).unwrap_err().to_string();
+    assert!(
+        refusal
+            .contains("kirikae.toml:4: scope[1].when-address-gone: found destroy; allowed: tell")
+            && refusal.contains("Linux 6.5"),
+        "{refusal}"
+    );
+}
+
+#[test]
 fn a_table_is_looked_for_beside_the_file() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("my.csv"), "# not a table\n").unwrap();
     let file = directory.path().join("kirikae.toml");
     fs::write(&file, "table = 'my.csv'").unwrap();
-    let host = Host { cgroup_root: Path::new("/") };
+    let host = Host { cgroup_root: Path::new("/"), can_destroy: true };
     let refusal = PolicyFile::read(&file, host).unwrap_err().to_string();
     assert!(
         refusal.contains("kirikae.toml:1: table:") && refusal.contains("my.csv: line 1"),

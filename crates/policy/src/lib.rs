@@ -7,7 +7,7 @@ mod warm_start;
 
 pub use policy::{
     Hysteresis, LEAST_RTT, Matching, Objective, Period, Policy, RULES, SCOPES, Scope, Since,
-    Timeouts, TooManyRules, has_another_cgroup,
+    Timeouts, TooManyRules, WhenAddressGone, has_another_cgroup,
 };
-pub use scope_section::{Latencies, read_scope, read_scope_of_all};
+pub use scope_section::{Latencies, WHEN_ADDRESS_GONE, read_scope, read_scope_of_all};
 pub use warm_start::{PATH_LIFETIME, WarmStart};

@@ -88,6 +88,8 @@ pub struct Scope {
     pub warm_start: WarmStart,
     /// How long it is known what connections have shown of their path; zero: not at all.
     pub path_lifetime: Duration,
+    /// What becomes of connections whose local address is gone.
+    pub when_address_gone: WhenAddressGone,
 }
 
 /// The conditions that a connection must fulfil: it matches one entry of each list. An empty list matches
@@ -142,6 +144,16 @@ pub enum Timeouts {
     Adapted,
     /// It stays as the kernel has it.
     Kernel,
+}
+
+/// What becomes of connections whose local address is gone, so that they can never send again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WhenAddressGone {
+    /// The operator is told of them, and they wait for their timeouts.
+    #[default]
+    Tell,
+    /// They are destroyed, too: their programs are told at once (ECONNABORTED).
+    Destroy,
 }
 
 /// A policy asks for more rules than the kernel has room for.
@@ -259,6 +271,7 @@ impl Scope {
             hysteresis: Hysteresis::default(),
             warm_start: WarmStart::default(),
             path_lifetime: PATH_LIFETIME,
+            when_address_gone: WhenAddressGone::default(),
         }
     }
 
@@ -280,6 +293,7 @@ impl Scope {
         );
         let lifetime = self.path_lifetime;
         say(lifetime != PATH_LIFETIME, format!("paths are known for {lifetime:?}"));
+        say(self.destroys(), "destroyed when their address is gone".into());
         if let Period::Fixed(period) = self.period {
             say(true, format!("period {period:?}"));
         }
@@ -299,6 +313,11 @@ impl Scope {
         chosen.chain(begins.map(String::from)).collect()
     }
 
+    /// Whether connections are destroyed whose local address is gone.
+    pub fn destroys(&self) -> bool {
+        self.when_address_gone == WhenAddressGone::Destroy
+    }
+
     fn held_back_below(&self) -> u32 {
         (self.holdback * f64::from(u32::MAX)) as u32
     }
@@ -314,6 +333,7 @@ impl Scope {
                 | flag(self.timeouts == Timeouts::Kernel, kernel::SCOPE_KERNEL_TIMEOUTS)
                 | flag(!self.idle_keep, kernel::SCOPE_NO_IDLE_KEEP)
                 | flag(self.objective == Objective::Throughput, kernel::SCOPE_THROUGHPUT)
+                | flag(self.destroys(), kernel::SCOPE_DESTROYS)
                 | self.warm_start.scope_flags(),
             period_us: self.period.fixed_us(),
             holdback: self.held_back_below(),

@@ -13,7 +13,9 @@ use kirikae_settings::Refusal;
 use kirikae_settings::section::{Field, Section};
 use kirikae_table::{Friendliness, KernelTable, LatencyTable};
 
-use crate::policy::{Hysteresis, LEAST_RTT, Matching, Objective, Period, Scope, Timeouts};
+use crate::policy::{
+    Hysteresis, LEAST_RTT, Matching, Objective, Period, Scope, Timeouts, WhenAddressGone,
+};
 use crate::warm_start::{PATH_LIFETIME, WarmStart};
 
 const PERIOD: &str = r#""round-trip", or a time from "1 ms" to "60 s" such as "200 ms""#;
@@ -24,8 +26,11 @@ const CGROUP: &str = "a cgroup v2 as seen from the root of its hierarchy, such a
 
 /// The keys that say which connections match.
 const MATCHING: [&str; 3] = ["cgroup", "local-port", "remote"];
-/// A key that only an agent uses.
+/// Keys that only an agent uses.
+const AGENTS: [&str; 2] = [GUARD, WHEN_ADDRESS_GONE];
 const GUARD: &str = "guard";
+/// What becomes of connections whose local address is gone.
+pub const WHEN_ADDRESS_GONE: &str = "when-address-gone";
 /// All other keys.
 const KEYS: [&str; 14] = [
     "name",
@@ -94,7 +99,7 @@ pub fn read_scope(
     latencies: &Latencies,
     cgroup_root: &Path,
 ) -> Result<Scope, Refusal> {
-    section.allow(&[&KEYS[..1], &MATCHING, &KEYS[1..], &[GUARD]].concat())?;
+    section.allow(&[&KEYS[..1], &MATCHING, &KEYS[1..], &AGENTS].concat())?;
     let matching = Matching {
         cgroups: each(section, "cgroup", |field| cgroup(field, cgroup_root))?,
         local_ports: each(section, "local-port", ports)?,
@@ -157,6 +162,8 @@ fn treatment(
         path_lifetime: section
             .optional("path-lifetime")
             .map_or(Ok(PATH_LIFETIME), |field| path_lifetime(&field))?,
+        when_address_gone: [WhenAddressGone::Tell, WhenAddressGone::Destroy]
+            [section.choice_or_first(WHEN_ADDRESS_GONE, &["tell", "destroy"])?],
     })
 }
 

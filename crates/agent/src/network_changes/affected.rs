@@ -9,16 +9,19 @@ use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage, RouteType};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
+use super::LocalAddress;
 use crate::paths::PathFilter;
 
 /// The interfaces, as far as the kernel has told of them. It tells the same again, as with each router
 /// advertisement.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Network {
     /// By their indices.
     pub interfaces: BTreeMap<u32, Interface>,
     /// The addresses, with the index of their interface.
     pub addresses: BTreeSet<(u32, IpAddr)>,
+    /// Addresses that were taken from an interface since the last look.
+    pub removed: BTreeSet<LocalAddress>,
 }
 
 /// What is known of an interface.
@@ -52,23 +55,37 @@ impl Network {
                 over(link.header.index, is_running(link))
             }
             RouteNetlinkMessage::DelLink(link) if is_whole(link) => {
-                self.interfaces.remove(&link.header.index);
-                self.addresses.retain(|(index, _)| *index != link.header.index);
-                over(link.header.index, false)
+                let index = link.header.index;
+                self.interfaces.remove(&index);
+                let of_it = self.addresses.iter().filter(|(of, _)| *of == index);
+                self.removed.extend(of_it.map(|(of, ip)| LocalAddress::new(*of, *ip)));
+                self.addresses.retain(|(of, _)| *of != index);
+                over(index, false)
             }
             RouteNetlinkMessage::NewAddress(message) => match address(message) {
                 Some(address) if self.addresses.insert(address) => over(address.0, true),
                 _ => Vec::new(),
             },
             RouteNetlinkMessage::DelAddress(message) => match address(message) {
-                Some(address) if self.addresses.remove(&address) => over(address.0, false),
-                _ => Vec::new(),
+                Some(address) => {
+                    // One of which nothing is known may have come with messages that were lost.
+                    self.removed.insert(LocalAddress::new(address.0, address.1));
+                    let was_known = self.addresses.remove(&address);
+                    if was_known { over(address.0, false) } else { Vec::new() }
+                }
+                None => Vec::new(),
             },
             RouteNetlinkMessage::NewRoute(route) | RouteNetlinkMessage::DelRoute(route) => {
                 along(route)
             }
             _ => Vec::new(),
         }
+    }
+
+    /// Takes every address for removed: messages were lost, and any of them may be.
+    pub fn remove_all(&mut self) {
+        let all = self.addresses.iter();
+        self.removed.extend(all.map(|(index, ip)| LocalAddress::new(*index, *ip)));
     }
 
     /// Whether an interface that was known could send and can not, or the other way round, or both in turn.
@@ -161,7 +178,7 @@ mod tests {
 
     fn network() -> Network {
         let known = Interface { is_running: true, carriers: None };
-        Network { interfaces: BTreeMap::from([(2, known)]), addresses: BTreeSet::new() }
+        Network { interfaces: BTreeMap::from([(2, known)]), ..Network::default() }
     }
 
     fn link(index: u32, flags: LinkFlags, family: AddressFamily) -> LinkMessage {
@@ -224,6 +241,30 @@ mod tests {
         let gone = RouteNetlinkMessage::DelAddress(message);
         assert_eq!(network.changes(&gone), over(2, false));
         assert_eq!(network.changes(&gone), []);
+    }
+
+    #[test]
+    fn addresses_that_are_removed_are_told_by_what_connections_know_of_them() {
+        let mut network = network();
+        let mut message = AddressMessage::default();
+        message.header.index = 2;
+        for ip in ["192.0.2.1", "fe80::1"] {
+            message.attributes = vec![AddressAttribute::Address(ip.parse().unwrap())];
+            network.changes(&RouteNetlinkMessage::NewAddress(message.clone()));
+        }
+        assert_eq!(network.removed, BTreeSet::new());
+        let removed = |network: &mut Network| {
+            let removed = std::mem::take(&mut network.removed);
+            removed.iter().map(|it| (it.ip.to_string(), it.interface)).collect::<Vec<_>>()
+        };
+        network.remove_all();
+        let both = [("192.0.2.1".to_owned(), 0), ("fe80::1".to_owned(), 2)];
+        assert_eq!(removed(&mut network), both);
+        let gone = link(2, LinkFlags::Up, AddressFamily::Unspec);
+        network.changes(&RouteNetlinkMessage::DelLink(gone));
+        assert_eq!(removed(&mut network), both, "they went with their interface");
+        network.changes(&RouteNetlinkMessage::DelAddress(message));
+        assert_eq!(removed(&mut network), both[1..], "though nothing is known of it");
     }
 
     #[test]

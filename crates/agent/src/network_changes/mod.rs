@@ -1,8 +1,9 @@
 //! What changes in a network namespace: an interface that comes, goes or gets another address, and routes.
 
 mod affected;
+mod local_address;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -20,6 +21,7 @@ use nix::net::if_::{InterfaceFlags, if_nametoindex};
 use crate::namespaces::own_namespace;
 use crate::paths::PathFilter;
 use affected::{Change, Interface, Network};
+pub(crate) use local_address::LocalAddress;
 
 /// The kernel's numbers of the groups (linux/rtnetlink.h): links, addresses and routes, of IPv4 and IPv6.
 const GROUPS: [u32; 5] = [1, 5, 9, 7, 11];
@@ -44,6 +46,8 @@ pub(crate) struct Changes {
     pub affected: Vec<PathFilter>,
     /// These of them may carry again.
     pub may_be_back: Vec<PathFilter>,
+    /// These addresses were taken from an interface. Another may have them, or they may be back.
+    pub removed: BTreeSet<LocalAddress>,
 }
 
 impl NetworkChanges {
@@ -75,10 +79,11 @@ impl NetworkChanges {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 // More has changed than the kernel has kept for us. What is known of interfaces may be old then;
-                // the next message of each is taken for a change.
+                // the next message of each is taken for a change, and any address may have been removed.
                 Err(error) if error.raw_os_error() == Some(nix::libc::ENOBUFS) => {
                     let every = Change { paths: PathFilter::default(), may_be_back: true };
                     changes = vec![every; TOLD_APART + 1];
+                    self.network.remove_all();
                     continue;
                 }
                 Err(error) => return Err(error),
@@ -92,7 +97,8 @@ impl NetworkChanges {
             changes = vec![Change { paths: PathFilter::default(), may_be_back }];
         }
         let namespace = Some(self.namespace);
-        let mut told = Changes::default();
+        let removed = std::mem::take(&mut self.network.removed);
+        let mut told = Changes { removed, ..Changes::default() };
         for Change { paths, may_be_back } in changes {
             let paths = PathFilter { namespace, ..paths };
             if may_be_back {
@@ -112,10 +118,14 @@ impl AsFd for NetworkChanges {
 
 /// Asks for all interfaces, as messages of their own: only these tell how often a carrier has come.
 fn links_wanted() -> Vec<u8> {
+    question(NLM_F_DUMP, RouteNetlinkMessage::GetLink(LinkMessage::default()))
+}
+
+/// A question to the kernel, as it is sent.
+fn question(flags: u16, asked: RouteNetlinkMessage) -> Vec<u8> {
     let mut header = NetlinkHeader::default();
-    header.flags = NLM_F_REQUEST | NLM_F_DUMP;
-    let mut message =
-        NetlinkMessage::new(header, RouteNetlinkMessage::GetLink(LinkMessage::default()).into());
+    header.flags = NLM_F_REQUEST | flags;
+    let mut message = NetlinkMessage::new(header, asked.into());
     message.finalize();
     let mut bytes = vec![0; message.buffer_len()];
     message.serialize(&mut bytes);
@@ -141,7 +151,7 @@ fn messages(mut bytes: &[u8]) -> Vec<RouteNetlinkMessage> {
 
 /// The interfaces as they are now.
 fn present() -> io::Result<Network> {
-    let mut network = Network { interfaces: BTreeMap::new(), addresses: BTreeSet::new() };
+    let mut network = Network::default();
     for it in getifaddrs()? {
         // One that has gone in between is none.
         let Ok(index) = if_nametoindex(it.interface_name.as_str()) else { continue };

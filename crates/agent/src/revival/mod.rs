@@ -4,8 +4,11 @@
 //! The kernel tells no BPF program of a carrier, an address or a route, and lets none touch a timer. So a thread of the
 //! agent hears of changes in each network namespace that has connections of ours, and has the kernel itself undo the
 //! back-off of those that wait there, by the message that routers send for it ([`unreachable`]).
+//!
+//! The same thread looks for connections whose address has been removed, and that can never send again ([`stranded`]).
 
 mod stalled;
+mod stranded;
 mod unreachable;
 mod watch;
 
@@ -16,15 +19,18 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use ipnet::IpNet;
-use libbpf_rs::MapHandle;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::eventfd::EventFd;
 
+use crate::algorithms::CONNECTIONS;
 use crate::error::{Doing, Error};
 use crate::network_changes::TOLD_APART;
 use crate::paths::PathFilter;
+use crate::switcher::Switcher;
 use stalled::{Listing, Stalled};
+use stranded::Removed;
+pub use stranded::Stranded;
 use watch::Watches;
 
 /// How often the agent looks in which namespaces there are connections.
@@ -44,6 +50,8 @@ pub struct NetworkNews {
     pub affected: Vec<PathFilter>,
     /// How often connections were made to send because their path may have been back.
     pub revived: u64,
+    /// Addresses that are gone and that connections have.
+    pub stranded: Vec<Stranded>,
     /// What does not work, for the operator; told once.
     pub trouble: Option<String>,
 }
@@ -57,13 +65,15 @@ pub(crate) struct Revival {
 
 impl Revival {
     /// Hears of changes from now on.
-    pub fn start(connections: &MapHandle) -> Result<Revival, Error> {
+    pub fn start(switcher: &Switcher) -> Result<Revival, Error> {
         const DOING: &str = "watching the network";
-        let listing = Listing::load(connections)?;
+        let listing = Listing::load(&switcher.map(CONNECTIONS)?)?;
+        let removed = Removed::load(switcher)?;
         let watches = Watches::begin().doing(|| DOING.into())?;
         let stop = Arc::new(EventFd::new().doing(|| DOING.into())?);
         let news = Arc::<Mutex<NetworkNews>>::default();
-        let reviver = Reviver { listing, watches, tried: Vec::new(), news: Arc::clone(&news) };
+        let (tried, told) = (Vec::new(), Arc::clone(&news));
+        let reviver = Reviver { listing, watches, tried, removed, news: told };
         let stopped = Arc::clone(&stop);
         let thread = thread::Builder::new()
             .name("network".into())
@@ -109,8 +119,13 @@ struct Reviver {
     listing: Listing,
     watches: Watches,
     tried: Vec<Tried>,
+    removed: Removed,
     news: Arc<Mutex<NetworkNews>>,
 }
+
+/// What does not work where something has failed.
+const NOT_REVIVED: &str = "connections are not made to send when their path is back";
+const NOT_LOOKED_FOR: &str = "connections whose address is gone are not told of";
 
 impl Reviver {
     fn run(mut self, stop: &EventFd) {
@@ -121,22 +136,24 @@ impl Reviver {
                 looked_at = Some(Instant::now());
                 let wanted = self.listing.namespaces();
                 let followed = wanted.and_then(|wanted| self.watches.follow(&wanted));
-                self.note(followed);
+                self.note(NOT_REVIVED, followed);
             }
             let wait = if self.tried.is_empty() { LOOK } else { tick };
             match self.wait(stop, wait) {
                 Ok(true) => return,
                 Ok(false) => {}
-                Err(error) => self.note(Err(error)),
+                Err(error) => self.note(NOT_REVIVED, Err(error)),
             }
             let now = Instant::now();
             self.tried.retain(|tried| tried.until > now);
             if !self.tried.is_empty() && revived_at.is_none_or(|at| at.elapsed() >= tick) {
                 revived_at = Some(now);
                 let revived = self.revive();
-                self.note(revived);
+                self.note(NOT_REVIVED, revived);
                 tick = TICK.max(now.elapsed() * SHARE);
             }
+            let looked = self.look_for_stranded();
+            self.note(NOT_LOOKED_FOR, looked);
         }
     }
 
@@ -159,6 +176,7 @@ impl Reviver {
                 Ok(changes) => {
                     note_affected(&self.news, changes.affected);
                     try_again(&mut self.tried, changes.may_be_back);
+                    self.removed.note(watch.changes.namespace(), changes.removed);
                 }
                 Err(error) => read = Err(error),
             }
@@ -188,10 +206,23 @@ impl Reviver {
         revived
     }
 
-    fn note(&self, done: io::Result<()>) {
+    /// Looks for connections whose address has been gone for long enough.
+    fn look_for_stranded(&mut self) -> io::Result<()> {
+        let mut looked = Ok(());
+        for (namespace, addresses) in self.removed.due() {
+            // Where there is no watch any more, there are no connections.
+            let Some(watch) = self.watches.get(namespace) else { continue };
+            match self.removed.stranded(namespace, &watch.file, addresses) {
+                Ok(stranded) => locked(&self.news).stranded.extend(stranded),
+                Err(error) => looked = Err(error),
+            }
+        }
+        looked
+    }
+
+    fn note(&self, what: &str, done: io::Result<()>) {
         if let Err(error) = done {
-            let told = format!("connections are not made to send when their path is back: {error}");
-            locked(&self.news).trouble = Some(told);
+            locked(&self.news).trouble = Some(format!("{what}: {error}"));
         }
     }
 }

@@ -1,11 +1,12 @@
 //! What the agent has open in a network namespace: it hears of changes there, and can send messages there.
 
 use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
 use std::io;
 use std::time::{Duration, Instant};
 
 use super::unreachable::Messenger;
-use crate::namespaces::{others_of, within};
+use crate::namespaces::{OWN, others_of, within};
 use crate::network_changes::NetworkChanges;
 
 /// A namespace that nothing leads to is looked for again after this time: that takes a look at every thread of the
@@ -14,6 +15,8 @@ const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
 /// A namespace whose changes are heard.
 pub(super) struct Watch {
+    /// By which it is entered.
+    pub file: File,
     pub changes: NetworkChanges,
     /// None: the agent may not send messages, as without CAP_NET_RAW.
     pub messenger: Option<Messenger>,
@@ -27,7 +30,8 @@ impl Watch {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
             Err(error) => return Err(error),
         };
-        Ok(Watch { changes: NetworkChanges::listen()?, messenger })
+        let file = File::open(OWN)?;
+        Ok(Watch { file, changes: NetworkChanges::listen()?, messenger })
     }
 }
 

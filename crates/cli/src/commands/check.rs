@@ -20,7 +20,8 @@ pub struct Arguments {
 /// Checks the file.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let cgroup_root = kirikae_agent::cgroup_root()?;
-    let read = PolicyFile::read(&arguments.file, Host { cgroup_root: &cgroup_root })?;
+    let host = Host { cgroup_root: &cgroup_root, can_destroy: kirikae_agent::can_destroy() };
+    let read = PolicyFile::read(&arguments.file, host)?;
     println!("{}: right", arguments.file.display());
     for scope in &read.policy.scopes {
         super::status::print_scope(&scope.name, &scope.matching.to_string(), &scope.unusual());

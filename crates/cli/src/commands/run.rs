@@ -115,7 +115,9 @@ impl Arguments {
         let cgroup_root = kirikae_agent::cgroup_root()?;
         let (policy, adopt, seen_by, paths, file) = match self.policy_file() {
             Some(file) => {
-                let read = PolicyFile::read(file, Host { cgroup_root: &cgroup_root })?;
+                let can_destroy = kirikae_agent::can_destroy();
+                let host = Host { cgroup_root: &cgroup_root, can_destroy };
+                let read = PolicyFile::read(file, host)?;
                 (read.policy, read.adopt, read.status, read.paths, Some(file.to_owned()))
             }
             None => {
@@ -258,14 +260,15 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Forgets what is known of paths that are other ones since the network has changed.
+/// Forgets what is known of paths that are other ones since the network has changed, and tells of connections whose
+/// address is gone.
 fn follow(service: &mut Service) {
     match service.follow_network() {
-        Ok((forgotten, trouble)) => {
+        Ok((forgotten, told)) => {
             if forgotten > 0 {
                 eprintln!("kirikae: the network has changed; paths forgotten: {forgotten}");
             }
-            trouble.iter().for_each(|trouble| eprintln!("kirikae: {trouble}"));
+            told.iter().for_each(|told| eprintln!("kirikae: {told}"));
         }
         Err(error) => eprintln!("kirikae: {error}"),
     }

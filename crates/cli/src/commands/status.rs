@@ -65,6 +65,12 @@ fn print(status: &Status) {
     if status.revived > 0 {
         println!("revived     {} times, when a path may have been back", status.revived);
     }
+    if status.stranded > 0 {
+        println!(
+            "stranded    {} connections whose address was gone; {} of them were destroyed",
+            status.stranded, status.destroyed
+        );
+    }
     if status.paths.known > 0 {
         println!("paths       {}", super::paths::in_short(&status.paths));
     }

@@ -125,6 +125,8 @@ pub fn snapshot(connections: Vec<Connection>) -> Snapshot {
         asked_again: 0,
         unheard: 0,
         revived: 0,
+        stranded: 0,
+        destroyed: 0,
         paths: Default::default(),
         bursts: Vec::new(),
         cost: Cost::default(),
