@@ -96,7 +96,11 @@ impl PolicyFile {
                     let name = format!("scope {}", number + 1);
                     let scope = read_scope(&section, name, &latencies, host.cgroup_root)?;
                     if scope.destroys() && !host.can_destroy {
-                        return Err(section.refuse_at(WHEN_ADDRESS_GONE, "destroy", NOT_DESTROYED));
+                        return Err(section.refuse_at(
+                            WHEN_ADDRESS_GONE,
+                            "found 'destroy'",
+                            NOT_DESTROYED,
+                        ));
                     }
                     Ok(scope)
                 };

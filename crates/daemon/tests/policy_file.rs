@@ -195,7 +195,7 @@ fn destroying_is_refused_where_the_kernel_cannot() {
     let refusal = PolicyFile::parse(&source, host).unwrap_err().to_string();
     assert!(
         refusal
-            .contains("kirikae.toml:4: scope[1].when-address-gone: found destroy; allowed: tell")
+            .contains("kirikae.toml:4: scope[1].when-address-gone: found 'destroy'; allowed: tell")
             && refusal.contains("Linux 6.5"),
         "{refusal}"
     );
