@@ -64,8 +64,8 @@ impl Sampling {
             sample.is_app_limited = at.app_limited;
             sample.delivered = fields.delivered.wrapping_sub(at.delivered).cast_signed();
             // ACKs may come compressed, and segments may have been sent in one go. The longer of the two
-            // times does not overrate the path.
-            let interval_us = self.sending_us.max(now_us - at.delivered_us);
+            // times does not overrate the path. A paced segment may have noted a time to come.
+            let interval_us = self.sending_us.max(now_us.saturating_sub(at.delivered_us));
             if interval_us >= min_rtt_us.unwrap_or(u32::MAX.into()) {
                 sample.interval_us = interval_us.cast_signed();
             }
