@@ -30,6 +30,11 @@ impl Carrier {
         })
     }
 
+    /// The index of the device.
+    pub fn device(&self) -> usize {
+        self.device
+    }
+
     /// When it goes or comes next.
     pub fn next(&self) -> Option<Time> {
         self.next

@@ -260,12 +260,14 @@ impl Mover {
     }
 
     /// Returns what happened on each link, in their order. `device_drops` are the packets that each device
-    /// lost before the first link of the routes that begin there.
+    /// lost before the first link of the routes that begin there. Of a device whose carrier goes they tell nothing:
+    /// what it has no carrier for is among them.
     pub fn report(self, device_drops: &[u64]) -> Vec<Report> {
-        let Mover { devices, ways, routes, .. } = self;
+        let Mover { devices, ways, routes, carriers, .. } = self;
         let mut lost = vec![0; ways.len()];
-        for (device, drops) in devices.iter().zip(device_drops) {
-            if let Some((_, route)) = device.routes.first() {
+        for (place, (device, drops)) in devices.iter().zip(device_drops).enumerate() {
+            let has_carrier = !carriers.iter().any(|carrier| carrier.device() == place);
+            if let Some((_, route)) = device.routes.first().filter(|_| has_carrier) {
                 lost[routes[*route].ways[0]] += drops;
             }
         }

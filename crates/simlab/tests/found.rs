@@ -22,7 +22,7 @@ const FIGURES: [Figure; 14] = [
     ("nearly-bulk", 1.009),
     ("rate-falls", 1.416),
     ("route-changes", 0.938),
-    ("runs-of-loss", 1.533),
+    ("runs-of-loss", 0.394),
     ("thin-return", 1.067),
     ("trains", 1.047),
     ("two-sizes", 1.091),
