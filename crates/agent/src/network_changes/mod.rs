@@ -69,6 +69,15 @@ impl NetworkChanges {
         self.namespace
     }
 
+    /// Asks for an interface. The kernel tells of a carrier that goes up to a second late, and of one that is back by
+    /// then as late; the answer comes at once, among what is read.
+    pub fn ask(&self, interface: u32) -> io::Result<()> {
+        let mut link = LinkMessage::default();
+        link.header.index = interface;
+        let wanted = question(0, RouteNetlinkMessage::GetLink(link));
+        self.socket.send_to(&wanted, &SocketAddr::new(0, 0), 0).map(drop)
+    }
+
     /// What has changed since the last call.
     pub fn read(&mut self) -> io::Result<Changes> {
         let mut changes = Vec::new();

@@ -12,6 +12,7 @@ mod stranded;
 mod unreachable;
 mod watch;
 
+use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -42,6 +43,11 @@ const TRIED_FOR: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_millis(20);
 /// A look may take this part of the time, so that many connections on a link that flaps cost no more.
 const SHARE: u32 = 25;
+/// The time between two looks while no path is known to have been gone, and the part of it that one may take.
+const QUIET: Duration = Duration::from_millis(100);
+const QUIET_SHARE: u32 = 500;
+/// For so many doublings of its timer a connection's interface is asked for: a second and a half, or more.
+const ASKED_FOR: u32 = 4;
 
 /// What has happened since the agent asked last.
 #[derive(Debug, Default)]
@@ -129,8 +135,9 @@ const NOT_LOOKED_FOR: &str = "connections whose address is gone are not told of"
 
 impl Reviver {
     fn run(mut self, stop: &EventFd) {
-        let (mut looked_at, mut revived_at) = (None::<Instant>, None::<Instant>);
-        let mut tick = TICK;
+        let (mut looked_at, mut listed_at) = (None::<Instant>, None::<Instant>);
+        let (mut tick, mut quiet) = (TICK, QUIET);
+        let mut is_waiting = false;
         loop {
             if looked_at.is_none_or(|at| at.elapsed() >= LOOK) {
                 looked_at = Some(Instant::now());
@@ -138,19 +145,24 @@ impl Reviver {
                 let followed = wanted.and_then(|wanted| self.watches.follow(&wanted));
                 self.note(NOT_REVIVED, followed);
             }
-            let wait = if self.tried.is_empty() { LOOK } else { tick };
-            match self.wait(stop, wait) {
+            let between =
+                |it: &Reviver| if is_waiting || !it.tried.is_empty() { tick } else { quiet };
+            match self.wait(stop, between(&self)) {
                 Ok(true) => return,
                 Ok(false) => {}
                 Err(error) => self.note(NOT_REVIVED, Err(error)),
             }
             let now = Instant::now();
             self.tried.retain(|tried| tried.until > now);
-            if !self.tried.is_empty() && revived_at.is_none_or(|at| at.elapsed() >= tick) {
-                revived_at = Some(now);
-                let revived = self.revive();
+            if listed_at.is_none_or(|at| now - at >= between(&self)) {
+                listed_at = Some(now);
+                let revived = self.listing.stalled().and_then(|stalled| {
+                    is_waiting = self.ask(&stalled)?;
+                    self.revive(&stalled)
+                });
                 self.note(NOT_REVIVED, revived);
                 tick = TICK.max(now.elapsed() * SHARE);
+                quiet = QUIET.max(now.elapsed() * QUIET_SHARE);
             }
             let looked = self.look_for_stranded();
             self.note(NOT_LOOKED_FOR, looked);
@@ -184,9 +196,25 @@ impl Reviver {
         read.map(|()| *stopped)
     }
 
+    /// Asks for the interfaces of connections that have not waited for long: those of others have been told of by
+    /// now. Returns whether there are any.
+    fn ask(&self, stalled: &[Stalled]) -> io::Result<bool> {
+        let recent = stalled.iter().filter(|it| it.back_off <= ASKED_FOR && it.interface != 0);
+        let interfaces: BTreeSet<_> = recent.map(|it| (it.namespace, it.interface)).collect();
+        let mut asked = Ok(!interfaces.is_empty());
+        for (namespace, interface) in interfaces {
+            if let Some(watch) = self.watches.get(namespace)
+                && let Err(error) = watch.changes.ask(interface)
+                && !is_passing(&error)
+            {
+                asked = Err(error);
+            }
+        }
+        asked
+    }
+
     /// Makes connections send whose path may be back.
-    fn revive(&mut self) -> io::Result<()> {
-        let stalled = self.listing.stalled()?;
+    fn revive(&self, stalled: &[Stalled]) -> io::Result<()> {
         let mut revived = Ok(());
         for it in stalled.iter().filter(|it| self.tried.iter().any(|tried| tried.has(it))) {
             let Some((watch, steps)) = self.watches.get(it.namespace).zip(it.steps()) else {
