@@ -64,6 +64,7 @@ fn examples_are_read_and_every_element_has_one() {
         "during",
         "arq",
         "outage",
+        "outage",
         "mtu",
     ];
     assert_eq!(written, expected);

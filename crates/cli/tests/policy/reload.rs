@@ -1,6 +1,6 @@
 //! Tests that another policy applies to connections that are open.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
@@ -160,8 +160,13 @@ pub fn in_recovery_no_other_scope_counts(cgroup: &OwnCgroup) {
     assert_eq!(connection.scope.as_deref(), Some("all"));
     // The bound came with Linux 6.15.
     if Path::new("/proc/sys/net/ipv4/tcp_rto_max_ms").exists() {
-        wait_until("beyond the bound", &|| number(&pair, "rto:") > Some(1000.0));
+        let is_bounded = || number(&pair, "rto:") == Some(1000.0);
+        wait_until("bounded", &|| number(&pair, "backoff:") >= Some(5.0) && is_bounded());
     }
+    SockRef::from(&pair.far).detach_filter().unwrap();
+    let mut arrived = [0; 4];
+    pair.far.read_exact(&mut arrived).unwrap();
+    assert_eq!(&arrived, b"lost");
     assert_eq!(agent.stop().unwrap().remaining, 0);
     assert!(is_as_it_was(&pair));
 }
