@@ -15,9 +15,9 @@
  *    QUIET_ROUNDS without one halve it again. The kernel does not raise rttvar for that: it falls
  *    no further from where the late ACK has brought it. After timeouts in a row a report says
  *    nothing: the ACKs of what is sent again were lost in an outage.
- * 3. The first 30 timeouts in a row wait 1 s at most for the next, where the timeout before
- * back-off is no longer than half of that. RFC 6298 (2.5) wants 60 s at least, since a sender must
- * slow down for a path that has collapsed: a segment a second is slow, and from then on the timeout
+ * 3. The first 30 timeouts in a row wait 1 s at most for the next, where the one before back-off
+ *    is no longer than half of that. RFC 6298 (2.5) wants 60 s at least, since a sender must slow
+ *    down for a path that has collapsed: a segment a second is slow, and from then on it
  *    doubles as ever.
  * 4. The bound must not make the kernel give a connection up, which reckons with it: it gives up
  *    after the time that tcp_retries2 timeouts within the bound would take, counted from the first

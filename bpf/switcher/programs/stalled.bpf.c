@@ -2,7 +2,7 @@
 /*
  * This program lists the connections that wait for a retransmission timer that has backed off, in
  * whatever network namespace: those that the agent makes send at once when their path may be back
- * (docs/timeouts.md).
+ * (docs/outages.md).
  */
 #include "interface/stalled.h"
 #include "switcher/bind/path_sets.h"
