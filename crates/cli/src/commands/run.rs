@@ -61,7 +61,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     least_rtt: Option<Duration>,
     /// Leave the retransmission timer of the connections as the kernel has it. Otherwise it goes off
-    /// sooner, and backs off to at most a second for the first seven timeouts in a row
+    /// sooner, and backs off to at most a second for the first thirty timeouts in a row
     #[arg(long)]
     kernel_timeouts: bool,
     /// Set a parameter of an algorithm, such as kk_hybla.rtt0_us=50000; `kirikae algorithms` lists
