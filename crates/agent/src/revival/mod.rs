@@ -1,5 +1,5 @@
 //! Connections whose path was gone send as soon as it may be back, and do not wait for a timer that has backed off
-//! meanwhile (docs/timeouts.md).
+//! meanwhile (docs/outages.md).
 //!
 //! The kernel tells no BPF program of a carrier, an address or a route, and lets none touch a timer. So a thread of the
 //! agent hears of changes in each network namespace that has connections of ours, and has the kernel itself undo the
@@ -58,7 +58,7 @@ pub struct NetworkNews {
     pub revived: u64,
     /// Addresses that are gone and that connections have.
     pub stranded: Vec<Stranded>,
-    /// What does not work, for the operator; told once.
+    /// What does not work, for the operator; told when it is another than before.
     pub trouble: Option<String>,
 }
 
@@ -79,7 +79,7 @@ impl Revival {
         let stop = Arc::new(EventFd::new().doing(|| DOING.into())?);
         let news = Arc::<Mutex<NetworkNews>>::default();
         let (tried, told) = (Vec::new(), Arc::clone(&news));
-        let reviver = Reviver { listing, watches, tried, removed, news: told };
+        let reviver = Reviver { listing, watches, tried, removed, news: told, trouble: None };
         let stopped = Arc::clone(&stop);
         let thread = thread::Builder::new()
             .name("network".into())
@@ -127,6 +127,8 @@ struct Reviver {
     tried: Vec<Tried>,
     removed: Removed,
     news: Arc<Mutex<NetworkNews>>,
+    /// What was told last of what does not work.
+    trouble: Option<String>,
 }
 
 /// What does not work where something has failed.
@@ -157,8 +159,9 @@ impl Reviver {
             if listed_at.is_none_or(|at| now - at >= between(&self)) {
                 listed_at = Some(now);
                 let revived = self.listing.stalled().and_then(|stalled| {
+                    let revived = self.revive(&stalled);
                     is_waiting = self.ask(&stalled)?;
-                    self.revive(&stalled)
+                    revived
                 });
                 self.note(NOT_REVIVED, revived);
                 tick = TICK.max(now.elapsed() * SHARE);
@@ -248,9 +251,11 @@ impl Reviver {
         looked
     }
 
-    fn note(&self, what: &str, done: io::Result<()>) {
-        if let Err(error) = done {
-            locked(&self.news).trouble = Some(format!("{what}: {error}"));
+    fn note(&mut self, what: &str, done: io::Result<()>) {
+        let trouble = done.err().map(|error| format!("{what}: {error}"));
+        if trouble.is_some() && trouble != self.trouble {
+            locked(&self.news).trouble.clone_from(&trouble);
+            self.trouble = trouble;
         }
     }
 }
