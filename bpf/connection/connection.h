@@ -139,10 +139,10 @@ struct timeouts {
 	u32 kernel_max_ms; /* its longest timeout, while that is bounded; 0: it is not */
 	u32 given_up_ms;   /* when it is given up meanwhile; 0: as without us */
 	u32 is_late; /* the latest RTT sample but the short ones since was as long as an outage */
-	u32 dsack_dups;	  /* the socket's counter when last looked at */
-	u32 doublings;	  /* of the allowance, because segments were sent twice */
-	u32 quiet_rounds; /* round trips since without a report of one */
-	u32 excused;	  /* round trips to come in which such a report says nothing */
+	u32 dsack_dups;		 /* the socket's counter when last looked at */
+	u32 doublings;		 /* of the allowance, because segments were sent twice */
+	u32 quiet_rounds;	 /* round trips since without a report of one */
+	u32 rounds_after_outage; /* round trips to come just after timeouts in a row */
 };
 
 /* Idle keep knows what the path delivers, the window before an idle gap (idle_keep.h), and whether

@@ -30,7 +30,7 @@ static __always_inline void limited_transmit(struct sock *sk, u8 new_state)
 	if (new_state != TCP_CA_Open || ca_state(sk) != TCP_CA_Loss || !is_undone)
 		return;
 	connection = connection_of(sk);
-	if (!connection || !connection->timeouts.excused)
+	if (!connection || !connection->timeouts.rounds_after_outage)
 		return;
 	tp->snd_cwnd = max(tp->snd_cwnd, tcp_packets_in_flight(tp) + LIMITED_TRANSMIT);
 	if (pacing_is_ours(sk))

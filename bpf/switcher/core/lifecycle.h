@@ -148,8 +148,8 @@ static __attribute__((noinline)) int keep_time(void *sock, struct tcp_sock *tp,
  * (limited_transmit.h). An undo of the window that is pending is given up for that. This is a
  * function for the sake of the stack. Returns 0, as on_rtt_sample().
  */
-static __attribute__((noinline)) int outlast(void *sock, struct tcp_sock *tp, struct connection *c,
-					     const struct scope *scope)
+static __attribute__((noinline)) int
+switch_for_outage(void *sock, struct tcp_sock *tp, struct connection *c, const struct scope *scope)
 {
 	const struct latency_table *table = host_table(sock, scope);
 	char in_use[TCP_CA_NAME_MAX] = {};
@@ -219,7 +219,7 @@ static __always_inline u32 called_back(void *sock, struct tcp_sock *tp, struct c
 		callbacks = measured(sock, tp, c, policy, call->args[0]);
 	} else if (call->op == BPF_SOCK_OPS_RTO_CB && call->args[0] && scope &&
 		   has_timeouts(c, scope)) {
-		read_now(outlast(sock, tp, c, scope));
+		read_now(switch_for_outage(sock, tp, c, scope));
 	} else if (call->op == BPF_SOCK_OPS_RETRANS_CB) {
 		retransmitted(c, tp, call->args[0], call->args[1], call->args[2]);
 	} else if (call->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB && wants_segments(c, scope)) {

@@ -101,7 +101,7 @@ static __always_inline void timed_out(void *sock, struct tcp_sock *tp, struct ti
 	u32 found_ms = host_get_option(sock, tp, TCP_RTO_MAX_MS);
 	u32 kernel_max_ms = t->kernel_max_ms ? t->kernel_max_ms : found_ms;
 
-	rto_min_excuse(t, earlier);
+	note_outage(t, earlier);
 	if (!back_off_is_bounded(t, tp, earlier) || !is_kept(sock, tp, t, kernel_max_ms)) {
 		unbound_back_off(sock, tp, t);
 		return;

@@ -42,7 +42,7 @@
 #define MOST_DOUBLINGS 2
 /* So many round trips with an RTT sample are needed. */
 #define QUIET_ROUNDS 64
-#define EXCUSED_ROUNDS 2
+#define ROUNDS_AFTER_OUTAGE 2
 /* The least that TCP_RTO_MAX_MS takes. */
 #define BOUNDED_RTO_MS 1000
 #define BOUNDED_TIMEOUTS 30
@@ -80,8 +80,8 @@ static __always_inline u32 rto_min_renew(struct timeouts *t, const struct tcp_so
 {
 	if (!t->kernel_min_us)
 		return 0;
-	if (t->excused) {
-		t->excused--;
+	if (t->rounds_after_outage) {
+		t->rounds_after_outage--;
 		t->dsack_dups = tp->dsack_dups;
 	} else if (tp->dsack_dups != t->dsack_dups) {
 		t->dsack_dups = tp->dsack_dups;
@@ -95,10 +95,10 @@ static __always_inline u32 rto_min_renew(struct timeouts *t, const struct tcp_so
 }
 
 /* A timeout has come after `earlier` others in a row. */
-static __always_inline void rto_min_excuse(struct timeouts *t, u32 earlier)
+static __always_inline void note_outage(struct timeouts *t, u32 earlier)
 {
 	if (earlier)
-		t->excused = EXCUSED_ROUNDS;
+		t->rounds_after_outage = ROUNDS_AFTER_OUTAGE;
 }
 
 /* `wanted_us` was set, and became `min_us`: the kernel rounds up to ticks. */

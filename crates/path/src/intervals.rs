@@ -51,23 +51,9 @@ impl Intervals {
 
     /// The ends of all intervals until `until`, in order.
     pub fn ends(&self, until: Time) -> Vec<Time> {
-        let mut edges = Vec::new();
-        let mut now = Time::ZERO;
-        while let Some(edge) = self.next_edge(now).filter(|edge| *edge <= until) {
-            now = edge;
-            if self.intervals.iter().any(|(_, to)| self.is_end(edge, *to)) {
-                edges.push(edge);
-            }
-        }
-        edges
-    }
-
-    /// Whether an edge is the end of the interval that ends at `to`.
-    fn is_end(&self, edge: Time, to: Time) -> bool {
-        match self.every {
-            Some(every) => edge.as_nanos() % every.as_nanos() == to.as_nanos() % every.as_nanos(),
-            None => edge == to,
-        }
+        let edges = std::iter::successors(self.next_edge(Time::ZERO), |edge| self.next_edge(*edge));
+        // Intervals do not touch, so that nothing lasts at an end.
+        edges.take_while(|edge| *edge <= until).filter(|edge| self.left(*edge).is_none()).collect()
     }
 
     fn within_period(&self, now: Time) -> Time {
