@@ -70,7 +70,7 @@ CALLBACK(void, bbr_init, struct sock *sk)
 
 	b->ssthresh_found = model_take_over(sk);
 	stay_alert(sk);
-	b->rtprop_us = tcp_min_rtt(tp);
+	b->rtprop_us = min_rtt_at_first(sk);
 	b->rtprop_stamp_ms = time_ms(tp);
 	b->prior_cwnd = tp->snd_cwnd;
 	round_begin(&b->rounds, tp);

@@ -34,7 +34,7 @@ SELDOM void begin(struct sock *sk, struct bbr3_rest *r)
 	struct bbr3 *b = bbr3_of(sk);
 
 	r->begun = true;
-	r->min_rtt_us = b->probe_rtt_min_us = tcp_min_rtt(tp);
+	r->min_rtt_us = b->probe_rtt_min_us = min_rtt_at_first(sk);
 	r->min_rtt_stamp_ms = r->probe_rtt_min_stamp_ms = time_ms(tp);
 	r->prior_cwnd = tp->snd_cwnd;
 	r->undo_state = NO_STATE;

@@ -29,7 +29,7 @@
 	IDLE_KEEP_PARAMETER(P)
 #include "algorithms/common/app_limited.h"
 #include "algorithms/common/idle_keep.h"
-#include "algorithms/common/limited_transmit.h"
+#include "algorithms/common/after_outage.h"
 #include "algorithms/common/parameters.h"
 #include "algorithms/common/reno.h"
 
@@ -135,7 +135,7 @@ CALLBACK(u32, bic_ssthresh, struct sock *sk)
 /* After a timeout the path is a new one. */
 CALLBACK(void, bic_set_state, struct sock *sk, u8 new_state)
 {
-	limited_transmit(sk, new_state);
+	outage_set_state(sk, new_state);
 	if (new_state == TCP_CA_Loss)
 		search_forget(inet_csk_ca(sk));
 }

@@ -28,7 +28,7 @@
 	IDLE_KEEP_PARAMETER(P)
 #include "algorithms/common/app_limited.h"
 #include "algorithms/common/idle_keep.h"
-#include "algorithms/common/limited_transmit.h"
+#include "algorithms/common/after_outage.h"
 #include "algorithms/common/parameters.h"
 #include "algorithms/common/reno.h"
 #include "algorithms/common/per_round_trip.h"
@@ -169,7 +169,7 @@ CALLBACK(void, compound_set_state, struct sock *sk, u8 new_state)
 {
 	struct compound *c = inet_csk_ca(sk);
 
-	limited_transmit(sk, new_state);
+	outage_set_state(sk, new_state);
 	if (new_state != TCP_CA_Loss)
 		return;
 	c->dwnd = 0;

@@ -33,7 +33,7 @@
 	IDLE_KEEP_PARAMETER(P)
 #include "algorithms/common/app_limited.h"
 #include "algorithms/common/idle_keep.h"
-#include "algorithms/common/limited_transmit.h"
+#include "algorithms/common/after_outage.h"
 #include "algorithms/common/parameters.h"
 #include "algorithms/common/reno.h"
 
@@ -224,7 +224,7 @@ CALLBACK(void, htcp_set_state, struct sock *sk, u8 new_state)
 	struct htcp *h = inet_csk_ca(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
 
-	limited_transmit(sk, new_state);
+	outage_set_state(sk, new_state);
 	if (new_state >= TCP_CA_CWR) {
 		if (!h->before_congestion_us)
 			h->before_congestion_us = h->congestion_us;

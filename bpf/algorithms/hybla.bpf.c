@@ -32,7 +32,7 @@
 	IDLE_KEEP_PARAMETER(P)
 #include "algorithms/common/app_limited.h"
 #include "algorithms/common/idle_keep.h"
-#include "algorithms/common/limited_transmit.h"
+#include "algorithms/common/after_outage.h"
 #include "algorithms/common/parameters.h"
 #include "algorithms/common/reno.h"
 
@@ -167,7 +167,7 @@ CALLBACK(void, hybla_pkts_acked, struct sock *sk, const struct ack_sample *sampl
 
 CALLBACK(void, hybla_set_state, struct sock *sk, u8 new_state)
 {
-	limited_transmit(sk, new_state);
+	outage_set_state(sk, new_state);
 }
 
 ALGORITHM(hybla) = {

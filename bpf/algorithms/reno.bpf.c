@@ -16,7 +16,7 @@
 #define PARAMETERS(P) IDLE_KEEP_PARAMETER(P)
 #include "algorithms/common/app_limited.h"
 #include "algorithms/common/idle_keep.h"
-#include "algorithms/common/limited_transmit.h"
+#include "algorithms/common/after_outage.h"
 #include "algorithms/common/reno.h"
 
 struct reno {
@@ -52,7 +52,7 @@ CALLBACK(void, reno_pkts_acked, struct sock *sk, const struct ack_sample *sample
 
 CALLBACK(void, reno_set_state, struct sock *sk, u8 new_state)
 {
-	limited_transmit(sk, new_state);
+	outage_set_state(sk, new_state);
 }
 
 ALGORITHM(reno) = {

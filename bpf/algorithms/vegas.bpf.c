@@ -26,7 +26,7 @@
 	IDLE_KEEP_PARAMETER(P)
 #include "algorithms/common/app_limited.h"
 #include "algorithms/common/idle_keep.h"
-#include "algorithms/common/limited_transmit.h"
+#include "algorithms/common/after_outage.h"
 #include "algorithms/common/parameters.h"
 #include "algorithms/common/reno.h"
 #include "algorithms/common/per_round_trip.h"
@@ -129,7 +129,7 @@ CALLBACK(u32, vegas_ssthresh, struct sock *sk)
 
 CALLBACK(void, vegas_set_state, struct sock *sk, u8 new_state)
 {
-	limited_transmit(sk, new_state);
+	outage_set_state(sk, new_state);
 	if (new_state == TCP_CA_Open)
 		measuring_begin(inet_csk_ca(sk), tcp_sk(sk));
 }

@@ -163,11 +163,18 @@ struct idle_keep {
 	u32 start_segs;	      /* tp->data_segs_out then */
 	u32 rtt_us;	      /* the lowest of the latest burst with an RTT; 0: none yet */
 	u32 is_rtt_new : 1;   /* that burst is the present one */
-	u32 starts : 3;	      /* such transmissions since `rate` and `pipe` were renewed */
+	u32 starts : 3;	      /* such transmissions since `rate` and `pipe` were renewed, or
+				 PATH_IN_DOUBT */
 	u32 careful : 4;      /* bursts to come that have to fit; 0: the next one may try */
 	u32 overflows : 3;    /* the exponent by which `careful` grows */
 	u32 same_place : 2; /* bursts in a row that lost the same segment first as the one before */
 	u32 cwnd : 19;	    /* window before the kernel's cut, segments; 0: nothing to restore */
+};
+
+/* The path was gone; see outage.h. */
+struct outage {
+	u32 rtt_us; /* the lowest RTT before that; 0: not known */
+	u32 rounds; /* round trips to come until it is found out whether the path is another */
 };
 
 /* The place of a connection in the operator's policy; see bpf/interface/policy.h. */
@@ -234,6 +241,7 @@ struct connection {
 	struct patience patience;
 	struct outcomes outcomes;
 	struct timeouts timeouts;
+	struct outage outage; /* the latest */
 	struct path_shown path;
 	struct idle_keep idle; /* as the latest algorithm that has idle keep left it */
 };

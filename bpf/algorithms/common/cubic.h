@@ -19,7 +19,7 @@
 #include "algorithms/common/hystart.h"
 #include "algorithms/common/app_limited.h"
 #include "algorithms/common/idle_keep.h"
-#include "algorithms/common/limited_transmit.h"
+#include "algorithms/common/after_outage.h"
 #include "algorithms/common/parameters.h"
 #include "algorithms/common/reno.h"
 
@@ -154,7 +154,7 @@ CALLBACK(void, cubic_set_state, struct sock *sk, u8 new_state)
 {
 	struct cubic *c = inet_csk_ca(sk);
 
-	limited_transmit(sk, new_state);
+	outage_set_state(sk, new_state);
 	if (new_state != TCP_CA_Loss)
 		return;
 	c->epoch_start_us = 0;

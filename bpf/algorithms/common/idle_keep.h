@@ -26,6 +26,12 @@
  * divides by a whole round trip and so underrates a path by the share of the round trip that a
  * short burst leaves empty.
  *
+ * After an outage all that is in doubt. Where the round trips are those of before, it is the same
+ * path; where they are others, or nothing was learned before the next burst, it is forgotten. As
+ * soon as ACKs tell a rate, ssthresh becomes what the path carries in a round trip at that rate
+ * (Tsukamoto, Fukuda, Hori, Oie (2003), eqs. 1 and 2; the spacing is that of a run of segments and
+ * not of a pair, since a receiver may ACK a pair at once).
+ *
  * RFC 7661 lets a window that is not in use be kept for 5 minutes; so does this.
  *
  * The algorithm's file lists IDLE_KEEP_PARAMETER among its parameters. With 0 nothing of this is
@@ -39,6 +45,7 @@
 #define IDLE_KEEP_PARAMETER(P) \
 	P(idle_keep, 1, 0, 1, "0: the window falls after idle time and with any loss (RFC 5681)")
 #include "connection/bursts.h"
+#include "connection/outage.h"
 #include "algorithms/common/overflow.h"
 #include "algorithms/common/parameters.h"
 #include "algorithms/common/takeover.h"
@@ -68,6 +75,8 @@
 #define RATE_MAX 0xffffffU
 /* A rate is remembered for this many to twice this many transmissions after idle. */
 #define RATE_MEMORY 4
+/* The path was gone, and what is known of it may be of another (outage.h). */
+#define PATH_IN_DOUBT 7
 
 /* Returns the first member of every private area. */
 static __always_inline struct idle_keep *idle_keep(const struct sock *sk)
@@ -193,6 +202,57 @@ static __always_inline void idle_keep_learn(struct idle_keep *keep, const struct
 	keep->start_segs = tp->data_segs_out;
 }
 
+/* Timeouts have come in a row, and the path is in doubt. What comes from now on is of the one that
+ * is there when it is back. */
+static __always_inline void idle_keep_lost(struct sock *sk)
+{
+	struct idle_keep *keep = idle_keep(sk);
+
+	if (!parameter(sk, idle_keep) || !is_after_outage(connection_of(sk)))
+		return;
+	keep->starts = PATH_IN_DOUBT;
+	keep->latest_rate = 0;
+	keep->latest_pipe = 0;
+	keep->run_start_us = 0;
+	keep->rtt_us = 0;
+	keep->is_rtt_new = false;
+}
+
+/* Ends the doubt. */
+static __always_inline void idle_keep_judge(struct sock *sk, struct idle_keep *keep)
+{
+	const struct connection *connection = connection_of(sk);
+	u32 before_us = connection ? connection->outage.rtt_us : 0;
+
+	if (before_us && keep->rtt_us && !are_two_paths(before_us, keep->rtt_us)) {
+		/* What is learned from now on takes the place of what was known. */
+		keep->starts = RATE_MEMORY - 1;
+		return;
+	}
+	keep->rate = 0;
+	keep->pipe = 0;
+	keep->cwnd = 0;
+	keep->starts = 0;
+	overflow_forget(keep);
+}
+
+/* Where the path is in doubt, ACKs may tell its rate: "bandwidth-delay product = RTT x packet size
+ * / time between the ACKs", "ssthresh = bandwidth-delay product / packet size", and no less than a
+ * new connection begins with. */
+static __always_inline void idle_keep_measure_anew(struct sock *sk, struct idle_keep *keep)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u64 bytes = (u64)idle_keep_run_rate(keep, tp) * keep->rtt_us / USEC_PER_MSEC;
+	u64 carried = min(bytes / max(tp->mss_cache, 1), (u64)CWND_MAX);
+
+	/* Where nothing was lost after all, the outage has held segments back, and their round trips
+	 * say nothing of the path. */
+	if (!bytes || ca_state(sk) < TCP_CA_Recovery)
+		return;
+	tp->snd_ssthresh = max((u32)carried, TCP_INIT_CWND);
+	idle_keep_judge(sk, keep);
+}
+
 /* Nothing was in flight and something is about to be: this restores the window and paces it. */
 static __always_inline void idle_keep_start(struct sock *sk, struct idle_keep *keep)
 {
@@ -201,8 +261,11 @@ static __always_inline void idle_keep_start(struct sock *sk, struct idle_keep *k
 	u32 window;
 
 	/* The retransmission of a timeout, with all that was in flight lost, begins nothing. */
-	if (!tp->packets_out)
+	if (!tp->packets_out) {
+		if (keep->starts == PATH_IN_DOUBT)
+			idle_keep_judge(sk, keep);
 		idle_keep_learn(keep, tp);
+	}
 	/* What fits into an initial window goes out at once, as on a new connection. */
 	is_small = tp->write_seq - tp->snd_nxt <= TCP_INIT_CWND * tp->mss_cache;
 	if (is_small)
@@ -260,6 +323,10 @@ static __always_inline bool idle_keep_stalled(const struct idle_keep *keep,
 	u64 run = (u32)keep->latest_ack_us - keep->run_start_us;
 	u32 segments = keep->run_segments;
 
+	/* After an outage a few segments are all that a round trip has, and the smoothed RTT may be
+	 * as long as the outage. */
+	if (keep->starts == PATH_IN_DOUBT)
+		return gap > keep->rtt_us / 2;
 	return gap > tp->srtt_us >> 4 && gap * segments > run * 8;
 }
 
@@ -304,6 +371,8 @@ static __always_inline void idle_keep_acked(struct sock *sk, const struct ack_sa
 	if (parameter(sk, idle_keep))
 		idle_keep_measure(keep, tp, sample);
 	keep->latest_ack_us = tp->tcp_mstamp;
+	if (unlikely(keep->starts == PATH_IN_DOUBT))
+		idle_keep_measure_anew(sk, keep);
 }
 
 /*

@@ -15,22 +15,20 @@
 #define KIRIKAE_LIMITED_TRANSMIT_H
 
 #include "algorithms/common/takeover.h"
+#include "connection/outage.h"
 
 /* "two segments beyond the congestion window" */
 #define LIMITED_TRANSMIT 2
 
-/* set_state calls this. What follows is not paced where that is our doing: the rate would be by the
- * same round trip. */
+/* outage_set_state() calls this. What follows is not paced where that is our doing: the rate would
+ * be by the same round trip. */
 static __always_inline void limited_transmit(struct sock *sk, u8 new_state)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	bool is_undone = (s32)(tp->high_seq - tp->snd_una) > 0;
-	const struct connection *connection;
 
-	if (new_state != TCP_CA_Open || ca_state(sk) != TCP_CA_Loss || !is_undone)
-		return;
-	connection = connection_of(sk);
-	if (!connection || !connection->timeouts.rounds_after_outage)
+	if (new_state != TCP_CA_Open || ca_state(sk) != TCP_CA_Loss || !is_undone ||
+	    !is_after_outage(connection_of(sk)))
 		return;
 	tp->snd_cwnd = max(tp->snd_cwnd, tcp_packets_in_flight(tp) + LIMITED_TRANSMIT);
 	if (pacing_is_ours(sk))

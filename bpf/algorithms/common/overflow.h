@@ -37,6 +37,16 @@ static __always_inline void overflow_loss(struct idle_keep *keep, const struct t
 		keep->first_loss = min(acked + 1, PLACE_MAX);
 }
 
+/* Nothing is known of the path any more. */
+static __always_inline void overflow_forget(struct idle_keep *keep)
+{
+	keep->first_loss = 0;
+	keep->loss_before = 0;
+	keep->same_place = 0;
+	keep->overflows = 0;
+	keep->careful = 0;
+}
+
 /* Returns whether the burst that is over has overflowed the path; `lost` of its segments were lost.
  */
 static __always_inline bool is_overflow(const struct idle_keep *keep, const struct tcp_sock *tp,

@@ -13,6 +13,7 @@
 #define KIRIKAE_PATH_MODEL_H
 
 #include "connection/bursts.h"
+#include "connection/lowest_rtt.h"
 #include "algorithms/common/takeover.h"
 
 /* Bandwidths are segments per microsecond << BW_SHIFT, from 60 segments in 1000 s on. */
@@ -307,6 +308,18 @@ static __always_inline void grow_quietly(struct tcp_sock *tp, u32 acked, u32 tar
 static __always_inline void mark_app_limited(struct tcp_sock *tp)
 {
 	set_app_limited(tp, max(tp->delivered + tcp_packets_in_flight(tp), 1U));
+}
+
+/* Returns the minimum to begin with: that of late where the switcher knows one. The kernel's may be
+ * of a path that was left minutes ago, and what is in flight would fit that one until it is too
+ * old. */
+static __always_inline u32 min_rtt_at_first(struct sock *sk)
+{
+	const struct connection *connection = connection_of(sk);
+	u32 of_late_us = connection ? lowest_rtt_us(connection) : RTT_UNKNOWN;
+	u32 lowest_us = tcp_min_rtt(tcp_sk(sk));
+
+	return of_late_us == RTT_UNKNOWN ? lowest_us : max(lowest_us, of_late_us);
 }
 
 /*

@@ -8,6 +8,7 @@
 #ifndef KIRIKAE_DECISION_H
 #define KIRIKAE_DECISION_H
 
+#include "connection/lowest_rtt.h"
 #include "switcher/core/app_choice.h"
 #include "switcher/core/choice.h"
 #include "switcher/core/streams.h"
@@ -17,11 +18,6 @@
 
 /* After so many round trips in Recovery nothing better is waited for. */
 #define RECOVERING_LONG 8
-/* The lowest RTT is taken over spans of so many bursts, or of so much time within a longer burst.
- * The first ACKs of a burst have met no queue of its own; bulk has to find the queue empty now and
- * then. */
-#define RTT_SPAN_BURSTS 2
-#define RTT_SPAN_US (10ULL * USEC_PER_SEC)
 
 /* Returns the column that describes an algorithm; TABLE_ALGORITHMS where the table lacks it. */
 static __always_inline u32 column_of(const struct latency_table *table, const char *name)
@@ -78,25 +74,6 @@ static __always_inline void measuring_begin(struct connection *c, const struct t
 	c->rtt.start_burst = 0;
 	c->rtt.present = ~0U;
 	c->rtt.before = ~0U;
-}
-
-static __always_inline void rtt_update(struct lowest_rtt *rtt, const struct bursts *bursts,
-				       u64 now_us, u32 sample_us)
-{
-	if (now_us - rtt->start_us >= RTT_SPAN_US ||
-	    bursts->begun - rtt->start_burst >= RTT_SPAN_BURSTS) {
-		rtt->before = rtt->present;
-		rtt->present = ~0U;
-		rtt->start_us = now_us;
-		rtt->start_burst = bursts->begun;
-	}
-	rtt->present = min(rtt->present, sample_us);
-}
-
-/* Returns the lowest RTT of late, microseconds; ~0: not known. */
-static __always_inline u32 lowest_rtt_us(const struct connection *c)
-{
-	return min(c->rtt.present, c->rtt.before);
 }
 
 /* Returns the share of a rate (bytes per millisecond; 0: not known) that a stream asks for, in

@@ -15,6 +15,7 @@
 #include "switcher/core/admission.h"
 #include "switcher/core/decision.h"
 #include "switcher/core/host.h"
+#include "switcher/core/new_path.h"
 #include "switcher/core/reporting.h"
 #include "switcher/core/warm_start.h"
 
@@ -85,7 +86,7 @@ static __attribute__((noinline)) int on_rtt_sample(void *sock, struct tcp_sock *
 	bool is_over, is_due;
 
 	is_over = period_is_over(c, tp, sample_us, scope->period_us, &period);
-	is_due = !is_resuming(c) && choice_is_due(c, tp);
+	is_due = !c->outage.rounds && !is_resuming(c) && choice_is_due(c, tp);
 	if (!is_over && !is_due)
 		return read_now(0);
 	table = host_table(sock, scope);
@@ -143,10 +144,9 @@ static __attribute__((noinline)) int keep_time(void *sock, struct tcp_sock *tp,
 }
 
 /*
- * Timeouts have come in a row: what was in flight is lost, or its ACKs are. A connection that has
- * an algorithm of the kernel's gets kk_cubic, which finds out what is lost once the path is back
- * (limited_transmit.h). An undo of the window that is pending is given up for that. This is a
- * function for the sake of the stack. Returns 0, as on_rtt_sample().
+ * Because of an outage the connection gets kk_cubic, until the path is known again. An undo of the
+ * window that is pending is given up for that. This is a function for the sake of the stack.
+ * Returns 0, as on_rtt_sample().
  */
 static __attribute__((noinline)) int
 switch_for_outage(void *sock, struct tcp_sock *tp, struct connection *c, const struct scope *scope)
@@ -155,7 +155,7 @@ switch_for_outage(void *sock, struct tcp_sock *tp, struct connection *c, const s
 	char in_use[TCP_CA_NAME_MAX] = {};
 	char to[TCP_CA_NAME_MAX] = "kk_cubic";
 
-	if (!table || scope->flags & SCOPE_OBSERVED || is_held_back(c) || is_ours(c->current) ||
+	if (!table || scope->flags & SCOPE_OBSERVED || is_held_back(c) ||
 	    column_of(table, to) == TABLE_ALGORITHMS)
 		return read_now(0);
 	if (!host_get_algorithm(sock, tp, in_use) || is_taken_away(c, tp, scope, in_use))
@@ -166,6 +166,26 @@ switch_for_outage(void *sock, struct tcp_sock *tp, struct connection *c, const s
 	report(sock, tp, c, REASON_OUTAGE, scope, to);
 	note_switched(c, to);
 	return read_now(0);
+}
+
+/* Timeouts have come in a row: what was in flight is lost, or its ACKs are. An algorithm of the
+ * kernel's does not find out what is lost once the path is back (limited_transmit.h). */
+static __always_inline void path_gone(void *sock, struct tcp_sock *tp, struct connection *c,
+				      const struct scope *scope)
+{
+	path_is_gone(c, tp);
+	if (!is_ours(c->current))
+		read_now(switch_for_outage(sock, tp, c, scope));
+}
+
+/* The path is another than before the outage, and so is what a BBR has learned of it; the kernel's
+ * own is no longer in use. */
+static __always_inline void path_is_new(void *sock, struct tcp_sock *tp, struct connection *c,
+					const struct scope *scope)
+{
+	forget_path(c, host_table(sock, scope));
+	if (is_our_bbr(c->current))
+		read_now(switch_for_outage(sock, tp, c, scope));
 }
 
 /* Counts what the connection's bursts took; it may be time for another span. Returns the callbacks
@@ -193,6 +213,8 @@ static __always_inline u32 measured(void *sock, struct tcp_sock *tp, struct conn
 		return 0;
 	had_segments = wants_segments(c, scope);
 	on_rtt_sample(sock, tp, c, scope, sample_us);
+	if (is_path_another(c))
+		path_is_new(sock, tp, c, scope);
 	callbacks = compared(sock, tp, c, policy, scope);
 	if (!callbacks && wants_segments(c, scope) != had_segments)
 		callbacks = callbacks_wanted(tp, c, policy);
@@ -219,7 +241,7 @@ static __always_inline u32 called_back(void *sock, struct tcp_sock *tp, struct c
 		callbacks = measured(sock, tp, c, policy, call->args[0]);
 	} else if (call->op == BPF_SOCK_OPS_RTO_CB && call->args[0] && scope &&
 		   has_timeouts(c, scope)) {
-		read_now(switch_for_outage(sock, tp, c, scope));
+		path_gone(sock, tp, c, scope);
 	} else if (call->op == BPF_SOCK_OPS_RETRANS_CB) {
 		retransmitted(c, tp, call->args[0], call->args[1], call->args[2]);
 	} else if (call->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB && wants_segments(c, scope)) {

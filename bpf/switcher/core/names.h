@@ -23,4 +23,10 @@ static __always_inline bool is_ours(const char *name)
 	return name[0] == 'k' && name[1] == 'k' && name[2] == '_';
 }
 
+/* Returns whether it is a BBR of bpf/algorithms/, of either version. */
+static __always_inline bool is_our_bbr(const char *name)
+{
+	return is_ours(name) && name[3] == 'b' && name[4] == 'b' && name[5] == 'r';
+}
+
 #endif

@@ -78,10 +78,12 @@ static __always_inline u32 rto_min_begin(struct timeouts *t, const struct tcp_so
 /* A round trip is over. Returns the allowance that is to be set now; 0: the same. */
 static __always_inline u32 rto_min_renew(struct timeouts *t, const struct tcp_sock *tp)
 {
+	bool is_after_outage = t->rounds_after_outage;
+
+	t->rounds_after_outage -= is_after_outage;
 	if (!t->kernel_min_us)
 		return 0;
-	if (t->rounds_after_outage) {
-		t->rounds_after_outage--;
+	if (is_after_outage) {
 		t->dsack_dups = tp->dsack_dups;
 	} else if (tp->dsack_dups != t->dsack_dups) {
 		t->dsack_dups = tp->dsack_dups;

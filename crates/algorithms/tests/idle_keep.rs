@@ -5,7 +5,7 @@ mod common;
 use common::{
     MSS, ack, avoiding, burst, burst_of, idle, idle_before, is_always_paced, window_algorithms,
 };
-use kirikae_algorithms::{Algorithm, Socket};
+use kirikae_algorithms::{Algorithm, CaState, Socket};
 
 /// A transfer that goes on is given to a successor with no more than Reno's slow start would have by now.
 #[test]
@@ -223,6 +223,7 @@ fn the_speed_of_a_typist_is_not_paced_by() {
         for _ in 0..100 {
             socket.fields.bytes_sent += u64::from(MSS);
             socket.fields.data_segs_out += 1;
+            socket.fields.bytes_sent += u64::from(MSS);
             socket.fields.tcp_mstamp += 125_000;
             socket.fields.delivered += 1;
             socket.pkts_acked(1, Some(200_000), 2);
@@ -300,4 +301,98 @@ fn a_rate_that_the_path_no_longer_has_is_forgotten() {
     idle(&mut socket, 2_000_000);
     let rate = socket.pacing().unwrap() as f64 * 8.0;
     assert!((rate / 2.5e6 - 1.0).abs() < 0.01, "{rate} bit/s");
+}
+
+/// A path of RTT 100 ms that carried 10 Mbit/s is gone, as the switcher notes it. When a path is back, its round
+/// trips take `rtt_us`, and in that of 16 segments an ACK of one comes every `spacing_us`.
+fn back_after_outage(algorithm: Algorithm, rtt_us: u32, spacing_us: u64) -> Socket {
+    let mut socket = avoiding(algorithm.name(), 100_000, 60);
+    for _ in 0..2 {
+        burst(&mut socket, 10);
+    }
+    let connection = socket.connection.as_mut().unwrap();
+    connection.outage.rtt_us = 100_000;
+    connection.timeouts.rounds_after_outage = 2;
+    (socket.fields.snd_cwnd, socket.fields.snd_ssthresh) = (1, 30);
+    socket.set_state(CaState::Loss);
+    for round in [1, 2, 4, 8, 16] {
+        socket.fields.tcp_mstamp += u64::from(rtt_us);
+        for _ in 0..round {
+            socket.fields.tcp_mstamp += spacing_us;
+            socket.fields.delivered += 1;
+            socket.fields.data_segs_out += 1;
+            socket.fields.bytes_sent += u64::from(MSS);
+            socket.pkts_acked(1, Some(rtt_us), round);
+        }
+    }
+    socket.connection.as_mut().unwrap().timeouts.rounds_after_outage = 0;
+    socket.set_state(CaState::Open);
+    socket
+}
+
+/// Those that know a path by their idle keep, and have no rule of their own for what they begin with.
+fn algorithms_with_idle_keep() -> impl Iterator<Item = Algorithm> {
+    window_algorithms().filter(|algorithm| algorithm.name() != "kk_resume")
+}
+
+/// "ssthresh = bandwidth-delay product / packet size", by the first ACKs over the path that is there now.
+#[test]
+fn after_an_outage_ssthresh_is_what_the_path_carries_in_a_round_trip() {
+    for algorithm in algorithms_with_idle_keep() {
+        for (rtt_us, spacing_us) in
+            [(100_000, 1_000), (100_000, 4_000), (400_000, 4_000), (400_000, 30_000)]
+        {
+            let socket = back_after_outage(algorithm, rtt_us, spacing_us);
+            let carried = rtt_us / spacing_us as u32;
+            let ssthresh = socket.fields.snd_ssthresh;
+            assert!(
+                (carried - 1..=carried).contains(&ssthresh),
+                "{algorithm:?}, {carried}: {ssthresh}"
+            );
+        }
+    }
+}
+
+/// The window and the rate that idle keep goes on with, after a burst has followed the outage.
+fn kept_after(mut socket: Socket, gap_us: u64) -> Option<(u32, u64)> {
+    idle(&mut socket, gap_us);
+    (socket.fields.snd_cwnd > 10).then(|| (socket.fields.snd_cwnd, socket.pacing().unwrap()))
+}
+
+#[test]
+fn after_an_outage_slow_start_goes_as_far_as_an_initial_window() {
+    for algorithm in algorithms_with_idle_keep() {
+        let socket = back_after_outage(algorithm, 60_000, 10_000);
+        assert_eq!(socket.fields.snd_ssthresh, 10, "{algorithm:?}");
+    }
+}
+
+#[test]
+fn the_same_round_trips_are_those_of_the_same_path() {
+    for algorithm in algorithms_with_idle_keep() {
+        let socket = back_after_outage(algorithm, 104_000, 1_158);
+        let (_, rate) = kept_after(socket, 2_000_000).expect("what was known goes on being so");
+        let mbps = rate as f64 * 8e-6;
+        assert!((mbps / 12.5 - 1.0).abs() < 0.1, "{algorithm:?}: {mbps}");
+    }
+}
+
+#[test]
+fn after_an_outage_a_slower_rate_takes_the_place_of_what_was_known() {
+    for algorithm in algorithms_with_idle_keep() {
+        let socket = back_after_outage(algorithm, 100_000, 4_000);
+        let (_, rate) = kept_after(socket, 2_000_000).expect("25 segments in a round trip");
+        let mbps = rate as f64 * 8e-6;
+        assert!((mbps / 3.6 - 1.0).abs() < 0.1, "{algorithm:?}: {mbps}");
+    }
+}
+
+#[test]
+fn of_another_path_nothing_is_known_but_what_it_has_shown() {
+    for algorithm in algorithms_with_idle_keep() {
+        for rtt_us in [50_000, 160_000] {
+            let socket = back_after_outage(algorithm, rtt_us, 20_000);
+            assert_eq!(kept_after(socket, 2_000_000).map(|(cwnd, _)| cwnd), None, "{algorithm:?}");
+        }
+    }
 }
