@@ -173,8 +173,9 @@ struct idle_keep {
 
 /* The path was gone; see outage.h. */
 struct outage {
-	u32 rtt_us; /* the lowest RTT before that; 0: not known */
-	u32 rounds; /* round trips to come until it is found out whether the path is another */
+	u32 rtt_us;    /* the lowest RTT before that; 0: not known */
+	u32 rounds;    /* round trips to come until it is found out whether the path is another */
+	u32 nudged_at; /* bytes ACKed when it was made to send new data, and 1; 0: it was not */
 };
 
 /* The place of a connection in the operator's policy; see bpf/interface/policy.h. */

@@ -12,6 +12,7 @@ enum connection_flags {
 	CONNECTION_CLOSING = 32,     /* its program has nothing more to send */
 	CONNECTION_TELLS_SEGMENTS = 64, /* the kernel calls back for each segment because of us */
 	CONNECTION_DECIDED = 128, /* a choice has been made, if only to keep what it came with */
+	CONNECTION_NUDGED = 256,  /* two segments beyond its window go out now */
 };
 
 #endif

@@ -245,8 +245,8 @@ static __always_inline void idle_keep_measure_anew(struct sock *sk, struct idle_
 	u64 bytes = (u64)idle_keep_run_rate(keep, tp) * keep->rtt_us / USEC_PER_MSEC;
 	u64 carried = min(bytes / max(tp->mss_cache, 1), (u64)CWND_MAX);
 
-	/* Where nothing was lost after all, the outage has held segments back, and their round trips
-	 * say nothing of the path. */
+	/* Where nothing was lost after all, the outage has held segments back, and their round
+	 * trips say nothing of the path. */
 	if (!bytes || ca_state(sk) < TCP_CA_Recovery)
 		return;
 	tp->snd_ssthresh = max((u32)carried, TCP_INIT_CWND);

@@ -17,9 +17,6 @@
 #include "algorithms/common/takeover.h"
 #include "connection/outage.h"
 
-/* "two segments beyond the congestion window" */
-#define LIMITED_TRANSMIT 2
-
 /* outage_set_state() calls this. What follows is not paced where that is our doing: the rate would
  * be by the same round trip. */
 static __always_inline void limited_transmit(struct sock *sk, u8 new_state)

@@ -5,14 +5,17 @@
 //! agent hears of changes in each network namespace that has connections of ours, and has the kernel itself undo the
 //! back-off of those that wait there, by the message that routers send for it ([`unreachable`]).
 //!
+//! Those whose timer has not backed off, which no such message makes send, get room for new data ([`nudge`]).
+//!
 //! The same thread looks for connections whose address has been removed, and that can never send again ([`stranded`]).
 
+mod nudge;
 mod stalled;
 mod stranded;
 mod unreachable;
 mod watch;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,6 +32,7 @@ use crate::error::{Doing, Error};
 use crate::network_changes::TOLD_APART;
 use crate::paths::PathFilter;
 use crate::switcher::Switcher;
+use nudge::Nudge;
 use stalled::{Listing, Stalled};
 use stranded::Removed;
 pub use stranded::Stranded;
@@ -48,6 +52,11 @@ const QUIET: Duration = Duration::from_millis(100);
 const QUIET_SHARE: u32 = 500;
 /// For so many doublings of its timer a connection's interface is asked for: a second and a half, or more.
 const ASKED_FOR: u32 = 4;
+
+/// So long after an interface has lost its carrier the agent asks whether it is back.
+const GONE_FOR: Duration = Duration::from_secs(2);
+/// The maps of the policy in force, which programs ask.
+const POLICY: [&str; 2] = ["active_generation", "policies"];
 
 /// What has happened since the agent asked last.
 #[derive(Debug, Default)]
@@ -74,12 +83,14 @@ impl Revival {
     pub fn start(switcher: &Switcher) -> Result<Revival, Error> {
         const DOING: &str = "watching the network";
         let listing = Listing::load(&switcher.map(CONNECTIONS)?)?;
-        let removed = Removed::load(switcher)?;
+        let (removed, nudge) = (Removed::load(switcher)?, Nudge::load(switcher)?);
         let watches = Watches::begin().doing(|| DOING.into())?;
         let stop = Arc::new(EventFd::new().doing(|| DOING.into())?);
         let news = Arc::<Mutex<NetworkNews>>::default();
         let (tried, told) = (Vec::new(), Arc::clone(&news));
-        let reviver = Reviver { listing, watches, tried, removed, news: told, trouble: None };
+        let gone = BTreeMap::new();
+        let reviver =
+            Reviver { listing, nudge, watches, gone, tried, removed, news: told, trouble: None };
         let stopped = Arc::clone(&stop);
         let thread = thread::Builder::new()
             .name("network".into())
@@ -123,7 +134,10 @@ impl Tried {
 
 struct Reviver {
     listing: Listing,
+    nudge: Nudge,
     watches: Watches,
+    /// Interfaces that have lost their carrier lately, by namespace and index, and since when.
+    gone: BTreeMap<(u32, u32), Instant>,
     tried: Vec<Tried>,
     removed: Removed,
     news: Arc<Mutex<NetworkNews>>,
@@ -185,10 +199,17 @@ impl Reviver {
         }
         let readable: Vec<bool> = fds.iter().map(|fd| fd.any().unwrap_or(true)).collect();
         let (stopped, changed) = readable.split_first().expect("there is one to stop");
-        let mut read = Ok(());
+        let (mut read, mut back) = (Ok(()), Vec::new());
         for (watch, _) in self.watches.iter_mut().zip(changed).filter(|(_, changed)| **changed) {
             match watch.changes.read() {
                 Ok(changes) => {
+                    for paths in &changes.affected {
+                        self.gone.extend(interface_of(paths).map(|it| (it, Instant::now())));
+                    }
+                    for interface in changes.may_be_back.iter().filter_map(interface_of) {
+                        self.gone.remove(&interface);
+                        back.push(interface);
+                    }
                     note_affected(&self.news, changes.affected);
                     try_again(&mut self.tried, changes.may_be_back);
                     self.removed.note(watch.changes.namespace(), changes.removed);
@@ -196,14 +217,27 @@ impl Reviver {
                 Err(error) => read = Err(error),
             }
         }
-        read.map(|()| *stopped)
+        let stopped = *stopped;
+        back.into_iter().try_for_each(|interface| self.nudge(interface)).and(read)?;
+        Ok(stopped)
     }
 
-    /// Asks for the interfaces of connections that have not waited for long: those of others have been told of by
-    /// now. Returns whether there are any.
-    fn ask(&self, stalled: &[Stalled]) -> io::Result<bool> {
+    /// Makes connections send new data that go over an interface whose carrier is back.
+    fn nudge(&self, (namespace, interface): (u32, u32)) -> io::Result<()> {
+        if let Some(watch) = self.watches.get(namespace) {
+            let nudged = self.nudge.nudge(&watch.file, interface)?;
+            locked(&self.news).revived += nudged;
+        }
+        Ok(())
+    }
+
+    /// Asks for the interfaces that have lost their carrier lately, and for those of connections that have not waited
+    /// for long: those of others have been told of by now. Returns whether there are any.
+    fn ask(&mut self, stalled: &[Stalled]) -> io::Result<bool> {
+        self.gone.retain(|_, since| since.elapsed() < GONE_FOR);
         let recent = stalled.iter().filter(|it| it.back_off <= ASKED_FOR && it.interface != 0);
-        let interfaces: BTreeSet<_> = recent.map(|it| (it.namespace, it.interface)).collect();
+        let recent = recent.map(|it| (it.namespace, it.interface));
+        let interfaces: BTreeSet<_> = self.gone.keys().copied().chain(recent).collect();
         let mut asked = Ok(!interfaces.is_empty());
         for (namespace, interface) in interfaces {
             if let Some(watch) = self.watches.get(namespace)
@@ -258,6 +292,11 @@ impl Reviver {
             self.trouble = trouble;
         }
     }
+}
+
+/// The namespace and the interface that these paths go over, if it is all of them.
+fn interface_of(paths: &PathFilter) -> Option<(u32, u32)> {
+    paths.namespace.zip(paths.interface).filter(|_| paths.remote.is_none())
 }
 
 fn locked(news: &Mutex<NetworkNews>) -> std::sync::MutexGuard<'_, NetworkNews> {

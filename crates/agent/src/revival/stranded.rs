@@ -12,6 +12,7 @@ use kirikae_interface::{local_address, stranded};
 use libbpf_rs::{IterOpts, Link, MapCore, MapFlags, MapHandle, Object};
 use zerocopy::{FromBytes, IntoBytes};
 
+use super::POLICY;
 use crate::algorithms::CONNECTIONS;
 use crate::error::{Doing, Error};
 use crate::iterator::read;
@@ -22,8 +23,6 @@ use crate::switcher::Switcher;
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stranded.bpf.o"));
 const GONE: &str = "gone_addresses";
-/// The policy in force, which the program asks.
-const POLICY: [&str; 2] = ["active_generation", "policies"];
 
 /// So long an address may be away and come back, as when a lease is renewed or an interface is moved.
 const GRACE: Duration = Duration::from_secs(2);

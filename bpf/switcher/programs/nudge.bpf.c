@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * This program makes connections send two segments of new data whose path is back and whose
+ * retransmission timer has not gone off, or not long ago: no message makes these send
+ * (docs/outages.md). The SACKs for them tell what was lost meanwhile (RFC 8985).
+ *
+ * Source: RFC 3042 (limited transmit). A BPF program outside of congestion control may change no
+ * window, and so the connection's algorithm begins anew by way of another: its init, which is told
+ * of it, leaves room for the two (algorithms/common/takeover.h). Setting TCP_NODELAY has the kernel
+ * send what waits.
+ *
+ * It is an iterator: reading it runs it over all TCP sockets of the reader's network namespace. It
+ * prints a byte for each connection that was made to send.
+ */
+#include "connection/connection.h"
+#include "switcher/bind/active_policy.h"
+#include "switcher/bind/path_sets.h"
+#include "switcher/core/host_socket.h"
+#include "switcher/core/names.h"
+#include "switcher/core/policy_match.h"
+
+char _license[] SEC("license") = "Dual BSD/GPL";
+
+/* The interface whose path is back, by its index. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u32);
+} back_interface SEC(".maps");
+
+/* A receiver may hold an ACK back for so long. */
+#define DELAYED_ACK_US (40 * USEC_PER_MSEC)
+
+static __always_inline bool is_over_back_interface(const struct tcp_sock *tp)
+{
+	const struct sock___route *route = (const void *)tp;
+	u32 first = 0, *back = bpf_map_lookup_elem(&back_interface, &first);
+
+	return back && *back == (u32)BPF_CORE_READ(route, sk_dst_cache, dev, ifindex);
+}
+
+/* Returns whether it has waited for an ACK for longer than one takes, and has something new to
+ * send. */
+static __always_inline bool has_been_silent(const struct tcp_sock *tp)
+{
+	u64 now_us = bpf_ktime_get_ns() / 1000;
+	u32 rtt_us = tp->srtt_us >> 3;
+
+	return tp->packets_out && tp->write_seq != tp->snd_nxt && tp->srtt_us &&
+	       now_us > tp->delivered_mstamp + rtt_us + rtt_us / 4 + DELAYED_ACK_US;
+}
+
+/* Returns whether the connection is one to be made to send: BBR's window is its model's. */
+static __always_inline bool may_be_nudged(const struct connection *c)
+{
+	const struct policy *policy = active_policy();
+	const struct scope *scope = policy ? active_scope(policy, &c->place) : NULL;
+
+	return scope && has_timeouts(c, scope) && !(scope->flags & SCOPE_OBSERVED) &&
+	       !is_held_back(c) && is_ours(c->current) && !is_our_bbr(c->current) &&
+	       !(c->flags & (CONNECTION_LEFT_ALONE | CONNECTION_CLOSING));
+}
+
+/* The algorithm begins anew. Returns whether it is in use again. */
+static __always_inline bool begin_anew(struct tcp_sock *tp, struct connection *c)
+{
+	char by_way_of[TCP_CA_NAME_MAX] = "kk_cubic";
+	char cubic[TCP_CA_NAME_MAX] = "kk_cubic";
+	char in_use[TCP_CA_NAME_MAX] = {};
+
+	if (!host_get_algorithm(tp, tp, in_use) || !same_name(in_use, c->current))
+		return false;
+	if (same_name(in_use, cubic))
+		__builtin_memcpy(by_way_of, "kk_reno", sizeof("kk_reno"));
+	if (!host_set_algorithm(tp, tp, by_way_of))
+		return false;
+	c->flags |= CONNECTION_NUDGED;
+	if (!host_set_algorithm(tp, tp, c->current))
+		__builtin_memcpy(c->current, by_way_of, sizeof(c->current));
+	c->flags &= ~CONNECTION_NUDGED;
+	return true;
+}
+
+SEC("iter/tcp")
+int nudge_silent(struct bpf_iter__tcp *ctx)
+{
+	struct sock_common *skc = ctx->sk_common;
+	struct connection *c;
+	struct tcp_sock *tp;
+	bool is_set;
+	u32 acked;
+	u8 one = 1;
+
+	if (!skc || !is_open(skc->skc_state))
+		return 0;
+	tp = bpf_skc_to_tcp_sock(skc);
+	if (!tp)
+		return 0;
+	c = bpf_sk_storage_get(&connections, tp, 0, 0);
+	if (!c || !may_be_nudged(c) || !is_over_back_interface(tp) || !has_been_silent(tp))
+		return 0;
+	/* Once, until something is ACKed. */
+	acked = (u32)tp->bytes_acked + 1;
+	if (c->outage.nudged_at == acked || !begin_anew(tp, c))
+		return 0;
+	c->outage.nudged_at = acked;
+	/* This also sends where it is set already. */
+	is_set = host_get_option(tp, tp, TCP_NODELAY);
+	host_set_option(tp, tp, TCP_NODELAY, 1);
+	if (!is_set)
+		host_set_option(tp, tp, TCP_NODELAY, 0);
+	bpf_seq_write(ctx->meta->seq, &one, sizeof(one));
+	return 0;
+}
