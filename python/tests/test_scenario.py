@@ -94,6 +94,6 @@ def test_a_sweep_is_several_scenarios(values):
     values["sweep"] = {"burst": ["16 KiB", "32 KiB"]}
     scenario = Scenario(**values)
     assert len(scenario) == 2
-    assert scenario.titles == ['Burst 16 KiB', 'Burst 32 KiB']
+    assert scenario.titles == ["Burst 16 KiB", "Burst 32 KiB"]
     outcome = simulate(scenario)
     assert [it["title"] for it in outcome.summary["scenarios"]] == scenario.titles

@@ -1,9 +1,9 @@
 import hashlib
 import json
-import pathlib
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pandas
@@ -12,9 +12,6 @@ import pyarrow
 import pytest
 from example import latencies
 from kirikae import Error, Scenario, ScenarioError, simulate
-
-ROOT = pathlib.Path(__file__).parents[2]
-
 
 @pytest.fixture
 def outcome(values):
@@ -74,7 +71,7 @@ def test_the_command_line_gives_the_same_bytes(shallow, lab, tmp_path, changes):
         assert shared == [{key: line.get(key) for key in shared[0]} for line in lines]
     switches = (theirs / "switches.jsonl").read_text().splitlines()
     if switches:
-        rows = pyarrow.table(outcome.switches, ).to_pylist()
+        rows = pyarrow.table(outcome.switches).to_pylist()
         assert [row["at_ns"] for row in rows] == [json.loads(line)["at_ns"] for line in switches]
 
 
@@ -181,25 +178,22 @@ except KeyboardInterrupt:
 
 
 def test_other_threads_go_on(values):
-    # Whoever holds the interpreter's lock while it waits would not let the others count.
-    program_thread_counts = []
+    # Whoever held the interpreter's lock all the time would not let the other count.
+    counted = []
+    done = threading.Event()
 
     def count():
-        while not done:
-            program_thread_counts.append(time.monotonic())
-            time.sleep(0.001)
+        while not done.wait(0.001):
+            counted.append(time.monotonic())
 
-    import threading
-
-    done = False
     thread = threading.Thread(target=count)
     thread.start()
     begin = time.monotonic()
     simulate(Scenario(**values).with_({"workload.count": 2000}))
     end = time.monotonic()
-    done = True
+    done.set()
     thread.join()
-    assert any(begin < at < end for at in program_thread_counts)
+    assert any(begin < at < end for at in counted)
 
 
 def test_the_example_runs(shallow):
