@@ -28,6 +28,7 @@ enum Command {
     Lockstep(commands::lockstep::Arguments),
     Replay(commands::replay::Arguments),
     Characterize(commands::characterize::Arguments),
+    Merge(commands::merge::Arguments),
     Fit(commands::fit::Arguments),
     Reproduce(commands::reproduce::Arguments),
     #[command(hide = true)]
@@ -50,6 +51,7 @@ pub fn run() -> ExitCode {
         Command::Lockstep(arguments) => commands::lockstep::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Characterize(arguments) => commands::characterize::run(&arguments),
+        Command::Merge(arguments) => commands::merge::run(&arguments),
         Command::Fit(arguments) => commands::fit::run(&arguments),
         Command::Reproduce(arguments) => commands::reproduce::run(&arguments),
         Command::Player(arguments) => commands::player::run(&arguments),

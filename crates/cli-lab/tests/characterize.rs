@@ -165,8 +165,8 @@ fn what_was_interrupted_goes_on_with_the_same_bytes() {
     let refusal = parts.run("1", &[], 2);
     assert_eq!(
         refusal.trim(),
-        "kirikae-lab: table.csv.partial: found the journal of another grid or another build of kirikae; \
-         allowed: what this program wrote of this grid; remove it to begin anew"
+        "kirikae-lab: table.csv.partial: found another grid: `seed = 3` instead of `seed = 4`; allowed: what \
+         this program wrote of shard 1/1 of this sweep; remove it to begin anew"
     );
     assert_eq!(fs::read_to_string(&journal).unwrap(), kept);
     assert!(whole.read("table.csv") == parts.read("table.csv"), "the table stays");

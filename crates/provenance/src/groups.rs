@@ -68,10 +68,7 @@ pub const GROUPS: &[Group] = &[
             "crates/table/src/grid.rs",
             "crates/table/src/latency_table.rs",
         ],
-        without: &[
-            "crates/simlab/src/characterize/journal.rs",
-            "crates/simlab/src/characterize/records.rs",
-        ],
+        without: &["crates/simlab/src/characterize/records.rs"],
     },
     // How scenarios are read, played and summed up.
     Group {

@@ -34,9 +34,12 @@ pub enum Error {
         /// What the operating system said.
         cause: std::io::Error,
     },
-    /// The journal beside a table cannot be used.
+    /// The journal beside a file that is to be written cannot be used.
     #[error("{0}")]
     Journal(String),
+    /// A shard cannot be put together with others.
+    #[error("{0}")]
+    Shard(String),
     /// The run was ended early. The text says what is kept.
     #[error("interrupted: {0}")]
     Interrupted(String),
@@ -54,6 +57,7 @@ impl Error {
             | Error::Incompatible(_)
             | Error::Exists(_)
             | Error::Journal(_)
+            | Error::Shard(_)
             | Error::Directory(_) => 2,
             Error::Missing(_) => 3,
             _ => 1,

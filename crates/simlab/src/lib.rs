@@ -3,4 +3,5 @@
 
 pub mod characterize;
 pub mod search;
+pub mod shards;
 pub mod sim;

@@ -6,6 +6,7 @@ mod comparison;
 pub mod emulate;
 pub mod fit;
 pub mod lockstep;
+pub mod merge;
 pub mod player;
 pub mod replay;
 pub mod reproduce;

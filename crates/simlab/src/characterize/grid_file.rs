@@ -76,9 +76,13 @@ impl GridFile {
     /// # Errors
     /// The first thing wrong with it, with file, line, key and what is allowed.
     pub fn load(file: &Path) -> Result<GridFile, Refusal> {
-        let source = Source::read(file, "a grid file, such as tables/default.toml")?;
+        GridFile::of(&Source::read(file, "a grid file, such as tables/default.toml")?)
+    }
+
+    /// The same of a text that was read.
+    pub(super) fn of(source: &Source) -> Result<GridFile, Refusal> {
         let table = source.root()?;
-        let root = Section::root(&source, &table, &[]);
+        let root = Section::root(source, &table, &[]);
         root.allow(&[
             "seed",
             "algorithms",

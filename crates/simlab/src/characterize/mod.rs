@@ -2,26 +2,25 @@
 //! the switcher chooses.
 
 mod grid_file;
-mod journal;
 mod measurement;
 mod records;
 
-use std::fs::{self, File};
-use std::io::Write;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use kirikae_provenance::table_line;
+use kirikae_results::Error;
 use kirikae_results::interruption::Interruption;
 use kirikae_results::statistics::quantile;
-use kirikae_results::{Error, While};
+use kirikae_settings::section::Source;
 use kirikae_table::{LatencyTable, row_text};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::shards::{self, Header, Journal, Shard, Sweep};
 pub use grid_file::{Confidence, GridFile};
-use journal::Journal;
 pub use measurement::Measurement;
 use records::Records;
 
@@ -59,6 +58,21 @@ pub struct Report {
     pub wall_s: f64,
 }
 
+/// What was done of a shard.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ShardReport {
+    /// Which one.
+    pub shard: Shard,
+    /// Places of the shard.
+    pub places: usize,
+    /// Places of the grid.
+    pub of: usize,
+    /// How many of its places an earlier run had measured, which ended early.
+    pub resumed: usize,
+    /// What this run took, seconds.
+    pub wall_s: f64,
+}
+
 /// Measures, on as many threads as the surrounding rayon pool has, and writes the table, the same
 /// bytes for any number of them. Ends early on SIGINT, SIGTERM and SIGHUP; the same call then goes on
 /// where it was, with the same bytes in the end.
@@ -68,15 +82,105 @@ pub struct Report {
 /// [`Error::Interrupted`].
 pub fn run(grid: &GridFile, options: &Options) -> Result<Report, Error> {
     let began = Instant::now();
-    let output = &options.output;
-    let records = options.records.as_deref().map(|directory| Records::plan(directory, output));
-    let records = records.transpose()?;
-    let (journal, mut done) = Journal::open(output, grid)?;
-    let resumed = done.len();
-    let left: Vec<usize> = (0..grid.grid.len()).filter(|place| !done.contains_key(place)).collect();
+    let records = Records::of(options)?;
+    let Measured { results, resumed, journal, .. } = measured(grid, Shard::WHOLE, &options.output)?;
+    let results: Vec<Vec<Measurement>> = results.into_values().collect();
+    let report = write(grid, &results, &options.output, records)?;
+    journal.remove()?;
+    Ok(Report { resumed, wall_s: began.elapsed().as_secs_f64(), ..report })
+}
+
+/// Measures the places of a shard as [`run`] does all, and writes a file for [`merge`]. One that is
+/// there is replaced as a whole.
+///
+/// # Errors
+/// A journal of something else, a file that cannot be written, [`Error::Interrupted`].
+pub fn run_shard(grid: &GridFile, shard: Shard, output: &Path) -> Result<ShardReport, Error> {
+    let began = Instant::now();
+    let Measured { header, results, resumed, journal } = measured(grid, shard, output)?;
+    shards::write(output, &header, &results)?;
+    journal.remove()?;
+    Ok(ShardReport {
+        shard,
+        places: results.len(),
+        of: places(grid),
+        resumed,
+        wall_s: began.elapsed().as_secs_f64(),
+    })
+}
+
+/// Writes the table of the files that [`run_shard`] wrote, in any order: the bytes that [`run`] writes. Which
+/// grid it is they say.
+///
+/// # Errors
+/// A file that is no whole shard, or was computed by other code, shards of different grids, one twice or
+/// missing; files that cannot be written, records that are there already.
+pub fn merge(shards: &[PathBuf], options: &Options) -> Result<Report, Error> {
+    let (Sweep::Table { grid }, measured) = shards::read(shards)?;
+    let source = Source { file: shards[0].clone(), text: grid.join("\n") };
+    combine(&GridFile::of(&source)?, &measured, options)
+}
+
+/// How many places a grid has. They are numbered from 0, in the order of
+/// [`Grid::places`](kirikae_table::Grid::places).
+pub fn places(grid: &GridFile) -> usize {
+    grid.grid.len()
+}
+
+/// What every algorithm does at a place, in the order of [`GridFile::algorithms`]. It depends on nothing but the
+/// grid and the place: places may be measured in any order, and anywhere.
+///
+/// # Errors
+/// A place that cannot be simulated.
+///
+/// # Panics
+/// Panics if the grid has no such place.
+pub fn measure(grid: &GridFile, place: usize) -> Result<Vec<Measurement>, Error> {
+    let place = grid.grid.place(place);
+    let algorithms = grid.algorithms.iter();
+    algorithms.map(|algorithm| Ok(measurement::measure(grid, &place, *algorithm)?)).collect()
+}
+
+/// Writes the table of what [`measure`] gave for each place, in their order: the bytes that [`run`] writes.
+///
+/// # Errors
+/// Other places or algorithms than the grid has, files that cannot be written, records that are there already.
+pub fn combine(
+    grid: &GridFile,
+    measured: &[Vec<Measurement>],
+    options: &Options,
+) -> Result<Report, Error> {
+    let algorithms = grid.algorithms.len();
+    if measured.len() != places(grid) || measured.iter().any(|row| row.len() != algorithms) {
+        return Err(Error::Failed(format!(
+            "what was measured is not of this grid: allowed: {algorithms} algorithms at each of {} places",
+            places(grid)
+        )));
+    }
+    let began = Instant::now();
+    let report = write(grid, measured, &options.output, Records::of(options)?)?;
+    Ok(Report { wall_s: began.elapsed().as_secs_f64(), ..report })
+}
+
+/// What is measured of a shard, all of it, and still kept in its journal.
+struct Measured {
+    header: Header,
+    results: BTreeMap<usize, Vec<Measurement>>,
+    resumed: usize,
+    journal: Journal,
+}
+
+fn measured(grid: &GridFile, shard: Shard, output: &Path) -> Result<Measured, Error> {
+    let sweep = Sweep::Table { grid: grid.lines.clone() };
+    let header = Header::new(sweep, shard, places(grid));
+    let (journal, mut results) = Journal::open(output, &header)?;
+    let resumed = results.len();
+    let all = shard.places(places(grid));
+    let left: Vec<usize> = all.filter(|place| !results.contains_key(place)).collect();
+    let all = resumed + left.len();
 
     let interruption = Interruption::listen()?;
-    let bar = progress(resumed, grid.grid.len());
+    let bar = progress(resumed, all);
     // One at a time: they differ in length.
     let measured = left.into_par_iter().with_max_len(1).map(|place| {
         if interruption.came() {
@@ -89,27 +193,36 @@ pub fn run(grid: &GridFile, options: &Options) -> Result<Report, Error> {
     });
     let measured = measured.collect::<Result<Vec<_>, Error>>()?;
     bar.finish_and_clear();
-    done.extend(measured.into_iter().flatten());
-    if done.len() < grid.grid.len() {
+    results.extend(measured.into_iter().flatten());
+    if results.len() < all {
         return Err(Error::Interrupted(format!(
-            "{} of {} places are measured and kept in {}; the same command goes on from there",
-            done.len(),
-            grid.grid.len(),
+            "{} of {all} places are measured and kept in {}; the same command goes on from there",
+            results.len(),
             journal.path().display(),
         )));
     }
+    Ok(Measured { header, results, resumed, journal })
+}
 
-    let measured: Vec<Vec<Measurement>> = done.into_values().collect();
-    write_table(output, &table(grid, &measured).to_text())?;
-    records.map_or(Ok(()), |records| records.write(grid, &measured))?;
-    journal.remove()?;
+/// Writes the table and, if they are wanted, the records.
+fn write(
+    grid: &GridFile,
+    measured: &[Vec<Measurement>],
+    output: &Path,
+    records: Option<Records>,
+) -> Result<Report, Error> {
+    let text = table(grid, measured).to_text();
+    LatencyTable::parse(&text)
+        .map_err(|error| Error::Failed(format!("what was measured makes no table: {error}")))?;
+    shards::replace(output, &text)?;
+    records.map_or(Ok(()), |records| records.write(grid, measured))?;
     let all = || measured.iter().flatten();
     let mut intervals: Vec<f64> = all().map(|it| it.half_width_s / it.mean_s).collect();
     intervals.sort_by(f64::total_cmp);
     let interval = |q| quantile(&intervals, q).expect("a place and an algorithm");
     Ok(Report {
         places: measured.len(),
-        resumed,
+        resumed: 0,
         algorithms: grid.algorithms.len(),
         repetitions: all().map(|it| u64::from(it.repetitions)).sum(),
         writes: all().map(|it| u64::from(it.writes)).sum(),
@@ -117,7 +230,7 @@ pub fn run(grid: &GridFile, options: &Options) -> Result<Report, Error> {
         capped: all().filter(|it| it.capped).count(),
         interval_p50: interval(0.5),
         interval_p95: interval(0.95),
-        wall_s: began.elapsed().as_secs_f64(),
+        wall_s: 0.0,
     })
 }
 
@@ -132,13 +245,6 @@ pub fn row(grid: &GridFile, place: usize) -> Result<String, Error> {
     let measured = candidates.map(|algorithm| measurement::measure(grid, &place, algorithm));
     let row: Vec<_> = measured.map(|it| Ok(it?.expectation())).collect::<Result<_, Error>>()?;
     Ok(row_text(&place, &row))
-}
-
-/// Every algorithm at a place.
-fn measure(grid: &GridFile, place: usize) -> Result<Vec<Measurement>, Error> {
-    let place = grid.grid.place(place);
-    let algorithms = grid.algorithms.iter();
-    algorithms.map(|algorithm| Ok(measurement::measure(grid, &place, *algorithm)?)).collect()
 }
 
 fn table(grid: &GridFile, measured: &[Vec<Measurement>]) -> LatencyTable {
@@ -167,22 +273,6 @@ fn origin(grid: &GridFile, capped: usize) -> Vec<String> {
     ];
     lines.extend(grid.lines.iter().map(|line| format!("    {line}")));
     lines
-}
-
-/// Whoever reads the file meanwhile finds the one that was there, or the new one, whole.
-fn write_table(output: &Path, text: &str) -> Result<(), Error> {
-    LatencyTable::parse(text)
-        .map_err(|error| Error::Failed(format!("what was measured makes no table: {error}")))?;
-    let mut name = output.as_os_str().to_owned();
-    name.push(".new");
-    let new = PathBuf::from(name);
-    let write = || {
-        let mut file = File::create(&new)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&new, output)
-    };
-    write().during(|| format!("writing {}", output.display()))
 }
 
 /// How many are done, and the time left; only on a terminal.

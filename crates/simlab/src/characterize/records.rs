@@ -13,6 +13,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::record::RecordWriter;
 use parquet_derive::ParquetRecordWriter;
 
+use super::Options;
 use super::grid_file::GridFile;
 use super::measurement::Measurement;
 
@@ -49,11 +50,20 @@ struct Row<'a> {
 pub(super) struct Records(PathBuf);
 
 impl Records {
+    /// Where the options say, if they do.
+    ///
+    /// # Errors
+    /// Those of [`Records::plan`].
+    pub fn of(options: &Options) -> Result<Option<Records>, Error> {
+        let plan = |directory: &PathBuf| Records::plan(directory, &options.output);
+        options.records.as_ref().map(plan).transpose()
+    }
+
     /// `<table>.parquet` in a directory, which is made.
     ///
     /// # Errors
     /// A directory that cannot be made, or a file that is there already.
-    pub fn plan(directory: &Path, table: &Path) -> Result<Records, Error> {
+    fn plan(directory: &Path, table: &Path) -> Result<Records, Error> {
         fs::create_dir_all(directory).of_directory(|| format!("making {}", directory.display()))?;
         let stem = table.file_stem().unwrap_or_default();
         let path = directory.join(stem).with_extension("parquet");
