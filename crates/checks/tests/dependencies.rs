@@ -7,13 +7,12 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Packages without a clock, I/O or BPF, and the laboratory in virtual time that is made of them.
-const VIRTUAL: [&str; 15] = [
+const VIRTUAL: [&str; 14] = [
     "kirikae-algorithms",
     "kirikae-fit",
     "kirikae-guard",
     "kirikae-path",
     "kirikae-policy",
-    "kirikae-python",
     "kirikae-results",
     "kirikae-scenario",
     "kirikae-settings",
@@ -36,12 +35,10 @@ const REAL: [&str; 8] = [
     "libbpf-sys",
 ];
 /// What is of the laboratory alone.
-const LABORATORY: [&str; 18] = [
-    "arrow-array",
+const LABORATORY: [&str; 15] = [
     "kirikae-bench",
     "kirikae-emu",
     "kirikae-fit",
-    "kirikae-python",
     "kirikae-results",
     "kirikae-scenario",
     "kirikae-sim",
@@ -54,7 +51,6 @@ const LABORATORY: [&str; 18] = [
     "pcap-file",
     "pcap-parser",
     "plotters",
-    "pyo3",
 ];
 
 /// What each package depends on directly, tests and benches apart, by name.
@@ -120,5 +116,5 @@ fn servers_need_no_laboratory() {
 
 #[test]
 fn the_laboratory_needs_no_service() {
-    assert_apart("kirikae-lab", &["kirikae", "kirikae-daemon", "kirikae-doctor", "axum", "pyo3"]);
+    assert_apart("kirikae-lab", &["kirikae", "kirikae-daemon", "kirikae-doctor", "axum"]);
 }
