@@ -5,7 +5,7 @@ LAB := target/release/kirikae-lab
 DEMO := scenarios/long-clean.toml scenarios/long-isolated-1.toml \
 	scenarios/long-bursts.toml scenarios/shallow.toml
 
-.PHONY: demo test required conformance kernels bench fuzz build format lint deny docs rustdoc msrv web web-check \
+.PHONY: demo test required conformance kernels bench fuzz build format lint deny docs rustdoc msrv web web-check python \
 	deb deb-test build-cross test-cross stale regenerate
 
 # ARCH=arm64: for another architecture, built in a Debian of its own (scripts/cross).
@@ -40,6 +40,7 @@ build:
 test: required
 	$(MAKE) --no-print-directory lint rustdoc deny
 	cargo test --workspace --locked
+	$(MAKE) --no-print-directory python
 	$(STALE) || echo "(No failure: see CONTRIBUTING.md, What is generated)"
 	-scripts/install-missing guest
 	if $(CHECKS) can-run qemu "other kernels and conformance"; \
@@ -82,6 +83,10 @@ web-check:
 	then $(MAKE) --silent --no-print-directory web/node_modules && \
 		cd web && npm run --silent check && npm run --silent test; \
 	else test $$? = 3; fi
+
+# The Python package as a wheel, installed in an environment of its own, and tested there.
+python:
+	@if $(CHECKS) can-run python "the Python package"; then scripts/test-python; else test $$? = 3; fi
 
 web/node_modules: web/package-lock.json
 	cd web && npm ci --silent

@@ -24,6 +24,8 @@ pub enum Need {
     Chromium,
     /// Node.js with its package manager, which build the page.
     Npm,
+    /// Python 3.11 or later, which can make virtual environments.
+    Python,
     /// An emulator of whole machines, for other kernels.
     Qemu,
     /// The programs whose traffic `cargo bench --bench programs` measures.
@@ -34,7 +36,7 @@ pub enum Need {
 
 impl Need {
     /// Everything that there is.
-    pub const ALL: [Need; 11] = [
+    pub const ALL: [Need; 12] = [
         Need::Root,
         Need::Bpf,
         Need::Tun,
@@ -43,6 +45,7 @@ impl Need {
         Need::Alone,
         Need::Chromium,
         Need::Npm,
+        Need::Python,
         Need::Qemu,
         Need::Programs,
         Need::Recordings,
@@ -59,6 +62,7 @@ impl Need {
             Need::Alone => "alone",
             Need::Chromium => "chromium",
             Need::Npm => "npm",
+            Need::Python => "python",
             Need::Qemu => "qemu",
             Need::Programs => "programs",
             Need::Recordings => "recordings",
@@ -85,6 +89,10 @@ impl Need {
             ),
             Need::Chromium => (starts("chromium"), "there is no chromium (Debian: chromium)"),
             Need::Npm => (starts("npm"), "there is no npm (Debian: npm; Node.js 18 or later)"),
+            Need::Python => (
+                python(),
+                "there is no python3 of version 3.11 or later with venv (Debian: python3-venv)",
+            ),
             Need::Qemu => (
                 starts("qemu-system-x86_64"),
                 "there is no qemu-system-x86_64 (Debian: qemu-system-x86)",
@@ -108,6 +116,13 @@ fn is_root() -> bool {
 fn starts(program: &str) -> bool {
     let mut command = Command::new(program);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+fn python() -> bool {
+    let mut command = Command::new("python3");
+    command.args(["-c", "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))"]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
 

@@ -77,8 +77,15 @@ impl Scenario {
     pub fn load_all(
         files: impl IntoIterator<Item = impl AsRef<Path>>,
     ) -> Result<Vec<Scenario>, Refusal> {
-        const EXAMPLE: &str = "a scenario file, such as scenarios/shallow.toml";
-        Scenario::of(files.into_iter().map(|file| Source::read(file.as_ref(), EXAMPLE)))
+        Scenario::of(files.into_iter().map(|file| Scenario::source(file.as_ref())))
+    }
+
+    /// Reads the text of a scenario file.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read.
+    pub fn source(file: &Path) -> Result<Source, Refusal> {
+        Source::read(file, "a scenario file, such as scenarios/shallow.toml")
     }
 
     /// Parses the scenarios of a text. `file` is its name; files that it names are looked for beside that.
@@ -89,7 +96,11 @@ impl Scenario {
         Scenario::of([Ok(Source { file: file.to_owned(), text })])
     }
 
-    fn of(
+    /// Parses the scenarios of several texts.
+    ///
+    /// # Errors
+    /// Fails as [`load_all`](Scenario::load_all) does.
+    pub fn of(
         sources: impl IntoIterator<Item = Result<Source, Refusal>>,
     ) -> Result<Vec<Scenario>, Refusal> {
         const OWN_TITLE: &str = "a title that no other scenario has; that of a sweep names what tells \

@@ -10,6 +10,7 @@ mod simulation;
 mod trace;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use kirikae_results::Error;
@@ -43,37 +44,72 @@ pub struct Options {
 /// Records or files that cannot be written; files that are there already.
 pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> {
     scenarios.iter().try_for_each(Scenario::in_simulator)?;
-    let contests = Contest::all(scenarios);
-    let simulation = |index: usize| {
-        let Contest { scenario, contender, seed } = contests[index];
-        simulation::simulation(scenario, contender, seed, &options.controls)
-    };
     // What cannot be written is told before anything is simulated.
     let plan = Plan::new(&options.files, scenarios)?;
     let create = |output: &Path| Records::create(output, scenarios, Clock::Virtual);
     let records = options.output.as_deref().map(create).transpose()?;
+    let kept = Kept { drops: records.is_some(), stop: &AtomicBool::new(false) };
+    let mut outcome = play(scenarios, &options.controls, &plan, &kept)?;
+    outcome.records = records.as_ref().map(|records| records.directory().to_owned());
+    records.map_or(Ok(()), |records| records.write(&outcome, &options.controls.algorithms))?;
+    Ok(outcome)
+}
+
+/// Simulates every contender of every scenario, with all that records tell, and writes nothing. Once `stop`
+/// is set, no simulation begins.
+///
+/// # Errors
+/// A scenario that cannot be simulated, or [`Error::Interrupted`].
+pub fn simulate(
+    scenarios: &[Scenario],
+    controls: &Controls,
+    stop: &AtomicBool,
+) -> Result<Outcome, Error> {
+    scenarios.iter().try_for_each(Scenario::in_simulator)?;
+    let files = Files::default();
+    play(scenarios, controls, &Plan::new(&files, scenarios)?, &Kept { drops: true, stop })
+}
+
+/// Whether each dropped packet is kept, which only records tell; and what ends the run early.
+struct Kept<'a> {
+    drops: bool,
+    stop: &'a AtomicBool,
+}
+
+fn play(
+    scenarios: &[Scenario],
+    controls: &Controls,
+    plan: &Plan,
+    kept: &Kept,
+) -> Result<Outcome, Error> {
+    let contests = Contest::all(scenarios);
+    let simulation = |index: usize| {
+        let Contest { scenario, contender, seed } = contests[index];
+        simulation::simulation(scenario, contender, seed, controls)
+    };
     let bar = progress(contests.len() as u64);
     let interval = |index: usize, simulation: &Simulation| {
+        if kept.stop.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted("nothing is kept".into()));
+        }
         let time = contests[index].scenario.measured.clone();
-        time.map(|time| Interval::new(time, simulation.flows.len()))
+        Ok(time.map(|time| Interval::new(time, simulation.flows.len())))
     };
     let result = |index: usize, interval: Option<Interval>, outcome: kirikae_sim::Outcome| {
         bar.inc(1);
         let contest = contests[index];
         let course = course::course(contest, outcome, interval.as_ref());
         let (mut performance, play) = contest.kept(&course, false);
-        // Which packets were dropped only the records tell.
-        if let Some(performance) = performance.as_mut().filter(|_| records.is_none()) {
+        if let Some(performance) = performance.as_mut().filter(|_| !kept.drops) {
             performance.report.drops = Vec::new();
         }
         Ok::<_, Error>((performance, play))
     };
-    let results = if options.files.is_none() {
-        let open = |index, simulation: &Simulation| Ok(interval(index, simulation));
-        kirikae_sim::observe_all(contests.len(), simulation, open, result)?
+    let results = if plan.is_empty() {
+        kirikae_sim::observe_all(contests.len(), simulation, interval, result)?
     } else {
         let open = |index, simulation: &_| {
-            Ok((plan.open(index, simulation)?, interval(index, simulation)))
+            Ok((plan.open(index, simulation)?, interval(index, simulation)?))
         };
         let done = |index, (watchers, interval), outcome| {
             plan.close(index, watchers, &outcome)?;
@@ -82,14 +118,11 @@ pub fn run(scenarios: &[Scenario], options: &Options) -> Result<Outcome, Error> 
         kirikae_sim::observe_all(contests.len(), simulation, open, done)?
     };
     bar.finish_and_clear();
-
-    let outcome = Outcome {
+    Ok(Outcome {
         comparisons: comparisons(scenarios, results.into_iter().map(Some)),
         interrupted: false,
-        records: records.as_ref().map(|records| records.directory().to_owned()),
-    };
-    records.map_or(Ok(()), |records| records.write(&outcome, &options.controls.algorithms))?;
-    Ok(outcome)
+        records: None,
+    })
 }
 
 /// Plays every contender of every scenario before an observer of its own, and gives what `result` makes of
