@@ -31,8 +31,8 @@ enum {
 	TCP_LAST_ACK = 9,
 };
 
-#define TCP_USER_TIMEOUT 18 /* milliseconds */
 #define TCP_NODELAY 1
+#define TCP_USER_TIMEOUT 18	       /* milliseconds */
 #define TCP_RTO_MAX_MS 44	       /* in bpf_setsockopt() since Linux 6.15 */
 #define TCP_BPF_RTO_MIN 1004	       /* microseconds; in bpf_getsockopt() since Linux 6.15 */
 #define TCP_BPF_SOCK_OPS_CB_FLAGS 1008 /* since Linux 6.12 */

@@ -241,10 +241,16 @@ static __always_inline void idle_keep_judge(struct sock *sk, struct idle_keep *k
  * new connection begins with. */
 static __always_inline void idle_keep_measure_anew(struct sock *sk, struct idle_keep *keep)
 {
+	const struct connection *connection = connection_of(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
 	u64 bytes = (u64)idle_keep_run_rate(keep, tp) * keep->rtt_us / USEC_PER_MSEC;
 	u64 carried = min(bytes / max(tp->mss_cache, 1), (u64)CWND_MAX);
 
+	/* Later losses are no longer the outage's. */
+	if (!connection || !connection->outage.rounds) {
+		idle_keep_judge(sk, keep);
+		return;
+	}
 	/* Where nothing was lost after all, the outage has held segments back, and their round
 	 * trips say nothing of the path. */
 	if (!bytes || ca_state(sk) < TCP_CA_Recovery)

@@ -27,7 +27,7 @@ static __always_inline void limited_transmit(struct sock *sk, u8 new_state)
 	if (new_state != TCP_CA_Open || ca_state(sk) != TCP_CA_Loss || !is_undone ||
 	    !is_after_outage(connection_of(sk)))
 		return;
-	tp->snd_cwnd = max(tp->snd_cwnd, tcp_packets_in_flight(tp) + LIMITED_TRANSMIT);
+	allow_limited_transmit(tp);
 	if (pacing_is_ours(sk))
 		sk->sk_pacing_status = SK_PACING_NONE;
 }

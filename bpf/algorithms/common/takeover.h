@@ -22,35 +22,31 @@ static __always_inline bool pacing_is_ours(const struct sock *sk)
 	return sk->sk_pacing_status == SK_PACING_NEEDED && sk->sk_max_pacing_rate == ~0UL;
 }
 
-/* "two segments beyond the congestion window" (RFC 3042) */
+/* Limited transmit: "two segments beyond the congestion window" (RFC 3042). */
 #define LIMITED_TRANSMIT 2
 
-/* The path is back, and new data is to find out what is lost (switcher/programs/nudge.bpf.c). */
-static __always_inline void nudge(struct sock *sk)
+static __always_inline void allow_limited_transmit(struct tcp_sock *tp)
 {
-	const struct connection *connection = connection_of(sk);
-	struct tcp_sock *tp = tcp_sk(sk);
-
-	if (connection && connection->flags & CONNECTION_NUDGED)
-		tp->snd_cwnd = max(tp->snd_cwnd, tcp_packets_in_flight(tp) + LIMITED_TRANSMIT);
+	tp->snd_cwnd = max(tp->snd_cwnd, tcp_packets_in_flight(tp) + LIMITED_TRANSMIT);
 }
 
 /* Every init calls this. */
 static __always_inline void take_over(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	struct connection *connection;
+	struct connection *connection = connection_of(sk);
 
 	/* The ACK of our SYN comes before init, and what it left there belongs to no connection
 	 * yet. */
 	__builtin_memset(inet_csk_ca(sk), 0, PRIVATE_AREA_BYTES);
 	tp->snd_cwnd_cnt = 0;
-	nudge(sk);
+	/* The path is back, and new data is to find out what is lost (programs/nudge.bpf.c). */
+	if (connection && connection->flags & CONNECTION_NUDGED)
+		allow_limited_transmit(tp);
 	if (pacing_is_ours(sk))
 		sk->sk_pacing_status = SK_PACING_NONE;
 	if (tp->snd_ssthresh < TCP_INFINITE_SSTHRESH)
 		return;
-	connection = connection_of(sk);
 	if (connection && connection->ssthresh_before_bbr)
 		tp->snd_ssthresh = connection->ssthresh_before_bbr;
 }

@@ -70,6 +70,7 @@ static __always_inline void measuring_begin(struct connection *c, const struct t
 	c->runs.dsack_dups = tp->dsack_dups;
 	__builtin_memset(&c->outcomes, 0, sizeof(c->outcomes));
 	__builtin_memset(&c->comparison, 0, sizeof(c->comparison));
+	__builtin_memset(&c->outage, 0, sizeof(c->outage));
 	c->rtt.start_us = 0;
 	c->rtt.start_burst = 0;
 	c->rtt.present = ~0U;

@@ -170,18 +170,18 @@ switch_for_outage(void *sock, struct tcp_sock *tp, struct connection *c, const s
 
 /* Timeouts have come in a row: what was in flight is lost, or its ACKs are. An algorithm of the
  * kernel's does not find out what is lost once the path is back (limited_transmit.h). */
-static __always_inline void path_gone(void *sock, struct tcp_sock *tp, struct connection *c,
-				      const struct scope *scope)
+static __always_inline void outage_begins(void *sock, struct tcp_sock *tp, struct connection *c,
+					  const struct scope *scope)
 {
-	path_is_gone(c, tp);
+	doubt_path(c, tp);
 	if (!is_ours(c->current))
 		read_now(switch_for_outage(sock, tp, c, scope));
 }
 
 /* The path is another than before the outage, and so is what a BBR has learned of it; the kernel's
  * own is no longer in use. */
-static __always_inline void path_is_new(void *sock, struct tcp_sock *tp, struct connection *c,
-					const struct scope *scope)
+static __always_inline void new_path_begins(void *sock, struct tcp_sock *tp, struct connection *c,
+					    const struct scope *scope)
 {
 	forget_path(c, host_table(sock, scope));
 	if (is_our_bbr(c->current))
@@ -214,7 +214,7 @@ static __always_inline u32 measured(void *sock, struct tcp_sock *tp, struct conn
 	had_segments = wants_segments(c, scope);
 	on_rtt_sample(sock, tp, c, scope, sample_us);
 	if (is_path_another(c))
-		path_is_new(sock, tp, c, scope);
+		new_path_begins(sock, tp, c, scope);
 	callbacks = compared(sock, tp, c, policy, scope);
 	if (!callbacks && wants_segments(c, scope) != had_segments)
 		callbacks = callbacks_wanted(tp, c, policy);
@@ -241,7 +241,7 @@ static __always_inline u32 called_back(void *sock, struct tcp_sock *tp, struct c
 		callbacks = measured(sock, tp, c, policy, call->args[0]);
 	} else if (call->op == BPF_SOCK_OPS_RTO_CB && call->args[0] && scope &&
 		   has_timeouts(c, scope)) {
-		path_gone(sock, tp, c, scope);
+		outage_begins(sock, tp, c, scope);
 	} else if (call->op == BPF_SOCK_OPS_RETRANS_CB) {
 		retransmitted(c, tp, call->args[0], call->args[1], call->args[2]);
 	} else if (call->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB && wants_segments(c, scope)) {

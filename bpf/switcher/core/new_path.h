@@ -18,7 +18,7 @@
 #define ROUNDS_IN_DOUBT 8
 
 /* Timeouts have come in a row. The span in which the lowest RTT is looked for begins anew. */
-static __always_inline void path_is_gone(struct connection *c, const struct tcp_sock *tp)
+static __always_inline void doubt_path(struct connection *c, const struct tcp_sock *tp)
 {
 	u32 lowest_us = lowest_rtt_us(c);
 	bool is_in_doubt = c->outage.rounds;

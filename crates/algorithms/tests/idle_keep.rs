@@ -312,6 +312,7 @@ fn back_after_outage(algorithm: Algorithm, rtt_us: u32, spacing_us: u64) -> Sock
     }
     let connection = socket.connection.as_mut().unwrap();
     connection.outage.rtt_us = 100_000;
+    connection.outage.rounds = 8;
     connection.timeouts.rounds_after_outage = 2;
     (socket.fields.snd_cwnd, socket.fields.snd_ssthresh) = (1, 30);
     socket.set_state(CaState::Loss);
@@ -394,5 +395,26 @@ fn of_another_path_nothing_is_known_but_what_it_has_shown() {
             let socket = back_after_outage(algorithm, rtt_us, 20_000);
             assert_eq!(kept_after(socket, 2_000_000).map(|(cwnd, _)| cwnd), None, "{algorithm:?}");
         }
+    }
+}
+
+/// What is lost when the switcher has long found out what the path is was lost on that path.
+#[test]
+fn doubt_ends_with_the_switchers() {
+    for algorithm in algorithms_with_idle_keep() {
+        let mut socket = avoiding(algorithm.name(), 100_000, 60);
+        burst(&mut socket, 10);
+        let connection = socket.connection.as_mut().unwrap();
+        connection.timeouts.rounds_after_outage = 2;
+        socket.fields.snd_ssthresh = 30;
+        socket.set_state(CaState::Loss);
+        for _ in 0..20 {
+            socket.fields.tcp_mstamp += 1_000;
+            socket.fields.delivered += 1;
+            socket.fields.data_segs_out += 1;
+            socket.fields.bytes_sent += u64::from(MSS);
+            socket.pkts_acked(1, Some(100_000), 20);
+        }
+        assert_eq!(socket.fields.snd_ssthresh, 30, "{algorithm:?}");
     }
 }

@@ -104,3 +104,13 @@ fn there_is_no_choice_until_slow_start_has_told_a_rate() {
     let still_due: Vec<bool> = still_due.collect();
     assert_eq!(still_due, [[true; 8].as_slice(), &[false; 2]].concat());
 }
+
+/// A socket that is connected anew has had no outage yet.
+#[test]
+fn a_socket_that_is_connected_anew_is_in_no_doubt() {
+    let (mut switcher, mut socket) = lossy("kk_hybla");
+    outage(&mut switcher, &mut socket, 2);
+    switcher.met(&mut socket);
+    let outage = socket.connection.as_ref().unwrap().outage;
+    assert_eq!((outage.rtt_us, outage.rounds), (0, 0));
+}

@@ -10,6 +10,7 @@
 //! The same thread looks for connections whose address has been removed, and that can never send again ([`stranded`]).
 
 mod nudge;
+mod socket_iterator;
 mod stalled;
 mod stranded;
 mod unreachable;
@@ -55,8 +56,6 @@ const ASKED_FOR: u32 = 4;
 
 /// So long after an interface has lost its carrier the agent asks whether it is back.
 const GONE_FOR: Duration = Duration::from_secs(2);
-/// The maps of the policy in force, which programs ask.
-const POLICY: [&str; 2] = ["active_generation", "policies"];
 
 /// What has happened since the agent asked last.
 #[derive(Debug, Default)]

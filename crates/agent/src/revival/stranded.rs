@@ -9,20 +9,17 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use kirikae_interface::{local_address, stranded};
-use libbpf_rs::{IterOpts, Link, MapCore, MapFlags, MapHandle, Object};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
 use zerocopy::{FromBytes, IntoBytes};
 
-use super::POLICY;
-use crate::algorithms::CONNECTIONS;
-use crate::error::{Doing, Error};
+use super::socket_iterator::SocketIterator;
+use crate::error::Error;
 use crate::iterator::read;
 use crate::namespaces::within;
 use crate::network_changes::LocalAddress;
-use crate::object;
 use crate::switcher::Switcher;
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stranded.bpf.o"));
-const GONE: &str = "gone_addresses";
 
 /// So long an address may be away and come back, as when a lease is renewed or an interface is moved.
 const GRACE: Duration = Duration::from_secs(2);
@@ -61,28 +58,14 @@ impl fmt::Display for Stranded {
 pub(super) struct Removed {
     /// By their namespace, with the time since when they may be gone.
     since: BTreeMap<(u32, LocalAddress), Instant>,
-    link: Link,
-    gone: MapHandle,
-    _object: Object,
+    iterator: SocketIterator,
 }
 
 impl Removed {
     pub fn load(switcher: &Switcher) -> Result<Removed, Error> {
         const DOING: &str = "loading what looks for connections whose address is gone";
-        let connections = switcher.map(CONNECTIONS)?;
-        let policy = POLICY.map(|name| Ok((name, switcher.map(name)?)));
-        let policy = policy.into_iter().collect::<Result<Vec<_>, Error>>()?;
-        let object = object::load(OBJECT, DOING, |object| {
-            object.keep_only(&[&[CONNECTIONS, GONE], &POLICY[..]].concat())?;
-            policy.iter().try_for_each(|(name, map)| object.share(name, map))?;
-            object.share(CONNECTIONS, &connections)
-        })?;
-        let program = object.progs_mut().next().expect("stranded.bpf.c has one program");
-        let link = program.attach_iter_with_opts(IterOpts::None).doing(|| DOING.into())?;
-        let gone = object.maps().find(|map| map.name() == GONE);
-        let gone = gone.expect("stranded.bpf.c has this map");
-        let gone = MapHandle::try_from(&gone).doing(|| DOING.into())?;
-        Ok(Removed { since: BTreeMap::new(), link, gone, _object: object })
+        let iterator = SocketIterator::load(switcher, OBJECT, "gone_addresses", DOING)?;
+        Ok(Removed { since: BTreeMap::new(), iterator })
     }
 
     /// Notes addresses that were removed from an interface of a namespace.
@@ -104,7 +87,7 @@ impl Removed {
         file: &File,
         addresses: Vec<LocalAddress>,
     ) -> io::Result<Vec<Stranded>> {
-        let (link, gone) = (&self.link, &self.gone);
+        let SocketIterator { link, wanted: gone, .. } = &self.iterator;
         let found = within(file, move || {
             let there = LocalAddress::all()?;
             let mut looked_for = Vec::new();

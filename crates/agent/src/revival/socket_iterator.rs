@@ -1,0 +1,45 @@
+//! A program that runs over all TCP sockets of a network namespace, asks the policy in force, and is told by a map
+//! of its own what to look for.
+
+use libbpf_rs::{IterOpts, Link, MapCore, MapHandle, Object};
+
+use crate::algorithms::CONNECTIONS;
+use crate::error::{Doing, Error};
+use crate::object;
+use crate::switcher::Switcher;
+
+/// The policy in force, which the program asks.
+const POLICY: [&str; 2] = ["active_generation", "policies"];
+
+/// The loaded program.
+pub(super) struct SocketIterator {
+    /// Reading it runs the program.
+    pub link: Link,
+    /// What it looks for.
+    pub wanted: MapHandle,
+    _object: Object,
+}
+
+impl SocketIterator {
+    /// Loads an object of one program, of whose maps `wanted` is its own.
+    pub fn load(
+        switcher: &Switcher,
+        object: &'static [u8],
+        wanted: &'static str,
+        doing: &'static str,
+    ) -> Result<SocketIterator, Error> {
+        let connections = switcher.map(CONNECTIONS)?;
+        let policy = POLICY.map(|name| Ok((name, switcher.map(name)?)));
+        let policy = policy.into_iter().collect::<Result<Vec<_>, Error>>()?;
+        let object = object::load(object, doing, |object| {
+            object.keep_only(&[&[CONNECTIONS, wanted], &POLICY[..]].concat())?;
+            policy.iter().try_for_each(|(name, map)| object.share(name, map))?;
+            object.share(CONNECTIONS, &connections)
+        })?;
+        let program = object.progs_mut().next().expect("the object has one program");
+        let link = program.attach_iter_with_opts(IterOpts::None).doing(|| doing.into())?;
+        let map = object.maps().find(|map| map.name() == wanted);
+        let wanted = MapHandle::try_from(&map.expect("the object has this map"));
+        Ok(SocketIterator { link, wanted: wanted.doing(|| doing.into())?, _object: object })
+    }
+}
