@@ -29,6 +29,7 @@ const WRITTEN: &[&str] = &[
 const READ: &[&str] = &[
     "listed",
     "stalled",
+    "waiting",
     "switch_event",
     "burst_latencies",
     "span_sums",

@@ -9,4 +9,5 @@
 #include "interface/stalled.h"
 #include "interface/stranded.h"
 #include "interface/switch_event.h"
+#include "interface/waiting.h"
 #include "thesis/table.h"

@@ -40,8 +40,8 @@ static __always_inline bool is_over_back_interface(const struct tcp_sock *tp)
 	return back && *back == (u32)BPF_CORE_READ(route, sk_dst_cache, dev, ifindex);
 }
 
-/* Returns whether it has waited for an ACK for longer than one takes, and has something new to
- * send. */
+/* Returns whether it has waited for an ACK for longer than one takes, and has something new that
+ * its window does not let it send. */
 static __always_inline bool has_been_silent(const struct tcp_sock *tp)
 {
 	u64 now_us = bpf_ktime_get_ns() / 1000;
@@ -51,14 +51,14 @@ static __always_inline bool has_been_silent(const struct tcp_sock *tp)
 	       now_us > tp->delivered_mstamp + rtt_us + rtt_us / 4 + DELAYED_ACK_US;
 }
 
-/* Returns whether the connection is one to be made to send: BBR's window is its model's. */
+/* Returns whether the connection is one to be made to send. */
 static __always_inline bool may_be_nudged(const struct connection *c)
 {
 	const struct policy *policy = active_policy();
 	const struct scope *scope = policy ? active_scope(policy, &c->place) : NULL;
 
 	return scope && has_timeouts(c, scope) && !(scope->flags & SCOPE_OBSERVED) &&
-	       !is_held_back(c) && is_ours(c->current) && !is_our_bbr(c->current) &&
+	       !is_held_back(c) && is_ours(c->current) &&
 	       !(c->flags & (CONNECTION_LEFT_ALONE | CONNECTION_CLOSING));
 }
 

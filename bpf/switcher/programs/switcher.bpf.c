@@ -7,6 +7,7 @@
  * switching goes on as long as the link is pinned.
  */
 #include "switcher/core/lifecycle.h"
+#include "switcher/bind/waiting.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";
 
@@ -61,6 +62,8 @@ int switcher(struct bpf_sock_ops *ctx)
 	what.args[0] = ctx->args[0];
 	what.args[1] = ctx->args[1];
 	what.args[2] = ctx->args[2];
+	if (what.op == BPF_SOCK_OPS_RTO_CB)
+		tell_waiting(tp, what.args[0]);
 	callbacks = call(ctx, tp, policy, &what);
 	if (callbacks)
 		bpf_sock_ops_cb_flags_set(ctx, callbacks);

@@ -14,9 +14,10 @@ mod socket_iterator;
 mod stalled;
 mod stranded;
 mod unreachable;
+mod waiting;
 mod watch;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,6 +38,7 @@ use nudge::Nudge;
 use stalled::{Listing, Stalled};
 use stranded::Removed;
 pub use stranded::Stranded;
+use waiting::Waiting;
 use watch::Watches;
 
 /// How often the agent looks in which namespaces there are connections.
@@ -48,14 +50,9 @@ const TRIED_FOR: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_millis(20);
 /// A look may take this part of the time, so that many connections on a link that flaps cost no more.
 const SHARE: u32 = 25;
-/// The time between two looks while no path is known to have been gone, and the part of it that one may take.
-const QUIET: Duration = Duration::from_millis(100);
-const QUIET_SHARE: u32 = 500;
-/// For so many doublings of its timer a connection's interface is asked for: a second and a half, or more.
-const ASKED_FOR: u32 = 4;
-
-/// So long after an interface has lost its carrier the agent asks whether it is back.
-const GONE_FOR: Duration = Duration::from_secs(2);
+/// For so long after a timeout, and after its carrier has turned, the agent asks for an interface's carrier: the kernel
+/// tells of one that goes up to a second late, and of one that is back by then as late.
+const ASKED_FOR: Duration = Duration::from_secs(2);
 
 /// What has happened since the agent asked last.
 #[derive(Debug, Default)]
@@ -87,9 +84,18 @@ impl Revival {
         let stop = Arc::new(EventFd::new().doing(|| DOING.into())?);
         let news = Arc::<Mutex<NetworkNews>>::default();
         let (tried, told) = (Vec::new(), Arc::clone(&news));
-        let gone = BTreeMap::new();
-        let reviver =
-            Reviver { listing, nudge, watches, gone, tried, removed, news: told, trouble: None };
+        let waiting = Waiting::listen(switcher)?;
+        let reviver = Reviver {
+            listing,
+            nudge,
+            waiting,
+            asked: BTreeMap::new(),
+            watches,
+            tried,
+            removed,
+            news: told,
+            trouble: None,
+        };
         let stopped = Arc::clone(&stop);
         let thread = thread::Builder::new()
             .name("network".into())
@@ -134,9 +140,10 @@ impl Tried {
 struct Reviver {
     listing: Listing,
     nudge: Nudge,
+    waiting: Waiting,
+    /// Interfaces that are asked for, by namespace and index, and until when.
+    asked: BTreeMap<(u32, u32), Instant>,
     watches: Watches,
-    /// Interfaces that have lost their carrier lately, by namespace and index, and since when.
-    gone: BTreeMap<(u32, u32), Instant>,
     tried: Vec<Tried>,
     removed: Removed,
     news: Arc<Mutex<NetworkNews>>,
@@ -151,8 +158,7 @@ const NOT_LOOKED_FOR: &str = "connections whose address is gone are not told of"
 impl Reviver {
     fn run(mut self, stop: &EventFd) {
         let (mut looked_at, mut listed_at) = (None::<Instant>, None::<Instant>);
-        let (mut tick, mut quiet) = (TICK, QUIET);
-        let mut is_waiting = false;
+        let mut tick = TICK;
         loop {
             if looked_at.is_none_or(|at| at.elapsed() >= LOOK) {
                 looked_at = Some(Instant::now());
@@ -160,25 +166,21 @@ impl Reviver {
                 let followed = wanted.and_then(|wanted| self.watches.follow(&wanted));
                 self.note(NOT_REVIVED, followed);
             }
-            let between =
-                |it: &Reviver| if is_waiting || !it.tried.is_empty() { tick } else { quiet };
-            match self.wait(stop, between(&self)) {
+            let is_idle = self.tried.is_empty() && self.asked.is_empty();
+            let time = if is_idle { LOOK } else { tick };
+            match self.wait(stop, time) {
                 Ok(true) => return,
                 Ok(false) => {}
                 Err(error) => self.note(NOT_REVIVED, Err(error)),
             }
             let now = Instant::now();
             self.tried.retain(|tried| tried.until > now);
-            if listed_at.is_none_or(|at| now - at >= between(&self)) {
+            self.asked.retain(|_, until| *until > now);
+            if listed_at.is_none_or(|at| now - at >= tick) {
                 listed_at = Some(now);
-                let revived = self.listing.stalled().and_then(|stalled| {
-                    let revived = self.revive(&stalled);
-                    is_waiting = self.ask(&stalled)?;
-                    revived
-                });
-                self.note(NOT_REVIVED, revived);
+                let asked = self.ask();
+                self.note(NOT_REVIVED, asked.and(self.revive()));
                 tick = TICK.max(now.elapsed() * SHARE);
-                quiet = QUIET.max(now.elapsed() * QUIET_SHARE);
             }
             let looked = self.look_for_stranded();
             self.note(NOT_LOOKED_FOR, looked);
@@ -188,7 +190,7 @@ impl Reviver {
     /// Sleeps until something changes, or for that time. Returns whether it is time to stop.
     fn wait(&mut self, stop: &EventFd, time: Duration) -> io::Result<bool> {
         let watched = self.watches.iter().map(|watch| watch.changes.as_fd());
-        let fds = [stop.as_fd()].into_iter().chain(watched);
+        let fds = watched.chain([stop.as_fd(), self.waiting.as_fd()]);
         let mut fds: Vec<PollFd> = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
         let timeout = PollTimeout::try_from(time).unwrap_or(PollTimeout::MAX);
         match poll(&mut fds, timeout) {
@@ -196,19 +198,17 @@ impl Reviver {
             Err(Errno::EINTR) => return Ok(false),
             Err(errno) => return Err(errno.into()),
         }
-        let readable: Vec<bool> = fds.iter().map(|fd| fd.any().unwrap_or(true)).collect();
-        let (stopped, changed) = readable.split_first().expect("there is one to stop");
+        let mut readable =
+            fds.iter().map(|fd| fd.any().unwrap_or(true)).collect::<Vec<_>>().into_iter();
         let (mut read, mut back) = (Ok(()), Vec::new());
-        for (watch, _) in self.watches.iter_mut().zip(changed).filter(|(_, changed)| **changed) {
+        let until = Instant::now() + ASKED_FOR;
+        for (watch, _) in self.watches.iter_mut().zip(&mut readable).filter(|(_, changed)| *changed)
+        {
             match watch.changes.read() {
                 Ok(changes) => {
-                    for paths in &changes.affected {
-                        self.gone.extend(interface_of(paths).map(|it| (it, Instant::now())));
-                    }
-                    for interface in changes.may_be_back.iter().filter_map(interface_of) {
-                        self.gone.remove(&interface);
-                        back.push(interface);
-                    }
+                    let turned = changes.affected.iter().filter_map(interface_of);
+                    self.asked.extend(turned.map(|interface| (interface, until)));
+                    back.extend(changes.may_be_back.iter().filter_map(interface_of));
                     note_affected(&self.news, changes.affected);
                     try_again(&mut self.tried, changes.may_be_back);
                     self.removed.note(watch.changes.namespace(), changes.removed);
@@ -216,7 +216,8 @@ impl Reviver {
                 Err(error) => read = Err(error),
             }
         }
-        let stopped = *stopped;
+        let stopped = readable.next().expect("there is one to stop");
+        self.asked.extend(self.waiting.read()?.map(|interface| (interface, until)));
         back.into_iter().try_for_each(|interface| self.nudge(interface)).and(read)?;
         Ok(stopped)
     }
@@ -230,17 +231,12 @@ impl Reviver {
         Ok(())
     }
 
-    /// Asks for the interfaces that have lost their carrier lately, and for those of connections that have not waited
-    /// for long: those of others have been told of by now. Returns whether there are any.
-    fn ask(&mut self, stalled: &[Stalled]) -> io::Result<bool> {
-        self.gone.retain(|_, since| since.elapsed() < GONE_FOR);
-        let recent = stalled.iter().filter(|it| it.back_off <= ASKED_FOR && it.interface != 0);
-        let recent = recent.map(|it| (it.namespace, it.interface));
-        let interfaces: BTreeSet<_> = self.gone.keys().copied().chain(recent).collect();
-        let mut asked = Ok(!interfaces.is_empty());
-        for (namespace, interface) in interfaces {
-            if let Some(watch) = self.watches.get(namespace)
-                && let Err(error) = watch.changes.ask(interface)
+    /// Asks for the carriers of interfaces. The answers are among the changes that are read.
+    fn ask(&self) -> io::Result<()> {
+        let mut asked = Ok(());
+        for (namespace, interface) in self.asked.keys() {
+            if let Some(watch) = self.watches.get(*namespace)
+                && let Err(error) = watch.changes.ask(*interface)
                 && !is_passing(&error)
             {
                 asked = Err(error);
@@ -250,7 +246,11 @@ impl Reviver {
     }
 
     /// Makes connections send whose path may be back.
-    fn revive(&self, stalled: &[Stalled]) -> io::Result<()> {
+    fn revive(&self) -> io::Result<()> {
+        if self.tried.is_empty() {
+            return Ok(());
+        }
+        let stalled = self.listing.stalled()?;
         let mut revived = Ok(());
         for it in stalled.iter().filter(|it| self.tried.iter().any(|tried| tried.has(it))) {
             let Some((watch, steps)) = self.watches.get(it.namespace).zip(it.steps()) else {
