@@ -1,0 +1,10 @@
+"""Congestion controls compared in virtual time: scenarios, simulations, and what came of them as tables.
+
+>>> import kirikae
+>>> outcome = kirikae.simulate(kirikae.Scenario.load("scenarios/shallow.toml"))
+>>> print(outcome)
+"""
+
+from ._kirikae import Error, Outcome, Scenario, ScenarioError, Table, simulate
+
+__all__ = ["Error", "Outcome", "Scenario", "ScenarioError", "Table", "simulate"]
