@@ -58,5 +58,7 @@ def simulate(
     *,
     repetitions: int | None = None,
     seed: int | None = None,
+    seeds: range | None = None,
     contenders: str | Sequence[str] | None = None,
+    threads: int | None = None,
 ) -> Outcome: ...

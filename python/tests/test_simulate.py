@@ -10,6 +10,7 @@ import pandas
 import polars
 import pyarrow
 import pytest
+from conftest import ROOT
 from example import latencies
 from kirikae import Error, Scenario, ScenarioError, simulate
 
@@ -29,25 +30,33 @@ def command_line(lab, *arguments):
     return subprocess.run([lab, "sim", *arguments], check=True, capture_output=True).stdout
 
 
-# Write by write, with losses and switches; a sweep of it; and flow by flow.
+# Write by write, with losses and switches; a sweep of it; flow by flow; several flows of several kinds.
 @pytest.mark.parametrize(
-    "changes",
+    ("name", "changes"),
     [
-        {},
-        {
-            "title": "Rate $rate",
-            "path.forward[0].rate": "$rate",
-            "sweep": {"rate": ["2 Mbit/s", "4 Mbit/s"]},
-        },
-        {
-            "workload": {"kind": "bulk", "bytes": "unlimited"},
-            "sim": {"duration": "4 s"},
-        },
+        ("shallow", {"workload.count": 8}),
+        (
+            "shallow",
+            {
+                "title": "Rate $rate",
+                "workload.count": 8,
+                "path.forward[0].rate": "$rate",
+                "sweep": {"rate": ["2 Mbit/s", "4 Mbit/s"]},
+            },
+        ),
+        (
+            "shallow",
+            {
+                "workload": {"kind": "bulk", "bytes": "unlimited"},
+                "sim": {"duration": "4 s"},
+            },
+        ),
+        ("mixed", {}),
     ],
-    ids=["bursts", "sweep", "flows"],
+    ids=["bursts", "sweep", "flows", "mixed"],
 )
-def test_the_command_line_gives_the_same_bytes(shallow, lab, tmp_path, changes):
-    scenario = Scenario.load(shallow).with_({"workload.count": 8} | changes)
+def test_the_command_line_gives_the_same_bytes(lab, tmp_path, name, changes):
+    scenario = Scenario.load(ROOT / f"scenarios/{name}.toml").with_(changes)
     file = tmp_path / "scenario.toml"
     file.write_text(scenario.toml)
     scenario = Scenario.load(file)
@@ -115,6 +124,36 @@ def test_seeds_and_repetitions_are_those_asked_for(values):
     assert frame["contender"].unique().to_list() == ["cubic"]
 
 
+def test_seeds_are_a_range(values):
+    asked = {"contenders": ["cubic"]}
+    outcome = simulate(Scenario(**values), seeds=range(40, 43), **asked)
+    as_well = simulate(Scenario(**values), seed=40, repetitions=3, **asked)
+    assert outcome.to_json() == as_well.to_json()
+    assert polars.DataFrame(outcome.bursts).equals(polars.DataFrame(as_well.bursts))
+
+
+def test_any_number_of_threads_gives_the_same_bytes(values, tmp_path):
+    one, two = (
+        simulate(Scenario(**values), repetitions=4, threads=threads).write(tmp_path / str(threads))
+        for threads in (1, 2)
+    )
+    assert hashes(one) == hashes(two)
+
+
+def test_tables_of_several_batches_are_one(values):
+    # More rows than a batch has, of texts that differ from batch to batch.
+    scenario = Scenario(**values).with_({"workload.count": 9999, "workload.interval": "10 ms"})
+    scenarios = [scenario.with_(title=f"Path {number}") for number in range(8)]
+    outcome = simulate(scenarios, contenders=["cubic", "reno"])
+    arrow = pyarrow.table(outcome.bursts)
+    assert len(arrow.column("seed").chunks) > 1
+    assert arrow.num_rows == len(outcome.bursts) == 8 * 2 * 10_000
+    frame = polars.DataFrame(outcome.bursts)
+    assert frame["scenario"].to_list() == arrow["scenario"].to_pylist()
+    counted = frame.group_by("scenario", "contender").len()
+    assert counted.height == 16 and counted["len"].unique().to_list() == [10_000]
+
+
 def test_several_scenarios_are_one_outcome(values):
     scenarios = [Scenario(**values), Scenario(**values).with_(title="Another")]
     outcome = simulate(scenarios)
@@ -135,8 +174,15 @@ def test_a_title_is_no_markup(values):
         ({"contenders": ["nobody"]}, 'contenders: found "nobody"; allowed: all, or each once of'),
         ({"contenders": ["cubic", "cubic"]}, "contenders: "),
         ({"contenders": []}, "contenders: "),
-        ({"repetitions": 0}, "repetitions: 0; allowed: 1 to 10000"),
+        ({"repetitions": 0}, "repetitions: found 0; allowed: 1 to 10000"),
         ({"repetitions": 10_001}, "repetitions: "),
+        ({"seed": -1}, "seed: found -1; allowed: 0 to 18446744073709551615"),
+        ({"threads": 0}, "threads: found 0; allowed: 1 to 1024"),
+        ({"seeds": range(0)}, "seeds: found range(0, 0); allowed: a range of consecutive numbers"),
+        ({"seeds": range(1, 9, 2)}, "seeds: found range(1, 9, 2)"),
+        ({"seeds": range(-1, 3)}, "seed: found -1"),
+        ({"seeds": [1, 2]}, "seeds: found [1, 2]"),
+        ({"seeds": range(1, 3), "repetitions": 2}, "seeds: found seed or repetitions beside it"),
     ],
 )
 def test_wrong_arguments_are_refused(values, arguments, told):
