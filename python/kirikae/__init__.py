@@ -5,6 +5,19 @@
 >>> print(outcome)
 """
 
-from ._kirikae import Error, Outcome, Scenario, ScenarioError, Table, simulate
+from ._kirikae import Error, Outcome, Scenario, ScenarioError, Table
+from .engines import Engine, Processes, Ray, Threads
+from .simulation import simulate
 
-__all__ = ["Error", "Outcome", "Scenario", "ScenarioError", "Table", "simulate"]
+__all__ = [
+    "Engine",
+    "Error",
+    "Outcome",
+    "Processes",
+    "Ray",
+    "Scenario",
+    "ScenarioError",
+    "Table",
+    "Threads",
+    "simulate",
+]

@@ -26,6 +26,8 @@ class Scenario:
     @property
     def toml(self) -> str: ...
     @property
+    def named(self) -> dict[str, str]: ...
+    @property
     def titles(self) -> list[str]: ...
     @property
     def contenders(self) -> list[str]: ...
@@ -53,12 +55,24 @@ class Outcome:
     def write(self, directory: str | PathLike[str]) -> Path: ...
     def _repr_html_(self) -> str: ...
 
-def simulate(
-    scenario: Scenario | Sequence[Scenario],
-    *,
-    repetitions: int | None = None,
-    seed: int | None = None,
-    seeds: range | None = None,
-    contenders: str | Sequence[str] | None = None,
-    threads: int | None = None,
-) -> Outcome: ...
+# A scenario, the place in it of one of those that it says, that one's title and contenders, its first seed, and how
+# often it is simulated.
+Part = tuple[Scenario, int, str, list[str], int, int]
+
+@final
+class Plan:
+    def __init__(
+        self,
+        scenario: Scenario | Sequence[Scenario],
+        *,
+        repetitions: int | None = None,
+        seed: int | None = None,
+        seeds: range | None = None,
+        contenders: str | Sequence[str] | None = None,
+    ) -> None: ...
+    @property
+    def parts(self) -> list[Part]: ...
+    def simulate(self, threads: int | None = None) -> Outcome: ...
+    def outcome(self, results: Sequence[bytes]) -> Outcome: ...
+
+def simulate_batch(scenario: Scenario, place: int, contender: str, seed: int, count: int) -> bytes: ...

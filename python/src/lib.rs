@@ -1,7 +1,9 @@
 //! The laboratory in virtual time as the Python module `kirikae._kirikae`.
 
+mod batch;
 mod errors;
 mod outcome;
+mod plan;
 mod scenario;
 mod simulate;
 mod table;
@@ -11,13 +13,15 @@ mod tables;
 #[pyo3::pymodule]
 mod _kirikae {
     #[pymodule_export]
+    use crate::batch::simulate_batch;
+    #[pymodule_export]
     use crate::errors::{Error, ScenarioError};
     #[pymodule_export]
     use crate::outcome::Outcome;
     #[pymodule_export]
-    use crate::scenario::Scenario;
+    use crate::plan::Plan;
     #[pymodule_export]
-    use crate::simulate::simulate;
+    use crate::scenario::{Scenario, restored};
     #[pymodule_export]
     use crate::table::Table;
 }

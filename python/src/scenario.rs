@@ -1,5 +1,6 @@
 //! Scenarios: what a file says, or the same from Python.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use kirikae_settings::Refusal;
@@ -22,6 +23,8 @@ const NO_FILE: &str = "scenario.toml";
 pub struct Scenario {
     file: PathBuf,
     text: String,
+    /// The texts of the files that it names, by their names in it.
+    named: BTreeMap<String, String>,
     /// What the text says, one or several.
     pub scenarios: Vec<kirikae_scenario::Scenario>,
 }
@@ -39,9 +42,7 @@ impl Scenario {
     #[staticmethod]
     fn load(path: PathBuf, py: Python) -> PyResult<Scenario> {
         const EXAMPLE: &str = "a scenario file, such as scenarios/shallow.toml";
-        Source::read(&path, EXAMPLE)
-            .and_then(|source| parsed(path, source.text))
-            .map_err(|refusal| refused(py, &refusal))
+        Source::read(&path, EXAMPLE).and_then(parsed).map_err(|refusal| refused(py, &refusal))
     }
 
     /// Reads the text of a scenario file. `file` is what refusals and records call it; files that it
@@ -49,7 +50,7 @@ impl Scenario {
     #[staticmethod]
     #[pyo3(signature = (text, *, file = NO_FILE.into()))]
     fn from_toml(text: String, file: PathBuf, py: Python) -> PyResult<Scenario> {
-        parsed(file, text).map_err(|refusal| refused(py, &refusal))
+        parsed(Source::new(file, text)).map_err(|refusal| refused(py, &refusal))
     }
 
     /// Reads what the TOML of a file would be as dicts, lists, texts and numbers. `file` is as in
@@ -95,6 +96,18 @@ impl Scenario {
         &self.text
     }
 
+    /// The texts of the files that it names, by their names in it.
+    #[getter]
+    fn named(&self) -> BTreeMap<String, String> {
+        self.named.clone()
+    }
+
+    /// It travels as text, with the texts of the files that it names.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, State)> {
+        let restored = py.import("kirikae._kirikae")?.getattr("restored")?;
+        Ok((restored, (self.text.clone(), self.file.clone(), self.named.clone())))
+    }
+
     /// The title of each scenario.
     #[getter]
     fn titles(&self) -> Vec<&str> {
@@ -123,15 +136,32 @@ impl Scenario {
     }
 }
 
-fn parsed(file: PathBuf, text: String) -> Result<Scenario, Refusal> {
-    let scenarios = kirikae_scenario::Scenario::parse(&file, text.clone())?;
-    Ok(Scenario { file, text, scenarios })
+/// What a scenario travels as: text, file, texts of the files that it names.
+type State = (String, PathBuf, BTreeMap<String, String>);
+
+/// A scenario that has travelled. No file is read.
+#[pyfunction]
+pub fn restored(
+    text: String,
+    file: PathBuf,
+    named: BTreeMap<String, String>,
+    py: Python,
+) -> PyResult<Scenario> {
+    let source = Source::new(file, text).with_named(named);
+    parsed(source).map_err(|refusal| refused(py, &refusal))
+}
+
+fn parsed(source: Source) -> Result<Scenario, Refusal> {
+    let scenarios = kirikae_scenario::Scenario::of_source(&source)?;
+    let (file, text) = (source.file.clone(), source.text.clone());
+    Ok(Scenario { file, text, named: source.into_named(), scenarios })
 }
 
 /// Of values that nobody has written into lines.
 fn without_lines(py: Python, file: PathBuf, value: &Value) -> PyResult<Scenario> {
     let text = toml::to_string(value).expect("tables with texts as keys");
-    parsed(file, text).map_err(|refusal| refused(py, &Refusal { line: None, ..refusal }))
+    parsed(Source::new(file, text))
+        .map_err(|refusal| refused(py, &Refusal { line: None, ..refusal }))
 }
 
 fn refusal(file: &Path, key: &str, found: &str, allowed: String) -> Refusal {
