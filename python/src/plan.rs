@@ -3,16 +3,19 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use kirikae_results::contest::comparisons;
-use kirikae_scenario::{Contender, Scenario};
+use kirikae_scenario::{Contender, Controls, Scenario};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyRange;
+use rayon::prelude::*;
 
+use crate::batch;
 use crate::errors::{Error, failed, refused};
 use crate::outcome::Outcome;
-use crate::{batch, simulate};
+use crate::simulate::{simulated, until_signal};
 
 /// One scenario, or several.
 #[derive(FromPyObject)]
@@ -92,8 +95,9 @@ impl Plan {
     #[pyo3(signature = (threads = None))]
     fn simulate(&self, threads: Option<i128>, py: Python) -> PyResult<Outcome> {
         let threads = threads.map(|count| within("threads", count, 1..=1024)).transpose()?;
-        let outcome =
-            simulate::until_signal(py, self.scenarios.clone(), threads.unwrap_or(0) as usize)?;
+        let scenarios = self.scenarios.clone();
+        let compute = move |stop: &AtomicBool| simulated(&scenarios, &Controls::default(), stop);
+        let outcome = until_signal(py, threads.unwrap_or_default() as usize, compute)?;
         let outcome = outcome.map_err(|error| failed(py, &error))?;
         Ok(Outcome(Arc::new(outcome)))
     }
@@ -115,17 +119,16 @@ impl Plan {
     /// contender, seed by seed.
     fn outcome(&self, results: Vec<PyBackedBytes>, py: Python) -> PyResult<Outcome> {
         let outcome = py.detach(|| {
-            let mut kept = Vec::new();
-            for result in &results {
-                kept.extend(batch::results(result)?.into_iter().map(Some));
-            }
+            let kept = results.par_iter().map(|result| batch::results(result));
+            let kept = kept.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().map(Some);
             Ok(kirikae_results::outcome::Outcome {
                 comparisons: comparisons(&self.scenarios, kept),
                 interrupted: false,
                 records: None,
             })
         });
-        let told = |error: serde_json::Error| Error::new_err(format!("a batch's results: {error}"));
+        let told =
+            |error: rmp_serde::decode::Error| Error::new_err(format!("a batch's results: {error}"));
         Ok(Outcome(Arc::new(outcome.map_err(told)?)))
     }
 }
