@@ -5,7 +5,7 @@ LAB := target/release/kirikae-lab
 DEMO := scenarios/long-clean.toml scenarios/long-isolated-1.toml \
 	scenarios/long-bursts.toml scenarios/shallow.toml
 
-.PHONY: demo test required conformance kernels bench fuzz build format lint deny docs rustdoc msrv web web-check \
+.PHONY: demo test required conformance kernels bench fuzz build format lint deny docs rustdoc msrv web web-check python-check \
 	deb deb-test build-cross test-cross stale regenerate
 
 # ARCH=arm64: for another architecture, built in a Debian of its own (scripts/cross).
@@ -40,6 +40,7 @@ build:
 test: required
 	$(MAKE) --no-print-directory lint rustdoc deny
 	cargo test --workspace --locked
+	$(MAKE) --no-print-directory python-check
 	$(STALE) || echo "(No failure: see CONTRIBUTING.md, What is generated)"
 	-scripts/install-missing guest
 	if $(CHECKS) can-run qemu "other kernels and conformance"; \
@@ -86,6 +87,12 @@ web-check:
 web/node_modules: web/package-lock.json
 	cd web && npm ci --silent
 	touch $@
+
+# The Python package as a wheel, in an environment of its own with what reads its tables.
+python-check:
+	@if $(CHECKS) can-run python "the Python package"; \
+	then scripts/python-check; \
+	else test $$? = 3; fi
 
 # The documents as a site with navigation and search, target/docs/index.html; a link that leads nowhere ends it.
 docs:

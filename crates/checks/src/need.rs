@@ -24,6 +24,8 @@ pub enum Need {
     Chromium,
     /// Node.js with its package manager, which build the page.
     Npm,
+    /// Python with what makes environments of its own, for the Python package.
+    Python,
     /// An emulator of whole machines, for other kernels.
     Qemu,
     /// The programs whose traffic `cargo bench --bench programs` measures.
@@ -34,7 +36,7 @@ pub enum Need {
 
 impl Need {
     /// Everything that there is.
-    pub const ALL: [Need; 11] = [
+    pub const ALL: [Need; 12] = [
         Need::Root,
         Need::Bpf,
         Need::Tun,
@@ -43,6 +45,7 @@ impl Need {
         Need::Alone,
         Need::Chromium,
         Need::Npm,
+        Need::Python,
         Need::Qemu,
         Need::Programs,
         Need::Recordings,
@@ -59,6 +62,7 @@ impl Need {
             Need::Alone => "alone",
             Need::Chromium => "chromium",
             Need::Npm => "npm",
+            Need::Python => "python",
             Need::Qemu => "qemu",
             Need::Programs => "programs",
             Need::Recordings => "recordings",
@@ -85,6 +89,10 @@ impl Need {
             ),
             Need::Chromium => (starts("chromium"), "there is no chromium (Debian: chromium)"),
             Need::Npm => (starts("npm"), "there is no npm (Debian: npm; Node.js 18 or later)"),
+            Need::Python => (
+                makes_environments(),
+                "there is no python3 of 3.11 or later with venv (Debian: python3-venv)",
+            ),
             Need::Qemu => (
                 starts("qemu-system-x86_64"),
                 "there is no qemu-system-x86_64 (Debian: qemu-system-x86)",
@@ -104,10 +112,19 @@ fn is_root() -> bool {
     Path::new("/proc/self").metadata().is_ok_and(|it| it.uid() == 0)
 }
 
+/// Whether there is a python3 as the package needs it, with pip for its environments.
+fn makes_environments() -> bool {
+    const ASKED: &str = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))";
+    succeeds(Command::new("python3").args(["-c", ASKED]))
+}
+
 /// Whether it runs and tells its version.
 fn starts(program: &str) -> bool {
-    let mut command = Command::new(program);
-    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    succeeds(Command::new(program).arg("--version"))
+}
+
+fn succeeds(command: &mut Command) -> bool {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
 

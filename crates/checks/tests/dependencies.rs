@@ -7,12 +7,13 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Packages without a clock, I/O or BPF, and the laboratory in virtual time that is made of them.
-const VIRTUAL: [&str; 14] = [
+const VIRTUAL: [&str; 15] = [
     "kirikae-algorithms",
     "kirikae-fit",
     "kirikae-guard",
     "kirikae-path",
     "kirikae-policy",
+    "kirikae-python",
     "kirikae-results",
     "kirikae-scenario",
     "kirikae-settings",
@@ -35,10 +36,12 @@ const REAL: [&str; 8] = [
     "libbpf-sys",
 ];
 /// What is of the laboratory alone.
-const LABORATORY: [&str; 15] = [
+const LABORATORY: [&str; 18] = [
+    "arrow-array",
     "kirikae-bench",
     "kirikae-emu",
     "kirikae-fit",
+    "kirikae-python",
     "kirikae-results",
     "kirikae-scenario",
     "kirikae-sim",
@@ -51,6 +54,7 @@ const LABORATORY: [&str; 15] = [
     "pcap-file",
     "pcap-parser",
     "plotters",
+    "pyo3",
 ];
 
 /// What each package depends on directly, tests and benches apart, by name.
@@ -116,5 +120,5 @@ fn servers_need_no_laboratory() {
 
 #[test]
 fn the_laboratory_needs_no_service() {
-    assert_apart("kirikae-lab", &["kirikae", "kirikae-daemon", "kirikae-doctor", "axum"]);
+    assert_apart("kirikae-lab", &["kirikae", "kirikae-daemon", "kirikae-doctor", "axum", "pyo3"]);
 }

@@ -21,7 +21,7 @@ fn cgroups() -> tempfile::TempDir {
 
 fn parse(text: &str) -> Result<PolicyFile, String> {
     let root = cgroups();
-    let source = Source { file: "kirikae.toml".into(), text: text.into() };
+    let source = Source::new("kirikae.toml", text);
     let host = Host { cgroup_root: root.path(), can_destroy: true };
     PolicyFile::parse(&source, host).map_err(|it| it.to_string())
 }
@@ -190,7 +190,7 @@ fn destroying_is_refused_where_the_kernel_cannot() {
     let scopes = parse(text).unwrap().policy.scopes;
     assert_eq!(scopes.iter().map(Scope::destroys).collect::<Vec<_>>(), [false, true]);
     assert_eq!(scopes[1].unusual(), ["destroyed when their address is gone"]);
-    let source = Source { file: "kirikae.toml".into(), text: text.into() };
+    let source = Source::new("kirikae.toml", text);
     let host = Host { cgroup_root: Path::new("/"), can_destroy: false };
     let refusal = PolicyFile::parse(&source, host).unwrap_err().to_string();
     assert!(

@@ -7,7 +7,7 @@ use kirikae_settings::section::Source;
 
 pub(crate) fn play(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let source = Source { file: "kirikae.toml".into(), text: text.into() };
+    let source = Source::new("kirikae.toml", text);
     let host = Host { cgroup_root: Path::new("/sys/fs/cgroup"), can_destroy: true };
     match PolicyFile::parse(&source, host) {
         Ok(read) => assert!((1..=16).contains(&read.policy.scopes.len())),

@@ -38,7 +38,7 @@ pub struct Comparison {
 }
 
 /// One contender of one scenario, once.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Performance {
     /// The contender.
     pub contender: Contender,

@@ -50,7 +50,7 @@ pub struct FlowCourse {
 }
 
 /// One contender of a scenario with one seed.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Play {
     /// The contender that is compared.
     pub contender: Contender,

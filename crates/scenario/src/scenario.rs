@@ -1,5 +1,6 @@
 //! A scenario file as a whole.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -86,11 +87,19 @@ impl Scenario {
     /// # Errors
     /// Fails as [`load`](Scenario::load) does.
     pub fn parse(file: &Path, text: String) -> Result<Vec<Scenario>, Refusal> {
-        Scenario::of([Ok(Source { file: file.to_owned(), text })])
+        Scenario::of_source(&Source::new(file, text))
+    }
+
+    /// Parses the scenarios of a text that is a file, or would be.
+    ///
+    /// # Errors
+    /// Fails as [`load`](Scenario::load) does.
+    pub fn of_source(source: &Source) -> Result<Vec<Scenario>, Refusal> {
+        Scenario::of([Ok(source)])
     }
 
     fn of(
-        sources: impl IntoIterator<Item = Result<Source, Refusal>>,
+        sources: impl IntoIterator<Item = Result<impl Borrow<Source>, Refusal>>,
     ) -> Result<Vec<Scenario>, Refusal> {
         const OWN_TITLE: &str = "a title that no other scenario has; that of a sweep names what tells \
                                  its scenarios apart, such as \"Loss $loss\"";
@@ -98,10 +107,11 @@ impl Scenario {
         let mut titles = BTreeSet::new();
         for source in sources {
             let source = source?;
+            let source = source.borrow();
             let table = source.root()?;
-            for bindings in sweep::read(&Section::root(&source, &table, &[]))? {
-                let root = Section::root(&source, &table, &bindings);
-                let scenario = Scenario::read(&root, &source, &bindings)?;
+            for bindings in sweep::read(&Section::root(source, &table, &[]))? {
+                let root = Section::root(source, &table, &bindings);
+                let scenario = Scenario::read(&root, source, &bindings)?;
                 if !titles.insert(scenario.title.clone()) {
                     return Err(root.required("title", "")?.refuse(OWN_TITLE));
                 }

@@ -19,7 +19,7 @@
 //! ```
 //! use kirikae_settings::section::{Section, Source};
 //!
-//! let source = Source { file: "path.toml".into(), text: "rtt = \"200 ms\"\nqueu = 3\n".into() };
+//! let source = Source::new("path.toml", "rtt = \"200 ms\"\nqueu = 3\n");
 //! let table = source.root()?;
 //! let section = Section::root(&source, &table, &[]);
 //! let rtt: std::time::Duration = section.quantity("rtt")?;

@@ -1,5 +1,7 @@
 //! A table of a file. Every access to it refuses wrong values, with file, line and key.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 
@@ -16,9 +18,26 @@ pub struct Source {
     pub file: PathBuf,
     /// What is in it.
     pub text: String,
+    /// The texts of the files that it names, by their names in it.
+    named: RefCell<BTreeMap<String, String>>,
 }
 
 impl Source {
+    /// A text that is in this file, or would be.
+    pub fn new(file: impl Into<PathBuf>, text: impl Into<String>) -> Source {
+        Source { file: file.into(), text: text.into(), named: RefCell::default() }
+    }
+
+    /// The same with the texts of files that it names, by their names in it: these files are not read.
+    pub fn with_named(self, named: BTreeMap<String, String>) -> Source {
+        Source { named: named.into(), ..self }
+    }
+
+    /// The texts of the files that it names and that have been asked for, by their names in it.
+    pub fn into_named(self) -> BTreeMap<String, String> {
+        self.named.into_inner()
+    }
+
     /// Reads a file. `allowed` says what kind of file is expected, for a refusal.
     ///
     /// # Errors
@@ -31,7 +50,7 @@ impl Source {
             found: format!("cannot be read ({error})"),
             allowed: allowed.into(),
         })?;
-        Ok(Source { file: file.to_owned(), text })
+        Ok(Source::new(file, text))
     }
 
     /// The file's top table.
@@ -358,11 +377,13 @@ impl<'a> Field<'a> {
         const ALLOWED: &str = "a text file, named as seen from the file that names it";
         let name = self.text(ALLOWED)?;
         let file = self.file(ALLOWED)?;
-        let text = std::fs::read_to_string(&file).map_err(|error| {
+        let known = self.source.named.borrow().get(name).cloned();
+        let text = known.map_or_else(|| std::fs::read_to_string(&file), Ok).map_err(|error| {
             let span = self.value.span();
             let found = format!("cannot read {} ({error})", file.display());
             self.source.refuse(&span, self.name.as_str(), found, ALLOWED)
         })?;
+        self.source.named.borrow_mut().insert(name.to_owned(), text.clone());
         parse(name, &text).map_err(|bad| Refusal {
             file,
             line: Some(bad.line),

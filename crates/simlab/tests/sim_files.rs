@@ -2,8 +2,10 @@
 
 use std::fs::{self, File};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use etherparse::{Ipv4Header, LaxSlicedPacket, TcpOptionElement, TcpSlice, TransportSlice};
+use kirikae_results::Error;
 use kirikae_scenario::{Controls, Scenario};
 use kirikae_simlab::sim::{self, Files, Format, Options};
 use kirikae_tcp::Profile;
@@ -51,6 +53,16 @@ fn run(directory: &Path, files: Files) -> Profile {
     let controls = Controls::default();
     sim::run(&scenarios, &Options { output: None, files, controls }).unwrap();
     scenarios[0].stack.clone()
+}
+
+#[test]
+fn no_simulation_begins_once_it_is_stopped() {
+    let scenarios = Scenario::parse(Path::new("scenario.toml"), SCENARIO.into()).unwrap();
+    let simulate = |stop| sim::simulate(&scenarios, &Controls::default(), &AtomicBool::new(stop));
+    let outcome = simulate(false).unwrap();
+    let drops = outcome.comparisons[0].performances.iter().map(|it| it.report.drops.len());
+    assert!(drops.min() > Some(0), "each contender loses packets, and they are listed");
+    assert!(matches!(simulate(true), Err(Error::Interrupted(_))));
 }
 
 /// A packet as captured.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::Segment;
 
 /// What happened on a path, and how well it kept time.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
     /// From the sender to the receiver.
     pub forward: DirectionReport,
@@ -23,7 +23,7 @@ pub struct Report {
 }
 
 /// One direction of a [`Report`].
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DirectionReport {
     /// Packets that entered.
     pub offered: u64,
@@ -63,7 +63,7 @@ pub struct TimingError {
 }
 
 /// A packet that the path dropped.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DroppedPacket {
     /// When the element dropped it, in nanoseconds of CLOCK_MONOTONIC.
     pub monotonic_ns: u64,

@@ -1,9 +1,9 @@
 //! What is told of a TCP segment that a path lost.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A TCP segment, as found in a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Segment {
     /// TCP source port.
     pub source_port: u16,

@@ -117,7 +117,7 @@ pub fn run_shard(grid: &GridFile, shard: Shard, output: &Path) -> Result<ShardRe
 /// missing; files that cannot be written, records that are there already.
 pub fn merge(shards: &[PathBuf], options: &Options) -> Result<Report, Error> {
     let (Sweep::Table { grid }, measured) = shards::read(shards)?;
-    let source = Source { file: shards[0].clone(), text: grid.join("\n") };
+    let source = Source::new(&shards[0], grid.join("\n"));
     combine(&GridFile::of(&source)?, &measured, options)
 }
 

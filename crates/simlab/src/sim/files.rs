@@ -77,6 +77,11 @@ impl<'a> Plan<'a> {
         Ok(plan)
     }
 
+    /// Whether there are no files to write.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_none()
+    }
+
     /// Creates the files that are filled while the simulation at `index` runs.
     pub fn open(&self, index: usize, simulation: &Simulation) -> Result<Watchers, Error> {
         let packets = self.packets(index).map(|paths| PacketCapture::create(paths, simulation));

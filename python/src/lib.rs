@@ -1,0 +1,27 @@
+//! The laboratory in virtual time as the Python module `kirikae._kirikae`.
+
+mod batch;
+mod errors;
+mod outcome;
+mod plan;
+mod scenario;
+mod simulate;
+mod table;
+mod tables;
+
+/// Congestion controls compared in virtual time.
+#[pyo3::pymodule]
+mod _kirikae {
+    #[pymodule_export]
+    use crate::batch::simulate_batch;
+    #[pymodule_export]
+    use crate::errors::{Error, ScenarioError};
+    #[pymodule_export]
+    use crate::outcome::Outcome;
+    #[pymodule_export]
+    use crate::plan::Plan;
+    #[pymodule_export]
+    use crate::scenario::{Scenario, restored};
+    #[pymodule_export]
+    use crate::table::Table;
+}

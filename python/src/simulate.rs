@@ -1,0 +1,57 @@
+//! Simulates while Python goes on, and hears of Ctrl-C.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use kirikae_results::outcome::Outcome;
+use kirikae_scenario::{Controls, Scenario};
+use kirikae_simlab::sim;
+use pyo3::prelude::*;
+use rayon::ThreadPoolBuilder;
+
+use crate::errors::Error;
+
+/// How often signals are looked for.
+const SIGNALS: Duration = Duration::from_millis(50);
+
+/// Computes something on so many other threads, 0 for the preset number, so that a signal is heard at once.
+/// Then nobody waits any more, and what `compute` is given is true.
+pub fn until_signal<T: Send + 'static>(
+    py: Python,
+    threads: usize,
+    compute: impl FnOnce(&AtomicBool) -> T + Send + 'static,
+) -> PyResult<T> {
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|error| Error::new_err(format!("starting threads: {error}")))?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let (done, mut computed) = channel();
+    let stopped = Arc::clone(&stop);
+    // Nobody listens any more after a signal.
+    pool.spawn(move || drop(done.send(compute(&stopped))));
+    loop {
+        let computed = &mut computed;
+        match py.detach(move || computed.recv_timeout(SIGNALS)) {
+            Ok(computed) => return Ok(computed),
+            Err(RecvTimeoutError::Timeout) => {
+                py.check_signals().inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
+            }
+            Err(RecvTimeoutError::Disconnected) => unreachable!("it tells, whatever happens"),
+        }
+    }
+}
+
+/// Simulates on the threads of this one's pool, until it is to stop. A panic is an error, too.
+pub fn simulated(
+    scenarios: &[Scenario],
+    controls: &Controls,
+    stop: &AtomicBool,
+) -> Result<Outcome, kirikae_results::Error> {
+    let simulate = || sim::simulate(scenarios, controls, stop);
+    catch_unwind(AssertUnwindSafe(simulate)).unwrap_or_else(|panic| {
+        let told = panic.downcast_ref::<String>().map_or("as told above", |told| told);
+        Err(kirikae_results::Error::Failed(format!("a simulation panicked: {told}")))
+    })
+}

@@ -1,0 +1,87 @@
+//! A table that other packages take over as it is, by the Arrow PyCapsule interface
+//! (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>).
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatchIterator;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_schema::ffi::FFI_ArrowSchema;
+use kirikae_results::outcome::Outcome;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use crate::errors::Error;
+use crate::tables::{Kind, Played};
+
+/// Rows of a batch, or a few more: so many that what a batch costs does not matter, and so few that the
+/// memory of one does not either.
+const BATCH: usize = 1 << 17;
+
+/// A table in the memory layout of Apache Arrow, which pyarrow, polars, pandas and duckdb take without a
+/// copy: `polars.DataFrame(table)`, `pyarrow.table(table).to_pandas()`. Its rows are made when they are
+/// asked for.
+#[pyclass(frozen, module = "kirikae")]
+pub struct Table {
+    outcome: Arc<Outcome>,
+    kind: &'static Kind,
+}
+
+impl Table {
+    /// What an outcome says of this kind.
+    pub fn new(outcome: &Arc<Outcome>, kind: &'static Kind) -> Table {
+        Table { outcome: Arc::clone(outcome), kind }
+    }
+}
+
+#[pymethods]
+impl Table {
+    /// The names of its columns.
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        self.kind.schema().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// Number of its rows.
+    fn __len__(&self) -> usize {
+        Played::all(&self.outcome).map(|played| self.kind.rows(&played)).sum()
+    }
+
+    fn __repr__(&self) -> String {
+        let columns = self.column_names().join(", ");
+        format!("<kirikae.Table of {} rows: {columns}>", self.__len__())
+    }
+
+    /// Its rows as an Arrow stream. Whatever schema is asked for, it is given as it is.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        requested_schema: Option<Bound<'py, PyAny>>,
+        py: Python<'py>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        let Table { outcome, kind } = self;
+        let (outcome, kind) = (Arc::clone(outcome), *kind);
+        let mut begin = 0;
+        let batches = std::iter::from_fn(move || {
+            let mut rows = 0;
+            let few = |played: &Played| {
+                let fits = rows < BATCH;
+                rows += kind.rows(played);
+                fits
+            };
+            let played: Vec<Played> = Played::all(&outcome).skip(begin).take_while(few).collect();
+            begin += played.len();
+            (!played.is_empty()).then(|| Ok(kind.batch(&played)))
+        });
+        let batches = RecordBatchIterator::new(batches, Arc::new(kind.schema()));
+        let stream = FFI_ArrowArrayStream::new(Box::new(batches));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    /// Its schema as an Arrow schema.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(self.kind.schema());
+        let schema = schema.map_err(|error| Error::new_err(error.to_string()))?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
+    }
+}

@@ -1,0 +1,40 @@
+import os
+import pathlib
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+@pytest.fixture
+def shallow():
+    """A scenario file that is compared write by write."""
+    return str(ROOT / "scenarios/shallow.toml")
+
+
+@pytest.fixture(scope="session")
+def lab():
+    """The command line."""
+    return os.environ.get("KIRIKAE_LAB", str(ROOT / "target/debug/kirikae-lab"))
+
+
+@pytest.fixture
+def values():
+    """The same kind of scenario, as a dict."""
+    rate = {"element": "rate", "rate": "5 Mbit/s", "queue": "20 packets"}
+    return {
+        "title": "From Python",
+        "seed": 3,
+        "workload": {
+            "burst": "16 KiB",
+            "interval": "1 s",
+            "spacing": "fixed",
+            "count": 4,
+            "warmup": 1,
+        },
+        "path": {
+            "forward": [rate, {"element": "delay", "delay": "20 ms"}],
+            "backward": [{"element": "delay", "delay": "20 ms"}],
+        },
+        "bench": {"contenders": ["cubic", "kk_hybla"]},
+    }
