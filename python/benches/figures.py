@@ -82,8 +82,10 @@ def frame() -> None:
     begin = time.perf_counter()
     frame = polars.DataFrame(outcome.bursts)
     took = time.perf_counter() - begin
-    print(f"frame: {frame.height} rows of {frame.width} columns in {took:.2f} s, {frame.height / took / 1e6:.1f} million/s")
-    print(f"frame: {frame.estimated_size() / 1e6:.0f} MB; peak memory {before:.0f} MB before it, {peak():.0f} MB after it")
+    rate = frame.height / took / 1e6
+    print(f"frame: {frame.height} rows of {frame.width} columns in {took:.2f} s, {rate:.1f} million a second")
+    size = frame.estimated_size() / 1e6
+    print(f"frame: {size:.0f} MB; peak memory {before:.0f} MB before it, {peak():.0f} MB after it")
 
 
 def peak() -> float:
