@@ -97,8 +97,8 @@ def ray() -> None:
     """What a batch of some seconds costs on Ray beside the same in this process, and what a second worker brings."""
     cluster = kirikae.Ray(num_cpus=2, include_dashboard=False, log_to_driver=False)
     # Many short bursts, whose results are as much work as results can be; and flows, which have few.
-    batches_on_ray(cluster, "shallow", batch=2000, seeds=12_000)
-    batches_on_ray(cluster, "dumbbell", batch=50, seeds=300)
+    batches_on_ray(cluster, "shallow", batch=2500, seeds=10_000)
+    batches_on_ray(cluster, "dumbbell", batch=50, seeds=200)
 
 
 def batches_on_ray(cluster: kirikae.Ray, name: str, batch: int, seeds: int) -> None:

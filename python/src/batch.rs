@@ -53,7 +53,7 @@ pub fn simulate_batch<'py>(
 }
 
 /// What came of each seed of a batch. It is given away once.
-#[pyclass(frozen, module = "kirikae")]
+#[pyclass(frozen, module = "kirikae._kirikae")]
 pub struct Results(Mutex<Vec<Kept>>);
 
 #[pymethods]

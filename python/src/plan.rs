@@ -23,7 +23,7 @@ pub enum Given {
 }
 
 /// Scenarios, and who is simulated in them how often.
-#[pyclass(frozen, module = "kirikae")]
+#[pyclass(frozen, module = "kirikae._kirikae")]
 pub struct Plan {
     scenarios: Vec<Scenario>,
     /// Of each, what said it, and its place among those that this says.
