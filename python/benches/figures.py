@@ -82,8 +82,10 @@ def frame() -> None:
     begin = time.perf_counter()
     frame = polars.DataFrame(outcome.bursts)
     took = time.perf_counter() - begin
-    print(f"frame: {frame.height} rows of {frame.width} columns in {took:.2f} s, {frame.height / took / 1e6:.1f} million/s")
-    print(f"frame: {frame.estimated_size() / 1e6:.0f} MB; peak memory {before:.0f} MB before it, {peak():.0f} MB after it")
+    rate = frame.height / took / 1e6
+    print(f"frame: {frame.height} rows of {frame.width} columns in {took:.2f} s, {rate:.1f} million a second")
+    size = frame.estimated_size() / 1e6
+    print(f"frame: {size:.0f} MB; peak memory {before:.0f} MB before it, {peak():.0f} MB after it")
 
 
 def peak() -> float:
@@ -95,8 +97,8 @@ def ray() -> None:
     """What a batch of some seconds costs on Ray beside the same in this process, and what a second worker brings."""
     cluster = kirikae.Ray(num_cpus=2, include_dashboard=False, log_to_driver=False)
     # Many short bursts, whose results are as much work as results can be; and flows, which have few.
-    batches_on_ray(cluster, "shallow", batch=2000, seeds=12_000)
-    batches_on_ray(cluster, "dumbbell", batch=50, seeds=300)
+    batches_on_ray(cluster, "shallow", batch=2500, seeds=10_000)
+    batches_on_ray(cluster, "dumbbell", batch=50, seeds=200)
 
 
 def batches_on_ray(cluster: kirikae.Ray, name: str, batch: int, seeds: int) -> None:

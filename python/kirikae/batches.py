@@ -45,10 +45,10 @@ class Batch:
 
 @dataclass(frozen=True)
 class Done:
-    """What came of the batch of this number."""
+    """What came of the batch of this number, packed by gzip."""
 
     number: int
-    results: bytes
+    packed: bytes
 
 
 @dataclass(frozen=True)

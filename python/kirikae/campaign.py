@@ -42,20 +42,19 @@ class Campaign:
             )
 
     def load(self, batch: Batch) -> bytes | None:
-        """The results of a batch, if they are here and undamaged."""
+        """The results of a batch, unpacked, if they are here and undamaged."""
         try:
-            results = (self.directory / batch.key()).read_bytes()
-            # An empty file would be packed nothing.
-            return results if gzip.decompress(results) else None
+            # An empty file unpacks to nothing.
+            return gzip.decompress((self.directory / batch.key()).read_bytes()) or None
         except (FileNotFoundError, gzip.BadGzipFile, EOFError, zlib.error):
             return None
         except OSError as error:
             raise Error(f"campaign: {error}") from error
 
-    def keep(self, batch: Batch, results: bytes) -> None:
-        """Keeps the results of a batch."""
+    def keep(self, batch: Batch, packed: bytes) -> None:
+        """Keeps the results of a batch, which are packed."""
         try:
-            self._write(batch.key(), results)
+            self._write(batch.key(), packed)
         except OSError as error:
             raise Error(f"campaign: {error}") from error
 

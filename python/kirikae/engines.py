@@ -60,7 +60,7 @@ class Futures:
 class Processes:
     """Processes of their own on this machine: as many as there are cores, or `workers`.
 
-    One that dies is replaced, and its batch is begun again, three times at most. All of them end with this process.
+    One that dies is replaced, and its batch is begun again, three times in all. All of them end with this process.
     """
 
     def __init__(self, workers: int | None = None) -> None:
@@ -141,7 +141,7 @@ class Ray:
     """A cluster of Ray (https://www.ray.io), which is the extra `kirikae[ray]`.
 
     If this process is not connected to one yet, `address` and the other arguments are what `ray.init` is called with.
-    Kirikae must be installed on each node. A batch whose worker or node dies is begun again, three times at most.
+    Kirikae must be installed on each node. A batch whose worker or node dies is begun again, three times in all.
     """
 
     def __init__(self, address: str | None = None, **options: Any) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 
 from . import batches
-from ._kirikae import Error, Outcome, Plan, Scenario
+from ._kirikae import Error, Outcome, Plan, Results, Scenario
 from .batches import Batch, Done, Failed
 from .campaign import Campaign
 from .engines import Engine, Futures, Threads
@@ -55,22 +55,22 @@ def simulate(
     elif not callable(getattr(engine, "map", None)):
         raise Error(f"engine: found {engine!r}; allowed: what has map(function, batches)")
     kept = None if campaign is None else Campaign(campaign)
-    results = _computed(batches.of_plan(plan, batch), engine, kept)
-    return plan.outcome([gzip.decompress(it) for it in results])
+    return plan.outcome(_computed(batches.of_plan(plan, batch), engine, kept))
 
 
-def _computed(every: Sequence[Batch], engine: Engine, campaign: Campaign | None) -> list[bytes]:
-    """The results of all batches in order, those that are kept as they are and the others from the engine."""
-    done = {it.number: kept for it in every if campaign and (kept := campaign.load(it)) is not None}
+def _computed(every: Sequence[Batch], engine: Engine, campaign: Campaign | None) -> list[Results]:
+    """The results of all batches in order, those that are kept and the others from the engine."""
+    done = {it.number: Results(kept) for it in every if campaign and (kept := campaign.load(it)) is not None}
     failed: list[Failed] = []
     missing = [it for it in every if it.number not in done]
     try:
         for result in engine.map(batches.run, missing):
             match result:
-                case Done(number, results):
+                case Done(number, packed):
                     if campaign:
-                        campaign.keep(every[number], results)
-                    done[number] = results
+                        campaign.keep(every[number], packed)
+                    # While the others are computed.
+                    done[number] = Results(gzip.decompress(packed))
                 case Failed():
                     failed.append(result)
     except Error:

@@ -1,5 +1,6 @@
 //! A part of a plan that travels to whoever computes it, and what comes back.
 
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
 use kirikae_results::contest::Kept;
@@ -51,7 +52,25 @@ pub fn simulate_batch<'py>(
     Ok(PyBytes::new(py, &packed))
 }
 
-/// What came of each seed of a batch.
-pub fn results(packed: &[u8]) -> Result<Vec<Kept>, rmp_serde::decode::Error> {
-    rmp_serde::from_slice(packed)
+/// What came of each seed of a batch. It is given away once.
+#[pyclass(frozen, module = "kirikae._kirikae")]
+pub struct Results(Mutex<Vec<Kept>>);
+
+#[pymethods]
+impl Results {
+    /// Of what `simulate_batch` returned.
+    #[new]
+    fn new(packed: &[u8], py: Python) -> PyResult<Results> {
+        let kept = py.detach(|| rmp_serde::from_slice(packed));
+        let kept: Vec<Kept> =
+            kept.map_err(|error| Error::new_err(format!("results of a batch: {error}")))?;
+        Ok(Results(Mutex::new(kept)))
+    }
+}
+
+impl Results {
+    /// Gives them away.
+    pub fn take(&self) -> Vec<Kept> {
+        std::mem::take(&mut self.0.lock().expect("nobody panics with it"))
+    }
 }

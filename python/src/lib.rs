@@ -13,7 +13,7 @@ mod tables;
 #[pyo3::pymodule]
 mod _kirikae {
     #[pymodule_export]
-    use crate::batch::simulate_batch;
+    use crate::batch::{Results, simulate_batch};
     #[pymodule_export]
     use crate::errors::{Error, ScenarioError};
     #[pymodule_export]

@@ -8,11 +8,9 @@ use std::sync::atomic::AtomicBool;
 use kirikae_results::contest::comparisons;
 use kirikae_scenario::{Contender, Controls, Scenario};
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyRange;
-use rayon::prelude::*;
 
-use crate::batch;
+use crate::batch::Results;
 use crate::errors::{Error, failed, refused};
 use crate::outcome::Outcome;
 use crate::simulate::{simulated, until_signal};
@@ -25,7 +23,7 @@ pub enum Given {
 }
 
 /// Scenarios, and who is simulated in them how often.
-#[pyclass(frozen, module = "kirikae")]
+#[pyclass(frozen, module = "kirikae._kirikae")]
 pub struct Plan {
     scenarios: Vec<Scenario>,
     /// Of each, what said it, and its place among those that this says.
@@ -116,20 +114,14 @@ impl Plan {
     }
 
     /// What came of everything, of the results of its batches in order: scenario by scenario, contender by
-    /// contender, seed by seed.
-    fn outcome(&self, results: Vec<PyBackedBytes>, py: Python) -> PyResult<Outcome> {
-        let outcome = py.detach(|| {
-            let kept = results.par_iter().map(|result| batch::results(result));
-            let kept = kept.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().map(Some);
-            Ok(kirikae_results::outcome::Outcome {
-                comparisons: comparisons(&self.scenarios, kept),
-                interrupted: false,
-                records: None,
-            })
-        });
-        let told =
-            |error: rmp_serde::decode::Error| Error::new_err(format!("a batch's results: {error}"));
-        Ok(Outcome(Arc::new(outcome.map_err(told)?)))
+    /// contender, seed by seed. They are given away.
+    fn outcome(&self, results: Vec<Py<Results>>) -> Outcome {
+        let kept = results.iter().flat_map(|results| results.get().take()).map(Some);
+        Outcome(Arc::new(kirikae_results::outcome::Outcome {
+            comparisons: comparisons(&self.scenarios, kept),
+            interrupted: false,
+            records: None,
+        }))
     }
 }
 
