@@ -2,6 +2,7 @@
 
 mod batch;
 mod errors;
+mod list;
 mod outcome;
 mod plan;
 mod scenario;

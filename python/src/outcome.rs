@@ -68,6 +68,21 @@ impl Outcome {
         written.map_err(|error| failed(py, &error))
     }
 
+    /// Draws what one wants to see first with matplotlib, and returns the Axes: into `ax`, or a new figure.
+    ///
+    /// Of one scenario, the distribution of the latencies of its bursts for each contender, or if it is not
+    /// compared write by write the goodput of its flows. Of several scenarios the means of each, or with
+    /// `scenario`, its title, one of them alone. Raises Error where matplotlib is not installed.
+    #[pyo3(signature = (*, scenario = None, ax = None))]
+    fn plot<'py>(
+        slf: Bound<'py, Self>,
+        scenario: Option<&str>,
+        ax: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let plot = slf.py().import("kirikae.plot")?.getattr("plot")?;
+        plot.call1((slf, scenario, ax))
+    }
+
     fn __str__(&self, py: Python) -> String {
         py.detach(|| report::render(&self.0, false))
     }

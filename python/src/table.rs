@@ -3,14 +3,15 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatchIterator;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatch, RecordBatchIterator};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use kirikae_results::outcome::Outcome;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyList};
 
 use crate::errors::Error;
+use crate::list::list;
 use crate::tables::{Kind, Played};
 
 /// Rows of a batch, or a few more: so many that what a batch costs does not matter, and so few that the
@@ -31,6 +32,24 @@ impl Table {
     pub fn new(outcome: &Arc<Outcome>, kind: &'static Kind) -> Table {
         Table { outcome: Arc::clone(outcome), kind }
     }
+
+    /// Its rows, a batch at a time.
+    fn batches(&self) -> impl Iterator<Item = RecordBatch> + Send + use<> {
+        let Table { outcome, kind } = self;
+        let (outcome, kind) = (Arc::clone(outcome), *kind);
+        let mut begin = 0;
+        std::iter::from_fn(move || {
+            let mut rows = 0;
+            let few = |played: &Played| {
+                let fits = rows < BATCH;
+                rows += kind.rows(played);
+                fits
+            };
+            let played: Vec<Played> = Played::all(&outcome).skip(begin).take_while(few).collect();
+            begin += played.len();
+            (!played.is_empty()).then(|| kind.batch(&played))
+        })
+    }
 }
 
 #[pymethods]
@@ -39,6 +58,22 @@ impl Table {
     #[getter]
     fn column_names(&self) -> Vec<String> {
         self.kind.schema().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// The values of a column as a list, None where one is missing.
+    fn column<'py>(&self, name: &str, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let place = self.kind.schema().index_of(name).map_err(|_| {
+            let allowed = self.column_names().join(", ");
+            Error::new_err(format!("column: found {name:?}; allowed: {allowed}"))
+        })?;
+        let values = PyList::empty(py);
+        let mut batches = self.batches();
+        while let Some(batch) = py.detach(|| batches.next()) {
+            for value in list(batch.column(place), py)? {
+                values.append(value)?;
+            }
+        }
+        Ok(values)
     }
 
     /// Number of its rows.
@@ -59,21 +94,8 @@ impl Table {
         py: Python<'py>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
-        let Table { outcome, kind } = self;
-        let (outcome, kind) = (Arc::clone(outcome), *kind);
-        let mut begin = 0;
-        let batches = std::iter::from_fn(move || {
-            let mut rows = 0;
-            let few = |played: &Played| {
-                let fits = rows < BATCH;
-                rows += kind.rows(played);
-                fits
-            };
-            let played: Vec<Played> = Played::all(&outcome).skip(begin).take_while(few).collect();
-            begin += played.len();
-            (!played.is_empty()).then(|| Ok(kind.batch(&played)))
-        });
-        let batches = RecordBatchIterator::new(batches, Arc::new(kind.schema()));
+        let batches = self.batches().map(Ok);
+        let batches = RecordBatchIterator::new(batches, Arc::new(self.kind.schema()));
         let stream = FFI_ArrowArrayStream::new(Box::new(batches));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
