@@ -1,7 +1,7 @@
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Literal, final
 
 from matplotlib.axes import Axes
 
@@ -58,6 +58,43 @@ class Outcome:
     def write(self, directory: str | PathLike[str]) -> Path: ...
     def plot(self, *, scenario: str | None = None, ax: Axes | None = None) -> Axes: ...
     def _repr_html_(self) -> str: ...
+
+@final
+class LatencyTable:
+    @staticmethod
+    def shipped() -> LatencyTable: ...
+    @staticmethod
+    def load(path: str | PathLike[str]) -> LatencyTable: ...
+    @property
+    def algorithms(self) -> list[str]: ...
+    @property
+    def rows(self) -> Table: ...
+    def to_text(self) -> str: ...
+    def __len__(self) -> int: ...
+
+@final
+class Explanation:
+    @property
+    def chosen(self) -> str: ...
+    @property
+    def candidates(self) -> Table: ...
+    @property
+    def by_loss(self) -> Table: ...
+    def to_json(self) -> str: ...
+    def _repr_html_(self) -> str: ...
+
+def explain(
+    rtt: str,
+    loss: float | str = 0,
+    *,
+    burst_loss: float | str = 0,
+    rate: float | str = 10,
+    queue: int = 100,
+    burst: int | None = None,
+    stream: float | str | None = None,
+    table: LatencyTable | None = None,
+    friendliness: Literal["friendly", "balanced", "fast"] | None = None,
+) -> Explanation: ...
 
 # A scenario, the place in it of one of those that it says, that one's title and contenders, its first seed, and how
 # often it is simulated.
