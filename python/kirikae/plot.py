@@ -55,14 +55,13 @@ def _latencies(ax: "Axes | None", outcome: Outcome, summary: Part) -> "Axes":
     ends = []
     for place, (contender, latencies) in enumerate(due.items()):
         arrived = sorted(it for it in latencies if it is not None)
-        if not arrived:
-            continue
         every = len(arrived) // POINTS + 1
         drawn = range((len(arrived) - 1) % every, len(arrived), every)
-        ends += [arrived[0], arrived[-1]]
+        ends += arrived[:1] + arrived[-1:]
+        # It rises from 0, if any arrived.
         ax.step(
-            [arrived[0], *(arrived[it] for it in drawn)],
-            [0, *((it + 1) / len(latencies) for it in drawn)],
+            arrived[:1] + [arrived[it] for it in drawn],
+            [0.0][: len(arrived)] + [(it + 1) / len(latencies) for it in drawn],
             where="post",
             color=_of(COLOURS, place),
             linestyle=_of(STYLES, place),

@@ -14,7 +14,7 @@ use crate::latency_table::LatencyTable;
 use crate::plan::within;
 use crate::table::Table;
 
-/// A quantity as it is given on the command line, or a number of what it has no unit for.
+/// A quantity as a text, as on the command line, or as the number that this would be.
 #[derive(FromPyObject)]
 pub enum Quantity {
     Text(String),
@@ -39,11 +39,13 @@ impl Quantity {
 ///
 /// `rtt` is the round-trip time without waiting, such as "200ms" (1us to 4s). `loss` is the share of segments that are
 /// lost alone and `burst_loss` how many runs of at least 3 lost segments begin per segment: 0 to 1, or a text such as
-/// "1%". `rate` is that of the bottleneck in Mbit/s (0.01 to 100000), `queue` how many packets its queue holds (1 or
-/// more), `burst` how many bytes the application writes at once (1 or more). `stream` is in its place what a program
-/// writes on and on without idle time, in Mbit/s, below `rate`. `table` is the LatencyTable to choose by, and
-/// `friendliness` says which of its candidates may be chosen ("friendly", "balanced" or "fast"); without them it is
-/// the table that ships and "balanced", and all candidates of a table that is given.
+/// "1%"; without them 0. `rate` is that of the bottleneck in Mbit/s (0.01 to 100000; without it 10), `queue` how many
+/// packets its queue holds (1 or more; 100), `burst` how many bytes the application writes at once (1 or more; 65536).
+/// `stream` is in its place what a program writes on and on without idle time, in Mbit/s, below `rate`.
+///
+/// `table` is the LatencyTable to choose by, and `friendliness` says which of its candidates may be chosen ("friendly",
+/// "balanced" or "fast"). Without them it is the table that ships and "balanced", and all candidates of a table that
+/// is given.
 ///
 /// Raises Error for anything that is not allowed.
 #[pyfunction]

@@ -53,6 +53,12 @@ def test_bursts_that_did_not_arrive_are_no_share(values):
     assert line.get_ydata()[-1] == pytest.approx(1 - missing)
 
 
+def test_nothing_that_arrived_is_a_contender_without_a_line(values):
+    values["path"]["forward"].insert(0, {"element": "loss", "probability": 0.97})
+    ax = simulate(Scenario(**values), contenders="cubic").plot()
+    assert labels(ax) == ["cubic"] and points(ax.get_lines()[0]) == []
+
+
 def test_long_distributions_have_fewer_points_and_both_ends(values):
     values["workload"]["count"] = 2500
     outcome = simulate(Scenario(**values), contenders="cubic")
