@@ -5,13 +5,15 @@
 >>> print(outcome)
 """
 
-from ._kirikae import Error, Outcome, Scenario, ScenarioError, Table
+from ._kirikae import Error, Explanation, LatencyTable, Outcome, Scenario, ScenarioError, Table, explain
 from .engines import Engine, Processes, Ray, Threads
 from .simulation import simulate
 
 __all__ = [
     "Engine",
     "Error",
+    "Explanation",
+    "LatencyTable",
     "Outcome",
     "Processes",
     "Ray",
@@ -19,5 +21,6 @@ __all__ = [
     "ScenarioError",
     "Table",
     "Threads",
+    "explain",
     "simulate",
 ]

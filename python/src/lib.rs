@@ -1,13 +1,22 @@
 //! The laboratory in virtual time as the Python module `kirikae._kirikae`.
 
 mod batch;
+mod columns;
 mod errors;
+mod explain;
+mod html;
+mod latency_table;
+mod list;
 mod outcome;
 mod plan;
 mod scenario;
 mod simulate;
 mod table;
 mod tables;
+
+// The command's own, so that it tells the same; its crate has the agent, too, which needs the kernel.
+#[path = "../../crates/cli/src/commands/explanation.rs"]
+mod explanation;
 
 /// Congestion controls compared in virtual time.
 #[pyo3::pymodule]
@@ -16,6 +25,10 @@ mod _kirikae {
     use crate::batch::{Results, simulate_batch};
     #[pymodule_export]
     use crate::errors::{Error, ScenarioError};
+    #[pymodule_export]
+    use crate::explain::{Explanation, explain};
+    #[pymodule_export]
+    use crate::latency_table::LatencyTable;
     #[pymodule_export]
     use crate::outcome::Outcome;
     #[pymodule_export]

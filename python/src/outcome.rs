@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::failed;
+use crate::html::preformatted;
 use crate::table::Table;
 use crate::tables::{BURSTS, FLOWS, SWITCHES};
 
@@ -25,19 +26,19 @@ impl Outcome {
     /// Every burst of the scenarios that are compared write by write, warm-up included.
     #[getter]
     fn bursts(&self) -> Table {
-        Table::new(&self.0, &BURSTS)
+        Table::of_outcome(&self.0, &BURSTS)
     }
 
     /// Every flow.
     #[getter]
     fn flows(&self) -> Table {
-        Table::new(&self.0, &FLOWS)
+        Table::of_outcome(&self.0, &FLOWS)
     }
 
     /// Every switch of a flow's congestion control.
     #[getter]
     fn switches(&self) -> Table {
-        Table::new(&self.0, &SWITCHES)
+        Table::of_outcome(&self.0, &SWITCHES)
     }
 
     /// The summary as JSON, byte for byte what `kirikae-lab sim --json` prints without `--output`.
@@ -68,6 +69,21 @@ impl Outcome {
         written.map_err(|error| failed(py, &error))
     }
 
+    /// Draws what one wants to see first with matplotlib, and returns the Axes: into `ax`, or a new figure.
+    ///
+    /// Of one scenario, the distribution of the latencies of its bursts for each contender, or if it is not
+    /// compared write by write the goodput of its flows. Of several scenarios the means of each, or with
+    /// `scenario`, its title, one of them alone. Raises Error where matplotlib is not installed.
+    #[pyo3(signature = (*, scenario = None, ax = None))]
+    fn plot<'py>(
+        slf: Bound<'py, Self>,
+        scenario: Option<&str>,
+        ax: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let plot = slf.py().import("kirikae.plot")?.getattr("plot")?;
+        plot.call1((slf, scenario, ax))
+    }
+
     fn __str__(&self, py: Python) -> String {
         py.detach(|| report::render(&self.0, false))
     }
@@ -79,7 +95,6 @@ impl Outcome {
     }
 
     fn _repr_html_(&self, py: Python) -> String {
-        let text = self.__str__(py).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-        format!("<pre>{text}</pre>")
+        preformatted(&self.__str__(py))
     }
 }

@@ -128,7 +128,7 @@ impl Plan {
 type Part = (Py<crate::scenario::Scenario>, usize, String, Vec<&'static str>, u64, u32);
 
 /// An argument's value, if it is allowed.
-fn within(name: &str, found: i128, allowed: RangeInclusive<u64>) -> PyResult<u64> {
+pub fn within(name: &str, found: i128, allowed: RangeInclusive<u64>) -> PyResult<u64> {
     let value = u64::try_from(found).ok().filter(|value| allowed.contains(value));
     value.ok_or_else(|| {
         let (least, most) = allowed.into_inner();

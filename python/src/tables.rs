@@ -6,11 +6,13 @@ use arrow_array::builder::{
     Float64Builder, ListBuilder, MapBuilder, StringBuilder, StringDictionaryBuilder,
 };
 use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, UInt64Array};
-use arrow_schema::Schema;
+use arrow_array::{RecordBatch, UInt64Array};
+use arrow_schema::SchemaRef;
 use kirikae_results::outcome::{Burst, Comparison, Outcome, Performance};
 use kirikae_results::play::{Play, PlayedFlow};
 use kirikae_vocabulary::Switch;
+
+use crate::columns::Columns;
 
 /// A contender of a scenario with one seed.
 #[derive(Clone, Copy)]
@@ -68,81 +70,35 @@ impl Kind {
     }
 
     /// The columns, which are the same for all rows.
-    pub fn schema(&self) -> Schema {
-        Schema::clone(&self.batch(&[]).schema())
+    pub fn schema(&self) -> SchemaRef {
+        self.batch(&[]).schema()
     }
 }
 
-/// Columns of rows that are gone through once for each.
-struct Columns<I> {
+/// No columns yet of these rows, `each` of a contender with one seed, but those that are the same in all of these.
+fn columns<'a, R, I: Iterator<Item = R> + Clone>(
+    played: &'a [Played<'a>],
     rows: I,
-    /// Name, values, whether some may be missing.
-    columns: Vec<(&'static str, ArrayRef, bool)>,
-}
-
-impl<R, I: Iterator<Item = R> + Clone> Columns<I> {
-    /// Of these rows, `each` of a contender with one seed, beginning with what is the same in all of these.
-    fn of<'a>(played: &'a [Played<'a>], rows: I, each: fn(Played) -> usize) -> Columns<I> {
-        let mut scenarios = StringDictionaryBuilder::<Int32Type>::new();
-        let mut contenders = StringDictionaryBuilder::<Int32Type>::new();
-        for played in played {
-            let rows = each(*played);
-            scenarios.append_values(played.scenario, rows);
-            contenders.append_values(played.play.contender.name(), rows);
-        }
-        let seeds = played.iter().flat_map(|it| std::iter::repeat_n(it.play.seed, each(*it)));
-        let seeds = UInt64Array::from_iter_values(seeds);
-        Columns { rows, columns: Vec::new() }
-            .with("scenario", Arc::new(scenarios.finish()), false)
-            .with("contender", Arc::new(contenders.finish()), false)
-            .with("seed", Arc::new(seeds), false)
+    each: fn(Played) -> usize,
+) -> Columns<I> {
+    let mut scenarios = StringDictionaryBuilder::<Int32Type>::new();
+    let mut contenders = StringDictionaryBuilder::<Int32Type>::new();
+    for played in played {
+        let rows = each(*played);
+        scenarios.append_values(played.scenario, rows);
+        contenders.append_values(played.play.contender.name(), rows);
     }
-
-    /// Texts that recur.
-    fn text<S: AsRef<str>>(self, name: &'static str, text: impl Fn(R) -> S) -> Self {
-        let mut texts = StringDictionaryBuilder::<Int32Type>::new();
-        self.rows.clone().for_each(|row| texts.append_value(text(row)));
-        self.with(name, Arc::new(texts.finish()), false)
-    }
-
-    fn whole(self, name: &'static str, number: impl Fn(R) -> u64) -> Self {
-        let numbers = UInt64Array::from_iter_values(self.rows.clone().map(number));
-        self.with(name, Arc::new(numbers), false)
-    }
-
-    fn whole_if_any(self, name: &'static str, number: impl Fn(R) -> Option<u64>) -> Self {
-        let numbers: UInt64Array = self.rows.clone().map(number).collect();
-        self.with(name, Arc::new(numbers), true)
-    }
-
-    fn number(self, name: &'static str, number: impl Fn(R) -> f64) -> Self {
-        let numbers = Float64Array::from_iter_values(self.rows.clone().map(number));
-        self.with(name, Arc::new(numbers), false)
-    }
-
-    fn number_if_any(self, name: &'static str, number: impl Fn(R) -> Option<f64>) -> Self {
-        let numbers: Float64Array = self.rows.clone().map(number).collect();
-        self.with(name, Arc::new(numbers), true)
-    }
-
-    fn truth(self, name: &'static str, truth: impl Fn(R) -> bool) -> Self {
-        let truths: BooleanArray = self.rows.clone().map(|row| Some(truth(row))).collect();
-        self.with(name, Arc::new(truths), false)
-    }
-
-    fn with(mut self, name: &'static str, column: ArrayRef, may_miss: bool) -> Self {
-        self.columns.push((name, column, may_miss));
-        self
-    }
-
-    fn table(self) -> RecordBatch {
-        RecordBatch::try_from_iter_with_nullable(self.columns).expect("columns of the same rows")
-    }
+    let seeds = played.iter().flat_map(|it| std::iter::repeat_n(it.play.seed, each(*it)));
+    let seeds = UInt64Array::from_iter_values(seeds);
+    Columns::of(rows)
+        .with("scenario", Arc::new(scenarios.finish()), false)
+        .with("contender", Arc::new(contenders.finish()), false)
+        .with("seed", Arc::new(seeds), false)
 }
 
 fn bursts(played: &[Played]) -> RecordBatch {
     let rows = played.iter().flat_map(|played| played.bursts());
-    Columns::of(played, rows, BURSTS.rows)
+    columns(played, rows, BURSTS.rows)
         .whole("index", |row| row.index.into())
         .truth("warmup", |row| row.warmup)
         .whole("start_ns", |row| row.start_ns)
@@ -162,7 +118,7 @@ fn flows(played: &[Played]) -> RecordBatch {
         latencies.values().append_slice(&row.latencies_s);
         latencies.append(true);
     }
-    Columns::of(played, rows, FLOWS.rows)
+    columns(played, rows, FLOWS.rows)
         .text("flow", |row| &*row.flow)
         .whole("index", |row| row.index.into())
         .text("played", |row| row.played.name())
@@ -193,7 +149,7 @@ fn switches(played: &[Played]) -> RecordBatch {
         }
         predicted.append(true).expect("a value for each key");
     }
-    Columns::of(played, rows, SWITCHES.rows)
+    columns(played, rows, SWITCHES.rows)
         .text("flow", |row| &*row.0.flow)
         .whole("index", |row| row.0.index.into())
         .whole("at_ns", |row| row.1.at_ns)

@@ -18,6 +18,12 @@ def lab():
     return os.environ.get("KIRIKAE_LAB", str(ROOT / "target/debug/kirikae-lab"))
 
 
+@pytest.fixture(scope="session")
+def command():
+    """The command of servers."""
+    return os.environ.get("KIRIKAE", str(ROOT / "target/debug/kirikae"))
+
+
 @pytest.fixture
 def values():
     """The same kind of scenario, as a dict."""

@@ -13,3 +13,9 @@ def latencies(path: str) -> dict[str, float]:
     assert len(outcome.bursts) > 0
     (summary,) = outcome.summary["scenarios"]
     return {it["contender"]: it["mean_s"]["value"] for it in summary["contenders"]}
+
+
+def choices(rtt: str) -> dict[float, str]:
+    """What is chosen at each loss rate of the table."""
+    by_loss = kirikae.explain(rtt, "1%", rate=20).by_loss
+    return dict(zip(by_loss.column("loss"), by_loss.column("name"), strict=True))

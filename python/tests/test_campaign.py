@@ -1,10 +1,12 @@
 import pathlib
+import re
 import signal
 import subprocess
 import sys
 import time
 
 import pytest
+from conftest import ROOT
 from kirikae import Error, Scenario, batches, simulate
 from test_engines import Counting
 
@@ -73,6 +75,31 @@ def test_only_what_changed_is_simulated(values, tmp_path):
     assert count(scenario, seeds=range(1, 9), contenders=["cubic", "reno"]) == 4
     assert count(scenario.with_({"workload.count": 5}), seeds=range(1, 5)) == 4
     assert count([scenario, scenario.with_(title="Another")], seeds=range(1, 9)) == 8
+
+
+def test_jobs_of_a_scheduler_share_a_campaign(values, tmp_path):
+    scenario = Scenario(**values)
+    (tmp_path / "sweep.toml").write_text(scenario.toml)
+    text = (ROOT / "docs/python.md").read_text()
+    (program,) = re.findall(r"^```python\n(# sweep.py: .*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+    def job(*part):
+        return subprocess.Popen(
+            [sys.executable, "-c", program, *part], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+        )
+
+    jobs = [job(str(part)) for part in range(10)]
+    for it in jobs:
+        it.communicate()
+        assert it.returncode == 0
+    # Two contenders, fifty batches of each.
+    assert len(kept(tmp_path / "campaign")) == 100
+    engine = Counting()
+    arguments = {"seeds": range(1, 1001)}
+    outcome = simulate(scenario, **arguments, batch=20, engine=engine, campaign=tmp_path / "campaign")
+    assert engine.counts == [0]
+    assert outcome.to_json() == simulate(scenario, **arguments).to_json()
+    assert job().communicate()[0] == str(outcome).replace("scenario.toml", "sweep.toml") + "\n"
 
 
 def test_a_campaign_needs_no_engine(values, tmp_path):

@@ -117,6 +117,16 @@ def test_switches_are_a_table(shallow):
     assert predicted[rows[0]["to"]] == min(predicted.values())
 
 
+def test_columns_are_lists(shallow):
+    outcome = simulate(Scenario.load(shallow).with_({"workload.count": 20}), contenders="kirikae,cubic")
+    for table in (outcome.bursts, outcome.flows, outcome.switches):
+        rows = pyarrow.table(table).to_pydict(maps_as_pydicts="strict")
+        assert {name: table.column(name) for name in table.column_names} == rows
+    assert isinstance(outcome.switches.column("predicted_s")[0], dict)
+    with pytest.raises(Error, match='^column: found "latency"; allowed: scenario, contender, seed, index, '):
+        outcome.bursts.column("latency")
+
+
 def test_seeds_and_repetitions_are_those_asked_for(values):
     outcome = simulate(Scenario(**values), seed=40, repetitions=3, contenders=["cubic"])
     frame = polars.DataFrame(outcome.bursts)
