@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use kirikae_command::units;
+use kirikae_explanation::{Asked, Load};
 use kirikae_table::Friendliness;
 use pyo3::prelude::*;
 
 use crate::columns::Columns;
 use crate::errors::Error;
-use crate::explanation::{self, Asked, Load};
 use crate::html::preformatted;
 use crate::latency_table::LatencyTable;
 use crate::plan::within;
@@ -83,8 +83,8 @@ pub fn explain(
     };
     let table = candidates(table, friendliness.map(named).transpose()?)?;
     // Options are called as arguments are.
-    let told = |error: explanation::Unanswerable| error.to_string().replace("--", "");
-    let explained = py.detach(|| explanation::explain(&table, asked));
+    let told = |error: kirikae_explanation::Unanswerable| error.to_string().replace("--", "");
+    let explained = py.detach(|| kirikae_explanation::explain(&table, asked));
     explained.map(Explanation).map_err(|error| Error::new_err(told(error)))
 }
 
@@ -118,7 +118,7 @@ fn candidates(
 
 /// What would be chosen on a path, and why. `print` shows what `kirikae explain` prints.
 #[pyclass(frozen, module = "kirikae")]
-pub struct Explanation(explanation::Explanation);
+pub struct Explanation(kirikae_explanation::Explanation);
 
 #[pymethods]
 impl Explanation {
@@ -154,7 +154,7 @@ impl Explanation {
     }
 
     fn __str__(&self) -> String {
-        explanation::render(&self.0)
+        kirikae_explanation::render(&self.0)
     }
 
     fn __repr__(&self) -> String {

@@ -14,10 +14,6 @@ mod simulate;
 mod table;
 mod tables;
 
-// The command's own, so that it tells the same; its crate has the agent, too, which needs the kernel.
-#[path = "../../crates/cli/src/commands/explanation.rs"]
-mod explanation;
-
 /// Congestion controls compared in virtual time.
 #[pyo3::pymodule]
 mod _kirikae {

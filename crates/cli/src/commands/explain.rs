@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use kirikae_command::units::{probability, rate, rtt};
 use kirikae_command::{Choice, print};
-
-pub use super::explanation::Unanswerable;
-use super::explanation::{self, Asked, Load};
+pub use kirikae_explanation::Unanswerable;
+use kirikae_explanation::{Asked, Load};
 
 /// Tell what would be chosen on a path, and what latency is expected of each candidate
 ///
@@ -59,7 +58,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         burst_loss: arguments.burst_loss,
         queue: arguments.queue,
     };
-    let explanation = explanation::explain(&*arguments.choice.table()?, asked)?;
-    print(&explanation, || explanation::render(&explanation), arguments.json)?;
+    let explanation = kirikae_explanation::explain(&*arguments.choice.table()?, asked)?;
+    print(&explanation, || kirikae_explanation::render(&explanation), arguments.json)?;
     Ok(ExitCode::SUCCESS)
 }

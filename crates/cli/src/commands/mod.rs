@@ -4,7 +4,6 @@ pub mod algorithms;
 pub mod check;
 pub mod doctor;
 pub mod explain;
-mod explanation;
 pub mod log;
 mod notify;
 pub mod paths;
