@@ -51,16 +51,14 @@ static __always_inline bool has_been_silent(const struct tcp_sock *tp)
 	       now_us > tp->delivered_mstamp + rtt_us + rtt_us / 4 + DELAYED_ACK_US;
 }
 
-/* Returns whether the connection is one to be made to send. A BBR that begins anew after a timeout
- * would forget the window from before it. */
-static __always_inline bool may_be_nudged(const struct tcp_sock *tp, const struct connection *c)
+/* Returns whether the connection is one to be made to send: BBR's window is its model's. */
+static __always_inline bool may_be_nudged(const struct connection *c)
 {
 	const struct policy *policy = active_policy();
 	const struct scope *scope = policy ? active_scope(policy, &c->place) : NULL;
 
 	return scope && has_timeouts(c, scope) && !(scope->flags & SCOPE_OBSERVED) &&
-	       !is_held_back(c) && is_ours(c->current) &&
-	       !(is_our_bbr(c->current) && ca_state((const void *)tp) == TCP_CA_Loss) &&
+	       !is_held_back(c) && is_ours(c->current) && !is_our_bbr(c->current) &&
 	       !(c->flags & (CONNECTION_LEFT_ALONE | CONNECTION_CLOSING));
 }
 
@@ -100,7 +98,7 @@ int nudge_silent(struct bpf_iter__tcp *ctx)
 	if (!tp)
 		return 0;
 	c = bpf_sk_storage_get(&connections, tp, 0, 0);
-	if (!c || !may_be_nudged(tp, c) || !is_over_back_interface(tp) || !has_been_silent(tp))
+	if (!c || !may_be_nudged(c) || !is_over_back_interface(tp) || !has_been_silent(tp))
 		return 0;
 	/* Once, until something is ACKed. */
 	acked = (u32)tp->bytes_acked + 1;

@@ -49,7 +49,7 @@ const TRIED_FOR: Duration = Duration::from_secs(2);
 /// The time between two looks meanwhile.
 const TICK: Duration = Duration::from_millis(20);
 /// A look may take this part of the time, so that many connections on a link that flaps cost no more.
-const SHARE: u32 = 50;
+const SHARE: u32 = 25;
 /// For so long after a timeout, and after its carrier has turned, the agent asks for an interface's carrier: the kernel
 /// tells of one that goes up to a second late, and of one that is back by then as late.
 const ASKED_FOR: Duration = Duration::from_secs(2);
