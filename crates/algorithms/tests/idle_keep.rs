@@ -110,6 +110,17 @@ fn what_a_channel_loses_is_no_overflow() {
     }
 }
 
+#[test]
+fn what_was_not_lost_after_all_is_no_overflow() {
+    for algorithm in window_algorithms() {
+        let mut socket = avoiding(algorithm.name(), 100_000, 60);
+        burst(&mut socket, 10);
+        lossy_burst(&mut socket, 41, 6);
+        socket.undo_cwnd();
+        assert_eq!(careful(&mut socket, 1), [false], "{algorithm:?}");
+    }
+}
+
 /// As CoDel does: one segment of each burst, always the same.
 #[test]
 fn what_is_lost_at_the_same_place_each_time_is_overflow() {
