@@ -5,9 +5,9 @@
 Run as root: python3 docs/kernel/mptcp.py [DIRECTORY] [--bursts N] [--turns N] [--json FILE]
 
 DIRECTORY (target/release) has kirikae and kirikae-lab. `kirikae-lab emulate` emulates two paths of 10 Mbit/s, whose
-round trips are 60 and 200 ms and which lose one packet in a hundred. A host that both leave from sends 64 KiB a
-second to one where both end, over one MPTCP connection (RFC 8684) with two subflows of the kernel's own path manager
-and scheduler, in turns with stock cubic and with the agent. Told are how long bursts took from their first byte until
+round trips are 60 and 200 ms and which lose one packet in a hundred. A host sends 64 KiB a second to another over one
+MPTCP connection (RFC 8684), with a subflow on each path by the kernel's own path manager and scheduler, in turns with
+stock cubic and with the agent. Told are how long bursts took from their first byte until
 the last had arrived, over how many subflows they went, and which algorithms the agent gave these.
 
 The exit status is 1 where a connection had fewer than two subflows, or the agent did not switch each of them.
@@ -16,7 +16,6 @@ Everything that is made is removed at the end.
 
 import argparse
 import contextlib
-import ctypes
 import json
 import os
 import pathlib
@@ -29,10 +28,11 @@ import tempfile
 import threading
 import time
 
-LIBC = ctypes.CDLL(None, use_errno=True)
-NEW_NETWORK = 0x40000000
+from namespaces import inside, ip
+
 IPPROTO_MPTCP = 262
 PORT = 18091
+SERVER = "10.76.1.2"
 BURST = 64 << 10
 PATHS_MS = (60, 200)
 PATH = """
@@ -40,6 +40,8 @@ title = "RTT {rtt} ms"
 seed = {rtt}
 [workload]
 burst = "64 KiB"
+interval = "1 s"
+count = 1
 [[path.forward]]
 element = "loss"
 probability = 0.01
@@ -57,28 +59,8 @@ delay = "{one_way} ms"
 POLICY = f"""
 [[scope]]
 name = "mptcp"
-remote-port = {PORT}
+remote = ["10.76.0.0/16"]
 """
-
-
-def ip(*arguments):
-    subprocess.run(["ip", *arguments], check=True)
-
-
-def inside(namespace, function):
-    """Runs a function on a thread in a network namespace and returns what it does."""
-    result = []
-
-    def run():
-        with open(f"/run/netns/{namespace}", encoding="ascii") as file:
-            if LIBC.setns(file.fileno(), NEW_NETWORK):
-                raise OSError(ctypes.get_errno(), "setns")
-        result.append(function())
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    return result[0]
 
 
 @contextlib.contextmanager
@@ -93,37 +75,33 @@ def program(*command):
 
 
 class Network:
-    """Two emulated paths between two hosts: those at the ends of the first one.
-
-    The ends of the second path are routers: a link leads from the sender to the one and from the other to the
-    receiver. What comes from the sender's address on that link goes by the second path.
-    """
+    """Two hosts with two emulated paths between them: a VXLAN tunnel goes over each, whose ends are at the hosts."""
 
     def __init__(self, lab, directory):
         self.stack = contextlib.ExitStack()
         self.lab, self.directory = lab, directory
+        self.near, self.far = (f"kirikae-mptcp-{os.getpid()}-{end}" for end in ("near", "far"))
 
     def __enter__(self):
         with contextlib.ExitStack() as stack:
-            ends = [self._emulate(stack, rtt) for rtt in PATHS_MS]
-            (self.sender, _), (self.receiver, self.address) = ends[0]
-            (near, _), (far, far_address) = ends[1]
-            for host, router, link in ((self.sender, near, 1), (self.receiver, far, 2)):
-                ip("-n", host, "link", "add", "second", "type", "veth", "peer", "name", "host", "netns", router)
-                for namespace, device, number in ((host, "second", 1), (router, "host", 2)):
-                    ip("-n", namespace, "address", "add", f"10.76.{link}.{number}/24", "dev", device)
-                    ip("-n", namespace, "link", "set", device, "up")
-                inside(router, lambda: pathlib.Path("/proc/sys/net/ipv4/ip_forward").write_text("1", encoding="ascii"))
-            near_address = ends[1][0][1]
-            ip("-n", self.sender, "rule", "add", "from", "10.76.1.1", "lookup", "76")
-            ip("-n", self.sender, "route", "add", "default", "via", "10.76.1.2", "table", "76")
-            ip("-n", near, "route", "add", f"{self.address}/32", "via", far_address)
-            ip("-n", far, "route", "add", f"{self.address}/32", "via", "10.76.2.1")
-            ip("-n", far, "route", "add", "10.76.1.0/24", "via", near_address)
-            ip("-n", self.receiver, "route", "add", "10.76.1.0/24", "via", "10.76.2.2")
-            for namespace in (self.sender, self.receiver):
-                ip("-n", namespace, "mptcp", "limits", "set", "subflows", "2", "add_addr_accepted", "2")
-            ip("-n", self.sender, "mptcp", "endpoint", "add", "10.76.1.1", "dev", "second", "subflow")
+            for host in (self.near, self.far):
+                ip("netns", "add", host)
+                stack.callback(subprocess.run, ["ip", "netns", "delete", host], check=False)
+                ip("-n", host, "link", "set", "lo", "up")
+                ip("-n", host, "mptcp", "limits", "set", "subflows", "1", "add_addr_accepted", "1")
+            for number, rtt in enumerate(PATHS_MS, 1):
+                path = f"path{number}"
+                ends = self._emulate(stack, rtt)
+                for host, (end, local), (_, remote), address in zip((self.near, self.far), ends, ends[::-1], (1, 2)):
+                    ip("-n", end, "link", "add", path, "type", "vxlan", "id", "1", "dstport", "4789",
+                       "local", local, "remote", remote)
+                    ip("-n", end, "link", "set", path, "netns", host)
+                    ip("-n", host, "address", "add", f"10.76.{number}.{address}/24", "dev", path)
+                    ip("-n", host, "link", "set", path, "up")
+                    # Where a program chooses the algorithm itself, the agent leaves its connections alone.
+                    ip("-n", host, "route", "change", f"10.76.{number}.0/24", "dev", path,
+                       "src", f"10.76.{number}.{address}", "congctl", "cubic")
+            ip("-n", self.far, "mptcp", "endpoint", "add", "10.76.2.2", "dev", "path2", "signal")
             self.stack = stack.pop_all()
         return self
 
@@ -155,17 +133,16 @@ def latencies(network, bursts):
     def listen():
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((network.address, PORT))
+        listener.bind(("", PORT))
         listener.listen()
         return listener
 
     def connect():
         client = socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP)
-        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"cubic")
-        client.connect((network.address, PORT))
+        client.connect((SERVER, PORT))
         return client
 
-    with inside(network.receiver, listen) as listener, inside(network.sender, connect) as client:
+    with inside(network.far, listen) as listener, inside(network.near, connect) as client:
         connection, _ = listener.accept()
         with connection:
             limits = range(BURST, (bursts + 1) * BURST, BURST)
@@ -179,7 +156,7 @@ def latencies(network, bursts):
                 begun.append(time.monotonic())
                 client.sendall(bytes(BURST))
             reader.join(timeout=60)
-            told = subprocess.run(["ip", "netns", "exec", network.sender, "ss", "-Htn", "dport", "=", str(PORT)],
+            told = subprocess.run(["ip", "netns", "exec", network.near, "ss", "-Htn", "state", "established", "dport", "=", str(PORT)],
                                   check=True, capture_output=True, text=True).stdout
             return [end - begin for begin, end in zip(begun, arrived)], len(told.splitlines())
 
