@@ -52,8 +52,6 @@ def cluster(tmp_path_factory):
     if ray is None:
         pytest.skip("Ray is not installed (pip install 'kirikae[ray]')")
     with pytest.MonkeyPatch.context() as patch:
-        # Ray writes into it.
-        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
         patch.setenv("DYING", str(tmp_path_factory.mktemp("dying")))
         patch.setenv("PYTHONPATH", str(pathlib.Path(__file__).parent))
         yield kirikae.Ray(num_cpus=2, include_dashboard=False, log_to_driver=False)
