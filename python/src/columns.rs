@@ -26,6 +26,16 @@ impl<R, I: Iterator<Item = R> + Clone> Columns<I> {
         self.with(name, Arc::new(texts.finish()), false)
     }
 
+    pub fn text_if_any<S: AsRef<str>>(
+        self,
+        name: &'static str,
+        text: impl Fn(R) -> Option<S>,
+    ) -> Self {
+        let mut texts = StringDictionaryBuilder::<Int32Type>::new();
+        self.rows.clone().for_each(|row| texts.append_option(text(row)));
+        self.with(name, Arc::new(texts.finish()), true)
+    }
+
     pub fn whole(self, name: &'static str, number: impl Fn(R) -> u64) -> Self {
         let numbers = UInt64Array::from_iter_values(self.rows.clone().map(number));
         self.with(name, Arc::new(numbers), false)
@@ -49,6 +59,11 @@ impl<R, I: Iterator<Item = R> + Clone> Columns<I> {
     pub fn truth(self, name: &'static str, truth: impl Fn(R) -> bool) -> Self {
         let truths: BooleanArray = self.rows.clone().map(|row| Some(truth(row))).collect();
         self.with(name, Arc::new(truths), false)
+    }
+
+    pub fn truth_if_any(self, name: &'static str, truth: impl Fn(R) -> Option<bool>) -> Self {
+        let truths: BooleanArray = self.rows.clone().map(truth).collect();
+        self.with(name, Arc::new(truths), true)
     }
 
     pub fn with(mut self, name: &'static str, column: ArrayRef, may_miss: bool) -> Self {

@@ -13,7 +13,7 @@ use pyo3::types::PyRange;
 use crate::batch::Results;
 use crate::errors::{Error, failed, refused};
 use crate::outcome::Outcome;
-use crate::simulate::{simulated, until_signal};
+use crate::simulate::{count, simulated, until_signal};
 
 /// One scenario, or several.
 #[derive(FromPyObject)]
@@ -92,10 +92,10 @@ impl Plan {
     /// Simulates everything on so many threads of this process.
     #[pyo3(signature = (threads = None))]
     fn simulate(&self, threads: Option<i128>, py: Python) -> PyResult<Outcome> {
-        let threads = threads.map(|count| within("threads", count, 1..=1024)).transpose()?;
+        let threads = count(threads)?;
         let scenarios = self.scenarios.clone();
         let compute = move |stop: &AtomicBool| simulated(&scenarios, &Controls::default(), stop);
-        let outcome = until_signal(py, threads.unwrap_or_default() as usize, compute)?;
+        let outcome = until_signal(py, threads, compute)?;
         let outcome = outcome.map_err(|error| failed(py, &error))?;
         Ok(Outcome(Arc::new(outcome)))
     }
@@ -151,7 +151,7 @@ fn bounds(seeds: &Bound<PyAny>) -> PyResult<(i128, i128)> {
     }
 }
 
-/// The names of contenders: a list of them, or a text with commas.
+/// Names: a list of them, or a text, of contenders with commas.
 #[derive(FromPyObject)]
 pub enum Names {
     Text(String),
@@ -159,7 +159,8 @@ pub enum Names {
 }
 
 impl Names {
-    fn contenders(self) -> Result<Vec<Contender>, String> {
+    /// Those who are called so; the error says what is allowed.
+    pub fn contenders(self) -> Result<Vec<Contender>, String> {
         match self {
             Names::Text(text) => Contender::list(&text),
             Names::List(names) => Contender::list(&names.join(",")),

@@ -13,9 +13,15 @@ use pyo3::prelude::*;
 use rayon::ThreadPoolBuilder;
 
 use crate::errors::Error;
+use crate::plan::within;
 
 /// How often signals are looked for.
 const SIGNALS: Duration = Duration::from_millis(50);
+
+/// How many threads are asked for, 1 to 1024; 0 where nobody asks.
+pub fn count(threads: Option<i128>) -> PyResult<usize> {
+    threads.map_or(Ok(0), |threads| within("threads", threads, 1..=1024).map(|it| it as usize))
+}
 
 /// Computes something on so many other threads, 0 for the preset number, so that a signal is heard at once.
 /// Then nobody waits any more, and what `compute` is given is true.
@@ -49,7 +55,13 @@ pub fn simulated(
     controls: &Controls,
     stop: &AtomicBool,
 ) -> Result<Outcome, kirikae_results::Error> {
-    let simulate = || sim::simulate(scenarios, controls, stop);
+    caught(|| sim::simulate(scenarios, controls, stop))
+}
+
+/// What `simulate` gives. A panic is an error, too.
+pub fn caught<T>(
+    simulate: impl FnOnce() -> Result<T, kirikae_results::Error>,
+) -> Result<T, kirikae_results::Error> {
     catch_unwind(AssertUnwindSafe(simulate)).unwrap_or_else(|panic| {
         let told = panic.downcast_ref::<String>().map_or("as told above", |told| told);
         Err(kirikae_results::Error::Failed(format!("a simulation panicked: {told}")))
