@@ -12,7 +12,7 @@ from .engines import Engine
 
 @dataclass(frozen=True)
 class Shard(work.Part):
-    """Of the places of a grid every `of`-th, so that neighbours, which take about the same time, are in different ones."""
+    """Every `of`-th place of a grid: neighbours, which take about the same time, are in different shards."""
 
     # The text of the grid's file.
     grid: str

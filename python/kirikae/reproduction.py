@@ -53,8 +53,8 @@ def reproduce(
     `studies` is the name of one, or a list of names; without it all of them are rebuilt, and what becomes of the
     papers' claims is told, too. With `short` each scenario has two repetitions at most, and criteria that need more are
     not judged. `seed` (0 or above) is the first of each scenario, `repetitions` (1 to 10000) how often one is repeated
-    that is repeated at all; with `seed_blocks` (0 to 100) all is done so many times more, with seeds from 10,000, 20,000
-    and so on. `directory` has a directory with its files for each study, as studies/ in the repository.
+    that is repeated at all; with `seed_blocks` (0 to 100) all is done so many times more, with seeds from 10,000,
+    20,000 and so on. `directory` has a directory with its files for each study, as studies/ in the repository.
 
     `threads` (1 to 1024) is how many simulations run at a time; without it as many as RAYON_NUM_THREADS says, or cores.
     `engine` (Threads, Processes, Ray, an executor of concurrent.futures, or anything with `map(function, batches)`)

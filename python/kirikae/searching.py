@@ -65,11 +65,12 @@ def search(
     >>> print(found)
     >>> more = kirikae.search(seed=range(1, 9), engine=kirikae.Ray())
 
-    `seed` (0 or above) is that of everything that is drawn; with a range there is a search for each. `count` paths (1 to 100,000,000) are drawn, and from so many
-    of the worst (`climbs`, 0 to 1000) it climbs. `than` is whom the switcher is held against: a contender or, of
-    several, the best on each path. With `new_connections` each burst is on a new connection, which begins in this way
-    where its path is known. `loss` (above 1, up to 100) is the ratio of mean latencies from which on the switcher loses.
-    `table` and `friendliness` are as in `explain`. The same arguments give the same finds.
+    `seed` (0 or above) is that of everything that is drawn; with a range there is a search for each. `count` paths (1
+    to 100,000,000) are drawn, and from so many of the worst (`climbs`, 0 to 1000) it climbs. `than` is whom the
+    switcher is held against: a contender or, of several, the best on each path. With `new_connections` each burst is
+    on a new connection, which begins in this way where its path is known. `loss` (above 1, up to 100) is the ratio of
+    mean latencies from which on the switcher loses. `table` and `friendliness` are as in `explain`. The same arguments
+    give the same finds.
 
     A search is computed in a process of its own, on `threads` threads (1 to 1024); without it on as many as
     RAYON_NUM_THREADS says, or cores. With `engine` each worker computes a search at a time, on one thread. The workers

@@ -1,5 +1,5 @@
 //! What came of a study as it travels from whoever computed it: written as it is, and read by the definitions here,
-//! which the compiler holds against those of the studies.
+//! which the compiler holds against those of the studies. (Of alternatives it does so where they are written, too.)
 
 use kirikae_results::statistics::Estimate;
 use kirikae_studies::{
@@ -122,7 +122,7 @@ fn key<'de, D: Deserializer<'de>>(from: D) -> Result<Text, D::Error> {
     Ok(String::deserialize(from)?.leak())
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(remote = "Bound", rename_all = "snake_case")]
 enum BoundRead {
     AtMost(f64),
@@ -218,7 +218,7 @@ struct AxisRead {
     scale: Scale,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(remote = "Scale", rename_all = "snake_case")]
 enum ScaleRead {
     FromZero,
@@ -240,14 +240,14 @@ struct SeriesRead {
     points: Vec<Point>,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(remote = "Whose", rename_all = "snake_case")]
 enum WhoseRead {
     Published,
     Ours,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(remote = "Form", rename_all = "snake_case")]
 enum FormRead {
     Curve,

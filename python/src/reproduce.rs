@@ -75,7 +75,7 @@ impl Studies {
 
     /// How each is run, as `compare_study` takes it.
     #[getter]
-    fn run(&self) -> Told {
+    fn run(&self) -> Plain {
         let Run { short, seed, repetitions, blocks } = self.run;
         (short, seed, repetitions, blocks)
     }
@@ -91,7 +91,7 @@ impl Studies {
 }
 
 /// How studies are run: few repetitions or not, first seed, repetitions, other blocks of seeds.
-type Told = (bool, Option<u64>, Option<u32>, u32);
+type Plain = (bool, Option<u64>, Option<u32>, u32);
 
 /// The studies of these names, or all, in their order.
 fn wanted(names: Option<&[String]>) -> PyResult<Vec<&'static Study>> {
@@ -115,7 +115,7 @@ fn wanted(names: Option<&[String]>) -> PyResult<Vec<&'static Study>> {
 pub fn compare_study<'py>(
     name: &str,
     files: BTreeMap<PathBuf, PyBackedBytes>,
-    run: Told,
+    run: Plain,
     threads: Option<i128>,
     py: Python<'py>,
 ) -> PyResult<Bound<'py, PyBytes>> {

@@ -185,8 +185,8 @@ fn found(mut options: Options) -> Result<Found, kirikae_results::Error> {
     })
 }
 
-/// On which paths the switcher loses, by a search or several. `print` shows what `kirikae-lab search` prints, of several
-/// one after the other.
+/// On which paths the switcher loses, by a search or several. `print` shows what `kirikae-lab search` prints, of
+/// several one after the other.
 #[pyclass(frozen, module = "kirikae")]
 pub struct Search(Vec<Found>);
 
