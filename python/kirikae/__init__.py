@@ -7,9 +7,10 @@
 
 from ._kirikae import Error, Explanation, LatencyTable, Outcome, Scenario, ScenarioError, Table, explain
 from .engines import Engine, Processes, Ray, Threads
-from .simulation import simulate
+from .simulation import BatchError, simulate
 
 __all__ = [
+    "BatchError",
     "Engine",
     "Error",
     "Explanation",
