@@ -25,9 +25,10 @@ from .characterization import characterize
 from .engines import Engine, Processes, Ray, Threads
 from .reproduction import reproduce
 from .searching import drawn_path, search
-from .simulation import simulate
+from .simulation import BatchError, simulate
 
 __all__ = [
+    "BatchError",
     "Characterization",
     "Engine",
     "Error",

@@ -52,7 +52,7 @@ pub fn measure_shard<'py>(
         let measured = each.collect::<Result<Vec<Vec<Measurement>>, String>>()?;
         rmp_serde::to_vec(&measured).map_err(|error| format!("results as MessagePack: {error}"))
     };
-    let packed = until_signal(py, count(threads)?, measure)?.map_err(Error::new_err)?;
+    let packed = until_signal(py, count(threads)?, measure, |_| Ok(()))?.map_err(Error::new_err)?;
     Ok(PyBytes::new(py, &packed))
 }
 

@@ -47,7 +47,7 @@ pub fn fit(
         side: at.map(side).transpose()?,
         numbering: numbering.transpose()?,
     };
-    let report = until_signal(py, 1, move |_| Report::of(&capture, &asked))?;
+    let report = until_signal(py, 1, move |_| Report::of(&capture, &asked), |_| Ok(()))?;
     report.map(Fit).map_err(|error| Error::new_err(error.to_string()))
 }
 

@@ -133,7 +133,7 @@ pub fn compare_study<'py>(
         let findings = caught(compare).map_err(std::io::Error::other)?;
         packed(&findings).map_err(std::io::Error::other)
     };
-    let packed = until_signal(py, count(threads)?, compare)?;
+    let packed = until_signal(py, count(threads)?, compare, |_| Ok(()))?;
     Ok(PyBytes::new(py, &packed.map_err(|error| Error::new_err(error.to_string()))?))
 }
 

@@ -68,7 +68,7 @@ impl SearchOptions {
     #[pyo3(signature = (threads = None))]
     fn search<'py>(&self, threads: Option<i128>, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let options = self.0.clone();
-        let found = until_signal(py, count(threads)?, move |_| found(options))?;
+        let found = until_signal(py, count(threads)?, move |_| found(options), |_| Ok(()))?;
         let found = found.map_err(|error| failed(py, &error))?;
         let packed = rmp_serde::to_vec(&found)
             .map_err(|error| Error::new_err(format!("results as MessagePack: {error}")))?;

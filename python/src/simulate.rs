@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use kirikae_results::outcome::Outcome;
+use kirikae_results::contest::{Contest, Kept};
 use kirikae_scenario::{Controls, Scenario};
 use kirikae_simlab::sim;
 use pyo3::prelude::*;
@@ -24,11 +24,12 @@ pub fn count(threads: Option<i128>) -> PyResult<usize> {
 }
 
 /// Computes something on so many other threads, 0 for the preset number, so that a signal is heard at once.
-/// Then nobody waits any more, and what `compute` is given is true.
+/// Then nobody waits any more, and what `compute` is given is true. Meanwhile `waiting` is called again and again.
 pub fn until_signal<T: Send + 'static>(
     py: Python,
     threads: usize,
     compute: impl FnOnce(&AtomicBool) -> T + Send + 'static,
+    waiting: impl Fn(Python) -> PyResult<()>,
 ) -> PyResult<T> {
     let pool = ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|error| Error::new_err(format!("starting threads: {error}")))?;
@@ -42,20 +43,27 @@ pub fn until_signal<T: Send + 'static>(
         match py.detach(move || computed.recv_timeout(SIGNALS)) {
             Ok(computed) => return Ok(computed),
             Err(RecvTimeoutError::Timeout) => {
-                py.check_signals().inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
+                let heard = py.check_signals().and_then(|()| waiting(py));
+                heard.inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
             }
             Err(RecvTimeoutError::Disconnected) => unreachable!("it tells, whatever happens"),
         }
     }
 }
 
-/// Simulates on the threads of this one's pool, until it is to stop. A panic is an error, too.
+/// Simulates one contender with one seed on this thread, unless it is to stop. A panic is an error, too.
 pub fn simulated(
-    scenarios: &[Scenario],
+    contest: Contest,
     controls: &Controls,
     stop: &AtomicBool,
-) -> Result<Outcome, kirikae_results::Error> {
-    caught(|| sim::simulate(scenarios, controls, stop))
+) -> Result<Kept, kirikae_results::Error> {
+    let mut one: Scenario = contest.scenario.clone();
+    one.contenders = vec![contest.contender];
+    (one.seed, one.repetitions) = (contest.seed, 1);
+    let outcome = caught(|| sim::simulate(&[one], controls, stop))?;
+    let mut comparison = outcome.comparisons.into_iter().next().expect("one scenario");
+    let play = comparison.plays.pop().expect("one contender with one seed");
+    Ok((comparison.performances.pop(), play))
 }
 
 /// What `simulate` gives. A panic is an error, too.
