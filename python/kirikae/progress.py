@@ -2,16 +2,16 @@
 
 import sys
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Never
 
 if TYPE_CHECKING:
-    from tqdm import tqdm
+    from tqdm.auto import tqdm
 
 # What is done earlier shows nothing.
 DELAY_S = 2
 
 
-def progress(total: int, unit: str, link: str | None = None) -> "tqdm[None]":
+def progress(total: int, unit: str, link: str | None = None) -> "tqdm[Never]":
     """A bar of so many of something, with the time left, in a notebook or a terminal; elsewhere it shows nothing.
 
     `link` leads to what else tells of it. The bar goes away when it is closed.

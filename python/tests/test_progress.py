@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+import termios
 
 import pytest
 
@@ -18,6 +19,7 @@ kirikae.simulate(scenario, contenders="cubic", repetitions=40, {arguments})
 def test_a_terminal_shows_a_bar_and_a_pipe_nothing(shallow, arguments):
     command = [sys.executable, "-c", PROGRAM.format(file=shallow, arguments=arguments)]
     ours, theirs = os.openpty()
+    termios.tcsetwinsize(theirs, (24, 100))
     with subprocess.Popen(command, stderr=theirs) as program:
         os.close(theirs)
         told = b""
