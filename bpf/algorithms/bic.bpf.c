@@ -13,7 +13,7 @@
  *  3. Max probing is the mirror image of the search, as in Linux: away from W_max as slowly as
  *     it was approached. The paper starts with 1 and doubles.
  *  4. Until a W_max is known, growth is at least 1/20 of the window a round trip, as in Linux.
- *  5. When a reduction proves to have been wrong, only the window is restored, not W_max.
+ *  5. When a reduction proves to have been wrong, W_max is restored, too. In Linux it is not.
  *  6. Idle keep (idle_keep.h).
  *
  * There is no clock in it, so idle time does not count. Switched in mid-flight in congestion
@@ -32,10 +32,12 @@
 #include "algorithms/common/after_outage.h"
 #include "algorithms/common/parameters.h"
 #include "algorithms/common/reno.h"
+#include "algorithms/common/undo.h"
 
 struct bic {
 	struct idle_keep idle;
 	u32 w_max;	  /* W_max, segments; 0: not known */
+	u32 w_max_before; /* before the latest reduction */
 	u32 ack_ratio_16; /* segments per ACK << 4, averaged over 16 ACKs */
 };
 ASSERT_FITS_PRIVATE_AREA(struct bic);
@@ -122,6 +124,7 @@ CALLBACK(u32, bic_ssthresh, struct sock *sk)
 	u32 beta = parameter(sk, beta_1000);
 	u32 ssthresh = max((u32)(cwnd * beta / 1000), 2);
 
+	bic->w_max_before = bic->w_max;
 	/* Fast convergence: "max_win = (max_win + min_win)/2", min_win = beta max_win */
 	if (cwnd < bic->w_max && parameter(sk, fast_convergence))
 		bic->w_max = cwnd * (1000 + beta) / 2000;
@@ -130,6 +133,14 @@ CALLBACK(u32, bic_ssthresh, struct sock *sk)
 	if (cwnd <= parameter(sk, low_window))
 		ssthresh = reno_half(tcp_sk(sk));
 	return ssthresh_app_limited(sk, ssthresh);
+}
+
+CALLBACK(u32, bic_undo_cwnd, struct sock *sk)
+{
+	struct bic *bic = inet_csk_ca(sk);
+
+	bic->w_max = bic->w_max_before;
+	return undone(sk);
 }
 
 /* After a timeout the path is a new one. */
@@ -160,7 +171,7 @@ ALGORITHM(bic) = {
 	.release = (void *)idle_keep_release,
 	.cong_avoid = (void *)bic_cong_avoid,
 	.ssthresh = (void *)bic_ssthresh,
-	.undo_cwnd = (void *)reno_undo_cwnd,
+	.undo_cwnd = (void *)bic_undo_cwnd,
 	.set_state = (void *)bic_set_state,
 	HEARS(bic_cwnd_event),
 	.pkts_acked = (void *)bic_pkts_acked,

@@ -14,8 +14,7 @@
  *  2. baseRTT is the lowest RTT that the kernel has seen in its window (rtt_min) and RTT its
  *     smoothed one. So nothing has to begin anew after a timeout but dwnd and gamma.
  *  3. What is left of dwnd by kernel cuts of win, as after idle time, is at most win - 1.
- *  4. When a reduction proves to have been wrong, win is restored, not dwnd: the part that dwnd
- *     gave up is the loss window's.
+ *  4. When a reduction proves to have been wrong, dwnd and gamma are restored with win.
  *  5. A window that is not used does not grow (RFC 7661).
  *  6. Idle keep (idle_keep.h).
  *
@@ -31,15 +30,21 @@
 #include "algorithms/common/after_outage.h"
 #include "algorithms/common/parameters.h"
 #include "algorithms/common/reno.h"
+#include "algorithms/common/undo.h"
 #include "algorithms/common/per_round_trip.h"
+
+struct delay_window {
+	u32 dwnd;	    /* segments */
+	u32 dwnd_part_8;    /* growth of dwnd not yet whole, segments << 8 */
+	u32 gamma_given_up; /* by how much gamma is below its preset, segments */
+	u32 diff_reno;	    /* Diff_reno of the latest round trip plus 1, segments; 0: none */
+};
 
 struct compound {
 	struct idle_keep idle;
-	u32 dwnd;	    /* segments */
-	u32 dwnd_part_8;    /* growth of dwnd not yet whole, segments << 8 */
-	u32 end_seq;	    /* of the present round trip */
-	u32 gamma_given_up; /* by how much gamma is below its preset, segments */
-	u32 diff_reno;	    /* Diff_reno of the latest round trip plus 1, segments; 0: none */
+	struct delay_window delay;
+	struct delay_window delay_before; /* before the latest reduction */
+	u32 end_seq;			  /* of the present round trip */
 };
 ASSERT_FITS_PRIVATE_AREA(struct compound);
 
@@ -80,7 +85,7 @@ static __always_inline u32 queued(const struct tcp_sock *tp, u32 win)
 
 static __always_inline u32 dwnd_of(const struct compound *c, const struct tcp_sock *tp)
 {
-	return min(c->dwnd, max(tp->snd_cwnd, 1) - 1);
+	return min(c->delay.dwnd, max(tp->snd_cwnd, 1) - 1);
 }
 
 static __always_inline void dwnd_grow(struct compound *c, struct sock *sk)
@@ -92,10 +97,10 @@ static __always_inline void dwnd_grow(struct compound *c, struct sock *sk)
 
 	if (grow_8 <= 1 << 8)
 		return;
-	grow_8 = grow_8 - (1 << 8) + c->dwnd_part_8;
+	grow_8 = grow_8 - (1 << 8) + c->delay.dwnd_part_8;
 	grow = min(grow_8 >> 8, (u64)(tp->snd_cwnd_clamp - tp->snd_cwnd));
-	c->dwnd_part_8 = grow_8 & 0xff;
-	c->dwnd += grow;
+	c->delay.dwnd_part_8 = grow_8 & 0xff;
+	c->delay.dwnd += grow;
 	tp->snd_cwnd += grow;
 }
 
@@ -105,13 +110,13 @@ static __always_inline void dwnd_adjust(struct compound *c, struct sock *sk)
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 diff = queued(tp, tp->snd_cwnd);
 
-	c->dwnd = dwnd_of(c, tp);
-	c->diff_reno = queued(tp, tp->snd_cwnd - c->dwnd) + 1;
-	if (diff >= parameter(sk, gamma) - c->gamma_given_up) {
+	c->delay.dwnd = dwnd_of(c, tp);
+	c->delay.diff_reno = queued(tp, tp->snd_cwnd - c->delay.dwnd) + 1;
+	if (diff >= parameter(sk, gamma) - c->delay.gamma_given_up) {
 		/* "(dwnd - eta Diff)+", eta = 1 */
-		u32 shrink = min(c->dwnd, diff);
+		u32 shrink = min(c->delay.dwnd, diff);
 
-		c->dwnd -= shrink;
+		c->delay.dwnd -= shrink;
 		tp->snd_cwnd -= shrink;
 	} else if (tcp_is_cwnd_limited(sk) && tp->snd_cwnd < tp->snd_cwnd_clamp) {
 		dwnd_grow(c, sk);
@@ -122,14 +127,14 @@ static __always_inline void dwnd_adjust(struct compound *c, struct sock *sk)
 static __always_inline void gamma_adapt(struct compound *c, const struct sock *sk)
 {
 	u32 highest = parameter(sk, gamma);
-	u64 gamma = highest - c->gamma_given_up;
+	u64 gamma = highest - c->delay.gamma_given_up;
 
-	if (!c->diff_reno)
+	if (!c->delay.diff_reno)
 		return;
-	gamma = (gamma * 2 + (u64)(c->diff_reno - 1) * 6) / 10;
+	gamma = (gamma * 2 + (u64)(c->delay.diff_reno - 1) * 6) / 10;
 	gamma = max(min(gamma, (u64)highest), (u64)GAMMA_LOWEST);
-	c->gamma_given_up = highest - gamma;
-	c->diff_reno = 0;
+	c->delay.gamma_given_up = highest - gamma;
+	c->delay.diff_reno = 0;
 }
 
 CALLBACK(void, compound_init, struct sock *sk)
@@ -159,10 +164,19 @@ CALLBACK(u32, compound_ssthresh, struct sock *sk)
 	u32 half = (tp->snd_cwnd - dwnd_of(c, tp)) / 2;
 	u32 win = (u64)tp->snd_cwnd * (1000 - parameter(sk, beta_1000)) / 1000;
 
+	c->delay_before = c->delay;
 	win = max(win, max(half, 2));
-	c->dwnd = win - half;
+	c->delay.dwnd = win - half;
 	gamma_adapt(c, sk);
 	return ssthresh_app_limited(sk, win);
+}
+
+CALLBACK(u32, compound_undo_cwnd, struct sock *sk)
+{
+	struct compound *c = inet_csk_ca(sk);
+
+	c->delay = c->delay_before;
+	return undone(sk);
 }
 
 CALLBACK(void, compound_set_state, struct sock *sk, u8 new_state)
@@ -172,9 +186,9 @@ CALLBACK(void, compound_set_state, struct sock *sk, u8 new_state)
 	outage_set_state(sk, new_state);
 	if (new_state != TCP_CA_Loss)
 		return;
-	c->dwnd = 0;
-	c->gamma_given_up = 0;
-	c->diff_reno = 0;
+	c->delay.dwnd = 0;
+	c->delay.gamma_given_up = 0;
+	c->delay.diff_reno = 0;
 }
 
 CWND_EVENT(compound_cwnd_event, sk, event)
@@ -196,7 +210,7 @@ ALGORITHM(compound) = {
 	.release = (void *)idle_keep_release,
 	.cong_avoid = (void *)compound_cong_avoid,
 	.ssthresh = (void *)compound_ssthresh,
-	.undo_cwnd = (void *)reno_undo_cwnd,
+	.undo_cwnd = (void *)compound_undo_cwnd,
 	.set_state = (void *)compound_set_state,
 	HEARS(compound_cwnd_event),
 	.pkts_acked = (void *)compound_pkts_acked,

@@ -8,8 +8,8 @@
  *  1. HyStart++ (section 4.10: "SHOULD") is for transfers that go on as preset, as hystart.h has
  *     it. Slow start is Reno's.
  *  2. Time is counted in milliseconds and windows in 1/1024 segment (W_est in 2^-20).
- *  3. When a reduction proves to have been wrong, only the window is restored, not W_max and the
- *     epoch (section 4.9: "SHOULD").
+ *  3. When a reduction proves to have been wrong after growth has begun anew, the window is
+ *     restored, but not W_max and the epoch (section 4.9: "SHOULD").
  *  4. Idle keep (idle_keep.h).
  *
  * Deliberate differences from Linux's module, which follows an older draft (docs/conformance.md):
@@ -34,7 +34,7 @@ ALGORITHM(cubic) = {
 	.release = (void *)idle_keep_release,
 	.cong_avoid = (void *)cubic_cong_avoid,
 	.ssthresh = (void *)cubic_ssthresh,
-	.undo_cwnd = (void *)reno_undo_cwnd,
+	.undo_cwnd = (void *)cubic_undo_cwnd,
 	.set_state = (void *)cubic_set_state,
 	HEARS(cubic_cwnd_event),
 	.pkts_acked = (void *)cubic_pkts_acked,

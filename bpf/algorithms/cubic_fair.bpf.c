@@ -41,7 +41,7 @@ ALGORITHM(cubic_fair) = {
 	.release = (void *)idle_keep_release,
 	.cong_avoid = (void *)cubic_cong_avoid,
 	.ssthresh = (void *)cubic_ssthresh,
-	.undo_cwnd = (void *)reno_undo_cwnd,
+	.undo_cwnd = (void *)cubic_undo_cwnd,
 	.set_state = (void *)cubic_set_state,
 	HEARS(cubic_cwnd_event),
 	.pkts_acked = (void *)cubic_pkts_acked,

@@ -28,6 +28,7 @@
 #include "algorithms/common/after_outage.h"
 #include "algorithms/common/parameters.h"
 #include "algorithms/common/reno.h"
+#include "algorithms/common/undo.h"
 #include "algorithms/common/per_round_trip.h"
 
 struct fast {
@@ -122,12 +123,14 @@ CALLBACK(void, fast_set_state, struct sock *sk, u8 new_state)
 	outage_set_state(sk, new_state);
 }
 
+UNDO_CWND(fast_undo_cwnd)
+
 ALGORITHM(fast) = {
 	.init = (void *)fast_init,
 	.release = (void *)idle_keep_release,
 	.cong_avoid = (void *)fast_cong_avoid,
 	.ssthresh = (void *)fast_ssthresh,
-	.undo_cwnd = (void *)reno_undo_cwnd,
+	.undo_cwnd = (void *)fast_undo_cwnd,
 	.set_state = (void *)fast_set_state,
 	HEARS(fast_cwnd_event),
 	.pkts_acked = (void *)fast_pkts_acked,

@@ -21,6 +21,7 @@
 #include "algorithms/common/idle_keep.h"
 #include "algorithms/common/after_outage.h"
 #include "algorithms/common/reno.h"
+#include "algorithms/common/undo.h"
 
 struct highspeed {
 	struct idle_keep idle;
@@ -124,12 +125,14 @@ CALLBACK(void, highspeed_set_state, struct sock *sk, u8 new_state)
 	outage_set_state(sk, new_state);
 }
 
+UNDO_CWND(highspeed_undo_cwnd)
+
 ALGORITHM(highspeed) = {
 	.init = (void *)highspeed_init,
 	.release = (void *)idle_keep_release,
 	.cong_avoid = (void *)highspeed_cong_avoid,
 	.ssthresh = (void *)highspeed_ssthresh,
-	.undo_cwnd = (void *)reno_undo_cwnd,
+	.undo_cwnd = (void *)highspeed_undo_cwnd,
 	.set_state = (void *)highspeed_set_state,
 	HEARS(highspeed_cwnd_event),
 	.pkts_acked = (void *)highspeed_pkts_acked,

@@ -17,8 +17,8 @@
  *  5. RTT_min is the lowest that the kernel has seen in its window (rtt_min).
  *  6. Time in which nothing was in flight is not counted, neither since the latest congestion nor
  *     in the throughput. In Linux it is.
- *  7. When a reduction proves to have been wrong, the window and the time since congestion are
- *     restored, not what was learned of RTT_max and throughput.
+ *  7. When a reduction proves to have been wrong, all that it changed is restored. In Linux beta is
+ *     not.
  *  8. Idle keep (idle_keep.h).
  *
  * Switched in mid-flight: as if congestion had just ended; growth begins as Reno's, and the first
@@ -36,20 +36,27 @@
 #include "algorithms/common/after_outage.h"
 #include "algorithms/common/parameters.h"
 #include "algorithms/common/reno.h"
+#include "algorithms/common/undo.h"
+
+/* What congestion tells. */
+struct learned {
+	u32 rtt_max_us;	       /* RTT_max; 0: none yet */
+	u32 throughput_before; /* the highest before the latest congestion: B(k) */
+	u16 beta_1000;	       /* beta */
+	bool steady;	       /* throughput was the same before the latest congestion */
+};
 
 struct htcp {
 	struct idle_keep idle;
 	u64 congestion_us;	  /* end of the latest congestion, moved on by idle time since */
 	u64 before_congestion_us; /* the one before, while congestion lasts; else 0 */
 	u32 sample_start_us;	  /* low 32 bits; of the present throughput sample */
-	u32 sample_segments;	  /* ACKed in it */
-	u32 rtt_max_us;		  /* RTT_max; 0: none yet */
+	u32 sample_segments : 31; /* ACKed in it */
+	u32 sampling : 1;	  /* it has begun */
 	u32 throughput;		  /* smoothed since the latest congestion, segments/s */
 	u32 throughput_max;	  /* its highest: B(k + 1) */
-	u32 throughput_before;	  /* the highest before the latest congestion: B(k) */
-	u16 beta_1000;		  /* beta */
-	bool sampling;		  /* a sample has begun */
-	bool steady;		  /* throughput was the same before the latest congestion */
+	struct learned learned;
+	struct learned learned_before; /* before the latest congestion */
 };
 ASSERT_FITS_PRIVATE_AREA(struct htcp);
 
@@ -97,14 +104,14 @@ static __always_inline u64 alpha_1000(const struct htcp *h, const struct sock *s
 
 	if (parameter(sk, rtt_scaling) && tcp_min_rtt(tp) != ~0U)
 		alpha = alpha_scaled(alpha, tcp_min_rtt(tp));
-	return 2 * alpha * (1000 - h->beta_1000);
+	return 2 * alpha * (1000 - h->learned.beta_1000);
 }
 
 /* "|B(k+1) - B(k)| / B(k) > 0.2" */
 static __always_inline bool throughput_changed(const struct htcp *h)
 {
 	u64 now_5 = (u64)5 * h->throughput_max;
-	u64 before = h->throughput_before;
+	u64 before = h->learned.throughput_before;
 
 	return now_5 < 4 * before || now_5 > 6 * before;
 }
@@ -114,30 +121,30 @@ static __always_inline void beta_update(struct htcp *h, const struct sock *sk)
 {
 	u32 rtt_min = tcp_min_rtt(tcp_sk(sk));
 	bool changed = parameter(sk, bandwidth_switch) && throughput_changed(h);
-	bool steady = h->steady && !changed;
+	bool steady = h->learned.steady && !changed;
 	u64 beta_1000 = BETA_MIN_1000;
 
-	h->throughput_before = h->throughput_max;
-	h->steady = !changed;
+	h->learned.throughput_before = h->throughput_max;
+	h->learned.steady = !changed;
 	if (steady && parameter(sk, adaptive_backoff) && rtt_min > ADAPTIVE_RTT_MIN_US &&
-	    h->rtt_max_us)
-		beta_1000 = (u64)rtt_min * 1000 / h->rtt_max_us;
-	h->beta_1000 = max(min(beta_1000, (u64)BETA_MAX_1000), (u64)BETA_MIN_1000);
+	    h->learned.rtt_max_us)
+		beta_1000 = (u64)rtt_min * 1000 / h->learned.rtt_max_us;
+	h->learned.beta_1000 = max(min(beta_1000, (u64)BETA_MAX_1000), (u64)BETA_MIN_1000);
 }
 
 static __always_inline void rtt_max_fade(struct htcp *h, u32 rtt_min)
 {
-	if (h->rtt_max_us > rtt_min)
-		h->rtt_max_us = rtt_min + (u64)(h->rtt_max_us - rtt_min) * 95 / 100;
+	if (h->learned.rtt_max_us > rtt_min)
+		h->learned.rtt_max_us = rtt_min + (u64)(h->learned.rtt_max_us - rtt_min) * 95 / 100;
 }
 
 static __always_inline void rtt_max_acked(struct htcp *h, u32 rtt_min, u32 rtt)
 {
 	if (rtt_min == ~0U)
 		return;
-	h->rtt_max_us = max(h->rtt_max_us, rtt_min);
-	if (rtt > h->rtt_max_us && rtt - h->rtt_max_us <= RTT_MAX_STEP_US)
-		h->rtt_max_us = rtt;
+	h->learned.rtt_max_us = max(h->learned.rtt_max_us, rtt_min);
+	if (rtt > h->learned.rtt_max_us && rtt - h->learned.rtt_max_us <= RTT_MAX_STEP_US)
+		h->learned.rtt_max_us = rtt;
 }
 
 static __always_inline void sample_begin(struct htcp *h, const struct tcp_sock *tp)
@@ -184,7 +191,7 @@ CALLBACK(void, htcp_init, struct sock *sk)
 
 	idle_keep_init(sk);
 	h->congestion_us = tcp_sk(sk)->tcp_mstamp;
-	h->beta_1000 = BETA_MIN_1000;
+	h->learned.beta_1000 = BETA_MIN_1000;
 }
 
 CALLBACK(void, htcp_cong_avoid, struct sock *sk, u32 ack, u32 acked)
@@ -213,9 +220,19 @@ CALLBACK(u32, htcp_ssthresh, struct sock *sk)
 	struct htcp *h = inet_csk_ca(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
 
+	h->learned_before = h->learned;
 	beta_update(h, sk);
 	rtt_max_fade(h, tcp_min_rtt(tp));
-	return ssthresh_app_limited(sk, max((u32)((u64)tp->snd_cwnd * h->beta_1000 / 1000), 2));
+	return ssthresh_app_limited(sk,
+				    max((u32)((u64)tp->snd_cwnd * h->learned.beta_1000 / 1000), 2));
+}
+
+CALLBACK(u32, htcp_undo_cwnd, struct sock *sk)
+{
+	struct htcp *h = inet_csk_ca(sk);
+
+	h->learned = h->learned_before;
+	return undone(sk);
 }
 
 /* Delta counts from the end of congestion; there was none where the reduction was taken back. */
@@ -269,7 +286,7 @@ ALGORITHM(htcp) = {
 	.release = (void *)idle_keep_release,
 	.cong_avoid = (void *)htcp_cong_avoid,
 	.ssthresh = (void *)htcp_ssthresh,
-	.undo_cwnd = (void *)reno_undo_cwnd,
+	.undo_cwnd = (void *)htcp_undo_cwnd,
 	.set_state = (void *)htcp_set_state,
 	HEARS(htcp_cwnd_event),
 	.pkts_acked = (void *)htcp_pkts_acked,

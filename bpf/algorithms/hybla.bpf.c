@@ -35,6 +35,7 @@
 #include "algorithms/common/after_outage.h"
 #include "algorithms/common/parameters.h"
 #include "algorithms/common/reno.h"
+#include "algorithms/common/undo.h"
 
 struct hybla {
 	struct idle_keep idle;
@@ -170,12 +171,14 @@ CALLBACK(void, hybla_set_state, struct sock *sk, u8 new_state)
 	outage_set_state(sk, new_state);
 }
 
+UNDO_CWND(hybla_undo_cwnd)
+
 ALGORITHM(hybla) = {
 	.init = (void *)hybla_init,
 	.release = (void *)idle_keep_release,
 	.cong_avoid = (void *)hybla_cong_avoid,
 	.ssthresh = (void *)hybla_ssthresh,
-	.undo_cwnd = (void *)reno_undo_cwnd,
+	.undo_cwnd = (void *)hybla_undo_cwnd,
 	.set_state = (void *)hybla_set_state,
 	HEARS(hybla_cwnd_event),
 	.pkts_acked = (void *)hybla_pkts_acked,

@@ -18,6 +18,7 @@
 #include "algorithms/common/idle_keep.h"
 #include "algorithms/common/after_outage.h"
 #include "algorithms/common/reno.h"
+#include "algorithms/common/undo.h"
 
 struct reno {
 	struct idle_keep idle;
@@ -54,6 +55,8 @@ CALLBACK(void, reno_set_state, struct sock *sk, u8 new_state)
 {
 	outage_set_state(sk, new_state);
 }
+
+UNDO_CWND(reno_undo_cwnd)
 
 ALGORITHM(reno) = {
 	.init = (void *)reno_init,

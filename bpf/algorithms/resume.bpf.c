@@ -31,6 +31,7 @@
 #include "algorithms/common/idle_keep.h"
 #include "algorithms/common/limited_transmit.h"
 #include "algorithms/common/reno.h"
+#include "algorithms/common/undo.h"
 
 /* A jump is at least to so many times the window: slow start is there a round trip later, and is
  * not held up by pacing meanwhile. */
@@ -325,12 +326,14 @@ CALLBACK(void, resume_pkts_acked, struct sock *sk, const struct ack_sample *samp
 	path_delivers(sk, idle_keep_run_rate(idle_keep(sk), tcp_sk(sk)));
 }
 
+UNDO_CWND(resume_undo_cwnd)
+
 ALGORITHM(resume) = {
 	.init = (void *)resume_init,
 	.release = (void *)idle_keep_release,
 	.cong_control = (void *)resume_cong_control,
 	.ssthresh = (void *)resume_ssthresh,
-	.undo_cwnd = (void *)reno_undo_cwnd,
+	.undo_cwnd = (void *)resume_undo_cwnd,
 	.set_state = (void *)resume_set_state,
 	HEARS(resume_cwnd_event),
 	.pkts_acked = (void *)resume_pkts_acked,

@@ -18,6 +18,7 @@
 #include "algorithms/common/idle_keep.h"
 #include "algorithms/common/after_outage.h"
 #include "algorithms/common/reno.h"
+#include "algorithms/common/undo.h"
 
 struct scalable {
 	struct idle_keep idle;
@@ -60,12 +61,14 @@ CALLBACK(void, scalable_set_state, struct sock *sk, u8 new_state)
 	outage_set_state(sk, new_state);
 }
 
+UNDO_CWND(scalable_undo_cwnd)
+
 ALGORITHM(scalable) = {
 	.init = (void *)scalable_init,
 	.release = (void *)idle_keep_release,
 	.cong_avoid = (void *)scalable_cong_avoid,
 	.ssthresh = (void *)scalable_ssthresh,
-	.undo_cwnd = (void *)reno_undo_cwnd,
+	.undo_cwnd = (void *)scalable_undo_cwnd,
 	.set_state = (void *)scalable_set_state,
 	HEARS(scalable_cwnd_event),
 	.pkts_acked = (void *)scalable_pkts_acked,

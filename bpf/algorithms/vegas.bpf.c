@@ -29,6 +29,7 @@
 #include "algorithms/common/after_outage.h"
 #include "algorithms/common/parameters.h"
 #include "algorithms/common/reno.h"
+#include "algorithms/common/undo.h"
 #include "algorithms/common/per_round_trip.h"
 
 struct vegas {
@@ -161,12 +162,14 @@ CALLBACK(void, vegas_pkts_acked, struct sock *sk, const struct ack_sample *sampl
 		v->base_rtt_us = rtt_us;
 }
 
+UNDO_CWND(vegas_undo_cwnd)
+
 ALGORITHM(vegas) = {
 	.init = (void *)vegas_init,
 	.release = (void *)idle_keep_release,
 	.cong_avoid = (void *)vegas_cong_avoid,
 	.ssthresh = (void *)vegas_ssthresh,
-	.undo_cwnd = (void *)reno_undo_cwnd,
+	.undo_cwnd = (void *)vegas_undo_cwnd,
 	.set_state = (void *)vegas_set_state,
 	HEARS(vegas_cwnd_event),
 	.pkts_acked = (void *)vegas_pkts_acked,

@@ -27,6 +27,7 @@
 #include "algorithms/common/idle_keep.h"
 #include "algorithms/common/after_outage.h"
 #include "algorithms/common/reno.h"
+#include "algorithms/common/undo.h"
 
 struct westwood {
 	struct idle_keep idle;
@@ -132,12 +133,14 @@ CALLBACK(void, westwood_set_state, struct sock *sk, u8 new_state)
 	outage_set_state(sk, new_state);
 }
 
+UNDO_CWND(westwood_undo_cwnd)
+
 ALGORITHM(westwood) = {
 	.init = (void *)westwood_init,
 	.release = (void *)idle_keep_release,
 	.cong_avoid = (void *)westwood_cong_avoid,
 	.ssthresh = (void *)westwood_ssthresh,
-	.undo_cwnd = (void *)reno_undo_cwnd,
+	.undo_cwnd = (void *)westwood_undo_cwnd,
 	.set_state = (void *)westwood_set_state,
 	HEARS(westwood_cwnd_event),
 	.pkts_acked = (void *)westwood_pkts_acked,

@@ -45,17 +45,19 @@ static __always_inline void burst_over(struct bursts *b, u32 bytes, u32 us, u32 
 
 	b->latest_us = b->is_mixed ? 0 : latency_us;
 	b->latest_bytes = bytes;
-	if (!b->is_stream) {
+	if (!b->is_stream && !b->had_outage) {
 		b->bytes = b->bytes ? b->bytes - (b->bytes >> SIZE_SHIFT) + (bytes >> SIZE_SHIFT)
 				    : bytes;
 	}
-	if (!b->is_mixed) {
+	if (!b->is_mixed && !b->had_outage) {
 		b->counted = min(b->counted + 1, LATENCY_MEMORY);
 		b->latency_us -= b->latency_us / b->counted;
 		b->latency_us += latency_us / b->counted;
 	}
 	b->is_mixed = false;
 	b->is_stream = false;
+	b->had_outage = false;
+	b->waited = 0;
 }
 
 /*
@@ -104,11 +106,27 @@ static __always_inline void burst_begins(struct sock *sk)
 		next_burst(&c->bursts, tcp_sk(sk), 0);
 }
 
+/* A timeout has come, which may be the first of an outage. */
+static __always_inline void path_may_be_gone(struct bursts *b, const struct tcp_sock *tp)
+{
+	b->gone_at = bytes_before(tp, tp->write_seq);
+}
+
+/* The path has been gone, or is in doubt. What a program writes now and then meanwhile waits, and
+ * looks like a transfer that goes on, but the program does not write that much at once. */
+static __always_inline void burst_waits(struct bursts *b, const struct tcp_sock *tp)
+{
+	u64 written = bytes_before(tp, tp->write_seq);
+
+	b->waited += written - max(b->gone_at, b->start);
+	b->gone_at = written;
+}
+
 /* Returns the bytes of the burst to reckon with: the present one may be larger than those before.
  */
 static __always_inline u32 burst_bytes(const struct bursts *b, const struct tcp_sock *tp)
 {
-	u64 present = bytes_before(tp, tp->write_seq) - b->start;
+	u64 present = bytes_before(tp, tp->write_seq) - b->start - b->waited;
 
 	return b->start_us ? max(b->bytes, at_most_32_bits(present)) : 0;
 }

@@ -63,8 +63,11 @@ struct bursts {
 	u32 begun;	/* bursts after the first */
 	u32 latest_us;	/* what the latest one took; 0: it began with another algorithm */
 	u32 latest_bytes;
-	u16 is_mixed;  /* the present one began with another algorithm */
-	u16 is_stream; /* it was taken for a stream, and its size says nothing of the next */
+	u8 is_mixed;   /* the present one began with another algorithm */
+	u8 is_stream;  /* it was taken for a stream, and its size says nothing of the next */
+	u8 had_outage; /* neither does it, nor the latency, where the path was gone meanwhile */
+	u64 gone_at;   /* bytes that were written when the path went, or seen since */
+	u64 waited;    /* bytes of the present one written while the path was gone or in doubt */
 };
 
 /* Writes without idle time between them; see streams.h. */
@@ -173,9 +176,10 @@ struct idle_keep {
 
 /* The path was gone; see outage.h. */
 struct outage {
-	u32 rtt_us;    /* the lowest RTT before that; 0: not known */
-	u32 rounds;    /* round trips to come until it is found out whether the path is another */
-	u32 nudged_at; /* bytes ACKed when it was made to send new data, and 1; 0: it was not */
+	u32 rtt_us;	 /* the lowest RTT before that; 0: not known */
+	u32 rounds;	 /* round trips to come until it is found out whether the path is another */
+	u32 nudged_at;	 /* bytes ACKed when it was made to send new data, and 1; 0: it was not */
+	u32 run_sent_us; /* when the first segment of the present run of deliveries was sent */
 };
 
 /* The place of a connection in the operator's policy; see bpf/interface/policy.h. */

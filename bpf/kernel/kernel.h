@@ -143,6 +143,7 @@ struct tcp_sock {
 	u32 lost;	     /* segments ever held for lost */
 	u32 app_limited;     /* samples are until `delivered` reaches it; 0: they are not */
 	u64 delivered_mstamp; /* when `delivered` last grew, microseconds */
+	u64 first_tx_mstamp;  /* when the latest segment delivered was sent, microseconds */
 	u64 tcp_clock_cache;  /* now, nanoseconds */
 	u64 tcp_wstamp_ns;    /* when pacing lets the next segment go */
 	__u8 is_cwnd_limited : 1;

@@ -283,11 +283,16 @@ CALLBACK(void, stock_cubic_pkts_acked, struct sock *sk, const struct ack_sample 
 		hystart_acked(c, sk, rtt_us);
 }
 
+CALLBACK(u32, stock_cubic_undo_cwnd, struct sock *sk)
+{
+	return reno_undone(tcp_sk(sk));
+}
+
 ALGORITHM(stock_cubic) = {
 	.init = (void *)stock_cubic_init,
 	.cong_avoid = (void *)stock_cubic_cong_avoid,
 	.ssthresh = (void *)stock_cubic_ssthresh,
-	.undo_cwnd = (void *)reno_undo_cwnd,
+	.undo_cwnd = (void *)stock_cubic_undo_cwnd,
 	.set_state = (void *)stock_cubic_set_state,
 	.cwnd_event = (void *)stock_cubic_cwnd_event,
 	.pkts_acked = (void *)stock_cubic_pkts_acked,

@@ -15,7 +15,6 @@ is removed at the end.
 """
 
 import argparse
-import ctypes
 import json
 import os
 import pathlib
@@ -29,8 +28,8 @@ import tempfile
 import threading
 import time
 
-LIBC = ctypes.CDLL(None, use_errno=True)
-NEW_NETWORK = 0x40000000
+from namespaces import inside, ip
+
 PORT = 18088
 POLICY = f"""
 [[scope]]
@@ -40,26 +39,6 @@ local-port = {PORT}
 MESSAGE = b"x" * 64
 # struct tcp_info, linux/tcp.h: tcpi_total_retrans.
 TOTAL_RETRANS = 8 + 4 * 23
-
-
-def ip(*arguments):
-    subprocess.run(["ip", *arguments], check=True)
-
-
-def inside(namespace, function):
-    """Runs a function on a thread in a network namespace and returns what it does."""
-    result = []
-
-    def run():
-        with open(f"/run/netns/{namespace}", encoding="ascii") as file:
-            if LIBC.setns(file.fileno(), NEW_NETWORK):
-                raise OSError(ctypes.get_errno(), "setns")
-        result.append(function())
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    return result[0]
 
 
 class Network:

@@ -22,17 +22,27 @@
 #include "algorithms/common/after_outage.h"
 #include "algorithms/common/parameters.h"
 #include "algorithms/common/reno.h"
+#include "algorithms/common/undo.h"
 
 struct cubic {
 	struct idle_keep idle;
 	u64 epoch_start_us; /* 0: the epoch begins with the next ACK */
 	u64 w_est_20;	    /* W_est, segments << 20 */
-	u32 w_max;	    /* segments; 0: none */
+	u32 w_max : 30;	    /* segments; 0: none */
+	u32 reduction : 2;  /* enum reduction */
 	u32 k_ms;	    /* K */
 	u32 w_prior;	    /* cwnd_prior: the window before the latest reduction, segments */
 	struct hystart hystart;
 };
 ASSERT_FITS_PRIVATE_AREA(struct cubic);
+
+/* A reduction ends the epoch only when the next one begins, with the first ACK in congestion
+ * avoidance: until then it may prove to have been wrong, and the epoch goes on. */
+enum reduction {
+	REDUCTION_NONE,
+	REDUCTION_OF_LOSS,
+	REDUCTION_OF_TIMEOUT,
+};
 
 /* The algorithm returns its own K where section 4.2 gives `k_ms`. */
 static __always_inline u32 cubic_k_ms(const struct sock *sk, u32 k_ms);
@@ -50,11 +60,26 @@ static __always_inline u64 ms3_per_1024th(const struct sock *sk)
 	return C_MS3_PER_1024TH / parameter(sk, c_1000);
 }
 
+/* The latest reduction was right. Sections 4.7: "W_max = cwnd * (1 + beta_cubic) / 2" where the
+ * window did not get back to W_max; and 4.8: after a timeout "K is set to 0, and W_max is set to"
+ * the window that slow start ends with. */
+static __always_inline void epoch_end(struct cubic *c, const struct sock *sk)
+{
+	u64 cwnd = c->w_prior;
+
+	if (c->reduction == REDUCTION_OF_TIMEOUT)
+		c->w_max = 0;
+	else if (c->reduction == REDUCTION_OF_LOSS)
+		c->w_max = cwnd < c->w_max ? cwnd * (1000 + parameter(sk, beta_1000)) / 2000 : cwnd;
+	c->reduction = REDUCTION_NONE;
+}
+
 /* "K = cbrt((W_max - cwnd_epoch) / C)" */
 static __always_inline void epoch_begin(struct cubic *c, const struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 
+	epoch_end(c, sk);
 	c->epoch_start_us = tp->tcp_mstamp;
 	c->w_est_20 = (u64)tp->snd_cwnd << 20;
 	c->k_ms = 0;
@@ -125,7 +150,7 @@ CALLBACK(void, cubic_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 					 ack, acked);
 	if (!acked)
 		return;
-	if (!c->epoch_start_us)
+	if (!c->epoch_start_us || c->reduction)
 		epoch_begin(c, sk);
 	w_est_grow(c, sk, acked);
 	cwnd = (u64)tp->snd_cwnd << 10;
@@ -135,30 +160,37 @@ CALLBACK(void, cubic_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 		reno_additive_increase(tp, cwnd / (target - cwnd), acked);
 }
 
-/* Sections 4.6 and 4.7: multiplicative decrease and fast convergence */
+/* Section 4.6: multiplicative decrease */
 CALLBACK(u32, cubic_ssthresh, struct sock *sk)
 {
 	struct cubic *c = inet_csk_ca(sk);
 	u64 cwnd = tcp_sk(sk)->snd_cwnd;
-	u32 beta = parameter(sk, beta_1000);
 
-	c->epoch_start_us = 0;
+	epoch_end(c, sk);
+	c->reduction = REDUCTION_OF_LOSS;
 	c->w_prior = cwnd;
-	/* "W_max = cwnd * (1 + beta_cubic) / 2" where the window did not get back to W_max */
-	c->w_max = cwnd < c->w_max ? cwnd * (1000 + beta) / 2000 : cwnd;
-	return ssthresh_app_limited(sk, max((u32)(cwnd * beta / 1000), 2));
+	return ssthresh_app_limited(sk, max((u32)(cwnd * parameter(sk, beta_1000) / 1000), 2));
 }
 
-/* Section 4.8: "K is set to 0, and W_max is set to" the window that slow start ends with. */
+/* Section 4.9: what was before the reduction is restored. The window before the reduction before
+ * it has to be taken from W_max. */
+CALLBACK(u32, cubic_undo_cwnd, struct sock *sk)
+{
+	struct cubic *c = inet_csk_ca(sk);
+
+	if (c->reduction && c->w_max)
+		c->w_prior = c->w_max;
+	c->reduction = REDUCTION_NONE;
+	return undone(sk);
+}
+
 CALLBACK(void, cubic_set_state, struct sock *sk, u8 new_state)
 {
 	struct cubic *c = inet_csk_ca(sk);
 
 	outage_set_state(sk, new_state);
-	if (new_state != TCP_CA_Loss)
-		return;
-	c->epoch_start_us = 0;
-	c->w_max = 0;
+	if (new_state == TCP_CA_Loss)
+		c->reduction = REDUCTION_OF_TIMEOUT;
 }
 
 CWND_EVENT(cubic_cwnd_event, sk, event)

@@ -30,7 +30,8 @@
  * path; where they are others, or nothing was learned before the next burst, it is forgotten. As
  * soon as ACKs tell a rate, ssthresh becomes what the path carries in a round trip at that rate
  * (Tsukamoto, Fukuda, Hori, Oie (2003), eqs. 1 and 2; the spacing is that of a run of segments and
- * not of a pair, since a receiver may ACK a pair at once).
+ * not of a pair, since a receiver may ACK a pair at once; and of one that was sent faster than it
+ * was ACKed).
  *
  * RFC 7661 lets a window that is not in use be kept for 5 minutes; so does this.
  *
@@ -216,6 +217,10 @@ static __always_inline void idle_keep_lost(struct sock *sk)
 	keep->run_start_us = 0;
 	keep->rtt_us = 0;
 	keep->is_rtt_new = false;
+	/* The spacing of ACKs is to tell the path's rate. Paced it would be that of a window in a
+	 * smoothed round trip, which may seem as long as the outage. */
+	if (pacing_is_ours(sk))
+		sk->sk_pacing_status = SK_PACING_NONE;
 }
 
 /* Ends the doubt. */
@@ -236,21 +241,43 @@ static __always_inline void idle_keep_judge(struct sock *sk, struct idle_keep *k
 	overflow_forget(keep);
 }
 
+/* A run in which segments were sent about as slowly as they were ACKed tells how fast they were
+ * sent, not how fast the path is. Returns whether the present one may go on; else it begins anew.
+ */
+static __always_inline bool run_tells_of_path(struct outage *outage, struct idle_keep *keep,
+					      const struct tcp_sock *tp)
+{
+	u64 acked_us = (u32)tp->tcp_mstamp - keep->run_start_us;
+	u64 sent_us = (u32)tp->first_tx_mstamp - outage->run_sent_us;
+
+	/* In slow start it is half of the time. */
+	if (acked_us && sent_us * 3 <= acked_us * 2)
+		return true;
+	keep->run_start_us = tp->tcp_mstamp;
+	keep->run_start = tp->delivered;
+	keep->run_segments = 0;
+	outage->run_sent_us = tp->first_tx_mstamp;
+	return false;
+}
+
 /* Where the path is in doubt, ACKs may tell its rate: "bandwidth-delay product = RTT x packet size
  * / time between the ACKs", "ssthresh = bandwidth-delay product / packet size", and no less than a
  * new connection begins with. */
 static __always_inline void idle_keep_measure_anew(struct sock *sk, struct idle_keep *keep)
 {
-	const struct connection *connection = connection_of(sk);
+	struct connection *connection = connection_of(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
-	u64 bytes = (u64)idle_keep_run_rate(keep, tp) * keep->rtt_us / USEC_PER_MSEC;
-	u64 carried = min(bytes / max(tp->mss_cache, 1), (u64)CWND_MAX);
+	u64 bytes, carried;
 
 	/* Later losses are no longer the outage's. */
 	if (!connection || !connection->outage.rounds) {
 		idle_keep_judge(sk, keep);
 		return;
 	}
+	if (!run_tells_of_path(&connection->outage, keep, tp))
+		return;
+	bytes = (u64)idle_keep_run_rate(keep, tp) * keep->rtt_us / USEC_PER_MSEC;
+	carried = min(bytes / max(tp->mss_cache, 1), (u64)CWND_MAX);
 	/* Where nothing was lost after all, the outage has held segments back, and their round
 	 * trips say nothing of the path. */
 	if (!bytes || ca_state(sk) < TCP_CA_Recovery)
@@ -271,6 +298,8 @@ static __always_inline void idle_keep_start(struct sock *sk, struct idle_keep *k
 		if (keep->starts == PATH_IN_DOUBT)
 			idle_keep_judge(sk, keep);
 		idle_keep_learn(keep, tp);
+	} else if (keep->starts == PATH_IN_DOUBT) {
+		return;
 	}
 	/* What fits into an initial window goes out at once, as on a new connection. */
 	is_small = tp->write_seq - tp->snd_nxt <= TCP_INIT_CWND * tp->mss_cache;
@@ -329,10 +358,10 @@ static __always_inline bool idle_keep_stalled(const struct idle_keep *keep,
 	u64 run = (u32)keep->latest_ack_us - keep->run_start_us;
 	u32 segments = keep->run_segments;
 
-	/* After an outage a few segments are all that a round trip has, and the smoothed RTT may be
-	 * as long as the outage. */
+	/* After an outage a few segments are all that a round trip has, sent here and there in it,
+	 * and the smoothed RTT may be as long as the outage. */
 	if (keep->starts == PATH_IN_DOUBT)
-		return gap > keep->rtt_us / 2;
+		return gap > keep->rtt_us / 2 || gap * segments > run * 8;
 	return gap > tp->srtt_us >> 4 && gap * segments > run * 8;
 }
 

@@ -37,6 +37,14 @@ static __always_inline void overflow_loss(struct idle_keep *keep, const struct t
 		keep->first_loss = min(acked + 1, PLACE_MAX);
 }
 
+/* A reduction proves to have been wrong: nothing was lost, but segments came late. What was lost
+ * earlier in the burst is forgotten with it. */
+static __always_inline void overflow_undone(struct idle_keep *keep, const struct tcp_sock *tp)
+{
+	keep->first_loss = 0;
+	keep->lost = tp->lost;
+}
+
 /* Nothing is known of the path any more. */
 static __always_inline void overflow_forget(struct idle_keep *keep)
 {

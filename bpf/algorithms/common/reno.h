@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Most algorithms take this over from Reno: slow start, additive increase, undo_cwnd.
+ * Most algorithms take this over from Reno: slow start, additive increase, what an undo restores.
  *
  * Source: RFC 5681, sections 3.1 and 3.2; RFC 3465 (counting what is ACKed, not ACKs).
  */
@@ -59,11 +59,9 @@ static __always_inline u32 reno_half(const struct tcp_sock *tp)
 	return max(tp->snd_cwnd >> 1, 2);
 }
 
-/* undo_cwnd takes back in full a reduction that proves to have been wrong. */
-CALLBACK(u32, reno_undo_cwnd, struct sock *sk)
+/* Returns the window where a reduction proves to have been wrong: it is taken back in full. */
+static __always_inline u32 reno_undone(const struct tcp_sock *tp)
 {
-	const struct tcp_sock *tp = tcp_sk(sk);
-
 	return max(tp->snd_cwnd, tp->prior_cwnd);
 }
 

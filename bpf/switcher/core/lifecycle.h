@@ -168,11 +168,17 @@ switch_for_outage(void *sock, struct tcp_sock *tp, struct connection *c, const s
 	return read_now(0);
 }
 
-/* Timeouts have come in a row: what was in flight is lost, or its ACKs are. An algorithm of the
- * kernel's does not find out what is lost once the path is back (limited_transmit.h). */
-static __always_inline void outage_begins(void *sock, struct tcp_sock *tp, struct connection *c,
-					  const struct scope *scope)
+/* A timeout has come after `earlier` others. Where they come in a row, what was in flight is lost,
+ * or its ACKs are. An algorithm of the kernel's does not find out what is lost once the path is
+ * back (limited_transmit.h). */
+static __always_inline void may_be_outage(void *sock, struct tcp_sock *tp, struct connection *c,
+					  const struct scope *scope, u32 earlier)
 {
+	if (!earlier) {
+		if (!c->outage.rounds)
+			path_may_be_gone(&c->bursts, tp);
+		return;
+	}
 	doubt_path(c, tp);
 	if (!is_ours(c->current))
 		read_now(switch_for_outage(sock, tp, c, scope));
@@ -212,6 +218,8 @@ static __always_inline u32 measured(void *sock, struct tcp_sock *tp, struct conn
 	if (!scope)
 		return 0;
 	had_segments = wants_segments(c, scope);
+	if (c->outage.rounds)
+		burst_waits(&c->bursts, tp);
 	on_rtt_sample(sock, tp, c, scope, sample_us);
 	if (is_path_another(c))
 		new_path_begins(sock, tp, c, scope);
@@ -239,9 +247,8 @@ static __always_inline u32 called_back(void *sock, struct tcp_sock *tp, struct c
 	read_now(path_shows(sock, tp, c, policy, call));
 	if (call->op == BPF_SOCK_OPS_RTT_CB) {
 		callbacks = measured(sock, tp, c, policy, call->args[0]);
-	} else if (call->op == BPF_SOCK_OPS_RTO_CB && call->args[0] && scope &&
-		   has_timeouts(c, scope)) {
-		outage_begins(sock, tp, c, scope);
+	} else if (call->op == BPF_SOCK_OPS_RTO_CB && scope && has_timeouts(c, scope)) {
+		may_be_outage(sock, tp, c, scope, call->args[0]);
 	} else if (call->op == BPF_SOCK_OPS_RETRANS_CB) {
 		retransmitted(c, tp, call->args[0], call->args[1], call->args[2]);
 	} else if (call->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB && wants_segments(c, scope)) {

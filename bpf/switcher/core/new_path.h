@@ -24,6 +24,7 @@ static __always_inline void doubt_path(struct connection *c, const struct tcp_so
 	bool is_in_doubt = c->outage.rounds;
 
 	c->outage.rounds = ROUNDS_IN_DOUBT;
+	c->bursts.had_outage = true;
 	if (is_in_doubt)
 		return;
 	c->outage.rtt_us = lowest_us == ~0U ? 0 : lowest_us;

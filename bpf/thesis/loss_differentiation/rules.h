@@ -199,13 +199,18 @@ CALLBACK(void, differentiation_set_state, struct sock *sk, u8 new_state)
 	s->ssthresh = 0;
 }
 
+CALLBACK(u32, differentiation_undo_cwnd, struct sock *sk)
+{
+	return reno_undone(tcp_sk(sk));
+}
+
 /* The three differ in ssthresh alone. */
 #define DIFFERENTIATING(variable, rule) \
 	ALGORITHM(variable) = { \
 		.init = (void *)differentiation_init, \
 		.cong_avoid = (void *)differentiation_cong_avoid, \
 		.ssthresh = (void *)variable##_ssthresh, \
-		.undo_cwnd = (void *)reno_undo_cwnd, \
+		.undo_cwnd = (void *)differentiation_undo_cwnd, \
 		.set_state = (void *)differentiation_set_state, \
 		.cwnd_event = (void *)differentiation_cwnd_event, \
 		.pkts_acked = (void *)differentiation_pkts_acked, \

@@ -15,6 +15,11 @@ CALLBACK(u32, wrapper_ssthresh, struct sock *sk)
 	return max(tcp_sk(sk)->snd_cwnd >> 1, 2);
 }
 
+CALLBACK(u32, wrapper_undo_cwnd, struct sock *sk)
+{
+	return reno_undone(tcp_sk(sk));
+}
+
 CALLBACK(void, wrapper_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
 }
@@ -22,7 +27,7 @@ CALLBACK(void, wrapper_pkts_acked, struct sock *sk, const struct ack_sample *sam
 ALGORITHM(wrapper) = {
 	.cong_avoid = (void *)wrapper_cong_avoid,
 	.ssthresh = (void *)wrapper_ssthresh,
-	.undo_cwnd = (void *)reno_undo_cwnd,
+	.undo_cwnd = (void *)wrapper_undo_cwnd,
 	.pkts_acked = (void *)wrapper_pkts_acked,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "kk_wrapper",

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{
-    CAPACITY, MSS, ack, avoiding, burst, idle, is_always_paced, round_trip, socket, socket_of,
-    window_algorithms,
+    CAPACITY, MSS, ack, avoiding, burst, idle, is_always_paced, loss, round_trip, socket,
+    socket_of, window_algorithms,
 };
 use kirikae_algorithms::{Algorithm, CaState, Socket};
 
@@ -255,6 +255,43 @@ fn undo_takes_back_a_reduction() {
         let mut socket = avoiding(algorithm.name(), 100_000, 20);
         socket.fields.prior_cwnd = 40;
         assert_eq!(socket.undo_cwnd(), 40, "{algorithm:?}");
+    }
+}
+
+/// The window after each of thirty round trips that follow a loss, growth and what `meanwhile` does.
+fn windows_after(algorithm: Algorithm, meanwhile: impl Fn(&mut Socket)) -> Vec<u32> {
+    let mut socket = avoiding(algorithm.name(), 100_000, 200);
+    (0..5).for_each(|_| round_trip(&mut socket));
+    loss(&mut socket);
+    (0..20).for_each(|_| round_trip(&mut socket));
+    meanwhile(&mut socket);
+    (0..30).map(|_| (round_trip(&mut socket), socket.fields.snd_cwnd).1).collect()
+}
+
+/// A reduction as the kernel goes through it, and its undo.
+fn reduced_and_undone(socket: &mut Socket, state: CaState) {
+    let (cwnd, ssthresh) = (socket.fields.snd_cwnd, socket.fields.snd_ssthresh);
+    socket.fields.prior_cwnd = cwnd;
+    socket.fields.snd_ssthresh = socket.ssthresh();
+    socket.set_state(state);
+    socket.fields.snd_cwnd = if state == CaState::Loss { 1 } else { socket.fields.snd_ssthresh };
+    socket.fields.snd_cwnd = socket.undo_cwnd();
+    socket.fields.snd_ssthresh = ssthresh;
+    socket.set_state(CaState::Open);
+    assert_eq!(socket.fields.snd_cwnd, cwnd);
+}
+
+#[test]
+fn nothing_is_left_of_a_reduction_that_was_undone() {
+    // Careful Resume goes back to another phase (RFC 9959), and Vegas begins another round trip of samples.
+    let others = ["kk_resume", "kk_vegas"];
+    for algorithm in window_algorithms().filter(|algorithm| !others.contains(&algorithm.name())) {
+        let undisturbed = windows_after(algorithm, |_| ());
+        for state in [CaState::Recovery, CaState::Loss] {
+            let undone = windows_after(algorithm, |socket| reduced_and_undone(socket, state));
+            assert_eq!(undone, undisturbed, "{algorithm:?}, {state:?}");
+        }
+        assert_ne!(windows_after(algorithm, loss), undisturbed, "{algorithm:?}");
     }
 }
 

@@ -110,6 +110,17 @@ fn what_a_channel_loses_is_no_overflow() {
     }
 }
 
+#[test]
+fn what_was_not_lost_after_all_is_no_overflow() {
+    for algorithm in window_algorithms() {
+        let mut socket = avoiding(algorithm.name(), 100_000, 60);
+        burst(&mut socket, 10);
+        lossy_burst(&mut socket, 41, 6);
+        socket.undo_cwnd();
+        assert_eq!(careful(&mut socket, 1), [false], "{algorithm:?}");
+    }
+}
+
 /// As CoDel does: one segment of each burst, always the same.
 #[test]
 fn what_is_lost_at_the_same_place_each_time_is_overflow() {
@@ -304,8 +315,19 @@ fn a_rate_that_the_path_no_longer_has_is_forgotten() {
 }
 
 /// A path of RTT 100 ms that carried 10 Mbit/s is gone, as the switcher notes it. When a path is back, its round
-/// trips take `rtt_us`, and in that of 16 segments an ACK of one comes every `spacing_us`.
+/// trips take `rtt_us`, and in that of 16 segments an ACK of one comes every `spacing_us`. In slow start they were sent
+/// twice as fast.
 fn back_after_outage(algorithm: Algorithm, rtt_us: u32, spacing_us: u64) -> Socket {
+    back_after_outage_sent(algorithm, rtt_us, spacing_us, spacing_us / 2)
+}
+
+/// The same with segments that were sent every `sent_us`.
+fn back_after_outage_sent(
+    algorithm: Algorithm,
+    rtt_us: u32,
+    spacing_us: u64,
+    sent_us: u64,
+) -> Socket {
     let mut socket = avoiding(algorithm.name(), 100_000, 60);
     for _ in 0..2 {
         burst(&mut socket, 10);
@@ -317,9 +339,11 @@ fn back_after_outage(algorithm: Algorithm, rtt_us: u32, spacing_us: u64) -> Sock
     (socket.fields.snd_cwnd, socket.fields.snd_ssthresh) = (1, 30);
     socket.set_state(CaState::Loss);
     for round in [1, 2, 4, 8, 16] {
+        socket.fields.first_tx_mstamp = socket.fields.tcp_mstamp;
         socket.fields.tcp_mstamp += u64::from(rtt_us);
         for _ in 0..round {
             socket.fields.tcp_mstamp += spacing_us;
+            socket.fields.first_tx_mstamp += sent_us;
             socket.fields.delivered += 1;
             socket.fields.data_segs_out += 1;
             socket.fields.bytes_sent += u64::from(MSS);
@@ -351,6 +375,20 @@ fn after_an_outage_ssthresh_is_what_the_path_carries_in_a_round_trip() {
                 "{algorithm:?}, {carried}: {ssthresh}"
             );
         }
+    }
+}
+
+/// Segments that were sent here and there in a round trip come back so, however fast the path is.
+#[test]
+fn what_was_sent_as_slowly_as_it_was_acked_is_no_measure() {
+    for algorithm in algorithms_with_idle_keep() {
+        for sent_us in [3_000, 4_000] {
+            let socket = back_after_outage_sent(algorithm, 400_000, 4_000, sent_us);
+            assert_eq!(socket.fields.snd_ssthresh, 30, "{algorithm:?}, every {sent_us} us");
+        }
+        // What pacing would make of a smoothed round trip as long as the outage is none, either.
+        let socket = back_after_outage(algorithm, 400_000, 4_000);
+        assert_eq!(socket.pacing(), None, "{algorithm:?}");
     }
 }
 

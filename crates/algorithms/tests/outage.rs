@@ -1,6 +1,6 @@
 //! What the switcher holds for true of a path after an outage, `bpf/switcher/core/new_path.h`.
 
-use kirikae_algorithms::{Algorithm, Socket, Switch, Switcher};
+use kirikae_algorithms::{Algorithm, CaEvent, Socket, Switch, Switcher};
 use kirikae_interface::{CONNECTION_CHOICE_DUE, policy, scope};
 
 const MSS: u32 = 1448;
@@ -113,4 +113,45 @@ fn a_socket_that_is_connected_anew_is_in_no_doubt() {
     switcher.met(&mut socket);
     let outage = socket.connection.as_ref().unwrap().outage;
     assert_eq!((outage.rtt_us, outage.rounds), (0, 0));
+}
+
+/// What a program writes once a second waits during an outage of four seconds; nothing of it is bulk, and the
+/// latency of this burst is no news of the algorithm. What is written since the path is known counts.
+#[test]
+fn what_waited_for_the_path_is_no_transfer_that_goes_on() {
+    const BURST: u32 = 65_536;
+    let (mut switcher, mut socket) = lossy("kk_hybla");
+    socket.fields.app_limited = 1;
+    let write = |socket: &mut Socket| socket.fields.write_seq += BURST;
+    let all_acked = |socket: &mut Socket| {
+        let fields = &mut socket.fields;
+        fields.bytes_acked += u64::from(fields.write_seq - fields.snd_una);
+        (fields.snd_una, fields.snd_nxt) = (fields.write_seq, fields.write_seq);
+        fields.delivered_mstamp = fields.tcp_mstamp;
+    };
+    for _ in 0..2 {
+        socket.cwnd_event(CaEvent::TxStart);
+        write(&mut socket);
+        round_trip(&mut switcher, &mut socket, 100_000);
+        all_acked(&mut socket);
+    }
+    socket.cwnd_event(CaEvent::TxStart);
+    let counted = |socket: &Socket| socket.connection.as_ref().unwrap().bursts.counted;
+    let counted_before = counted(&socket);
+    write(&mut socket);
+    for earlier in 0..4 {
+        socket.fields.tcp_mstamp += 1_000_000;
+        switcher.timed_out(&mut socket, earlier);
+        write(&mut socket);
+    }
+    assert_eq!(socket.burst(), 5 * BURST, "nothing is known yet");
+    for _ in 0..8 {
+        round_trip(&mut switcher, &mut socket, 100_000);
+    }
+    assert_eq!(socket.burst(), BURST);
+    (0..3).for_each(|_| write(&mut socket));
+    assert_eq!(socket.burst(), 4 * BURST, "the one that was cut off, and three since");
+    all_acked(&mut socket);
+    socket.cwnd_event(CaEvent::TxStart);
+    assert_eq!((socket.burst(), counted(&socket)), (BURST, counted_before));
 }

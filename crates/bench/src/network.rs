@@ -73,10 +73,12 @@ pub fn furnish(contest: &Contest, network: &Network) -> Result<(), Error> {
 }
 
 fn set_tcp(contest: &Contest, host: &Namespace) -> Result<(), Error> {
-    // The default receive window (64 KiB) would limit the first bursts of every sender. Memory for 1,448
-    // bytes of data is 2,304, a little less than 8/5.
+    // The default receive window (64 KiB) would limit the first bursts of every sender. The kernel takes the
+    // buffer at the start for the window even where the largest is said to be smaller. Memory for 1,448 bytes of
+    // data is 2,304, a little less than 8/5.
     let stack = &contest.scenario.stack;
-    let buffers = [stack.receive_buffer, stack.receive_window_max]
+    let at_start = stack.receive_buffer.min(stack.receive_window_max);
+    let buffers = [at_start, stack.receive_window_max]
         .map(|bytes| (u64::from(bytes) * 8 / 5).min(i32::MAX as u64));
     host.set_sysctl("net.ipv4.tcp_rmem", &format!("4096 {} {}", buffers[0], buffers[1]))?;
     // The least size and that at the start are the kernel's own.

@@ -291,7 +291,7 @@ impl Sender {
             }
             fields.lost_out -= u32::from(sent.lost);
             fields.retrans_out -= u32::from(sent.retransmitted);
-            self.rate.delivered(&mut delivery.sampling, sent);
+            delivery.sampling.delivered(&mut self.socket, sent);
             if self.expires_segments() {
                 self.note_delivery(sent, ack.echo_ms);
             } else if self.uses_rack() && !was_delivered_before(sent, ack.echo_ms) {

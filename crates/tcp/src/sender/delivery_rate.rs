@@ -4,13 +4,6 @@ use kirikae_algorithms::{RateSample, Socket};
 
 use super::scoreboard::{AtSending, SendOrder, Sent};
 
-/// The connection's state of sampling that is not in the socket.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct DeliveryRate {
-    /// When the latest ACKed segment was sent, microseconds: the next sample's sending begins there.
-    first_sent_us: u64,
-}
-
 /// A sample in the making, while an ACK is worked through.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sampling {
@@ -27,6 +20,20 @@ pub(super) struct Sampling {
 }
 
 impl Sampling {
+    /// Notes that a segment is delivered, by ACK or by SACK. The next sample's sending begins with it.
+    pub fn delivered(&mut self, socket: &mut Socket, sent: &Sent) {
+        let at = sent.at_sending;
+        if at.delivered_us == 0 {
+            return;
+        }
+        let order = (sent.sent_us, sent.end());
+        if self.newest.is_none_or(|(newest, _)| order > newest) {
+            self.newest = Some((order, at));
+            socket.fields.first_tx_mstamp = sent.sent_us;
+            self.sending_us = sent.sent_us.saturating_sub(at.first_sent_us);
+        }
+    }
+
     /// Segments delivered when the newest segment was sent; None without a sample.
     pub fn prior_delivered(&self) -> Option<u32> {
         self.newest.map(|(_, at)| at.delivered)
@@ -74,35 +81,19 @@ impl Sampling {
     }
 }
 
-impl DeliveryRate {
-    /// What a segment that is about to leave at `sent_us` notes of the delivery so far.
-    pub fn at_sending(&mut self, socket: &mut Socket, sent_us: u64) -> AtSending {
-        let fields = &mut socket.fields;
-        if fields.packets_out == 0 {
-            // Nothing was in flight, so the sample begins now.
-            self.first_sent_us = sent_us;
-            fields.delivered_mstamp = sent_us;
-        }
-        AtSending {
-            first_sent_us: self.first_sent_us,
-            delivered_us: fields.delivered_mstamp,
-            delivered: fields.delivered,
-            app_limited: fields.app_limited != 0,
-        }
+/// What a segment that is about to leave at `sent_us` notes of the delivery so far.
+pub(super) fn at_sending(socket: &mut Socket, sent_us: u64) -> AtSending {
+    let fields = &mut socket.fields;
+    if fields.packets_out == 0 {
+        // Nothing was in flight, so the sample begins now.
+        fields.first_tx_mstamp = sent_us;
+        fields.delivered_mstamp = sent_us;
     }
-
-    /// Notes that a segment is delivered, by ACK or by SACK.
-    pub fn delivered(&mut self, sampling: &mut Sampling, sent: &Sent) {
-        let at = sent.at_sending;
-        if at.delivered_us == 0 {
-            return;
-        }
-        let order = (sent.sent_us, sent.end());
-        if sampling.newest.is_none_or(|(newest, _)| order > newest) {
-            sampling.newest = Some((order, at));
-            self.first_sent_us = sent.sent_us;
-            sampling.sending_us = sent.sent_us.saturating_sub(at.first_sent_us);
-        }
+    AtSending {
+        first_sent_us: fields.first_tx_mstamp,
+        delivered_us: fields.delivered_mstamp,
+        delivered: fields.delivered,
+        app_limited: fields.app_limited != 0,
     }
 }
 

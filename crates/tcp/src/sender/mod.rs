@@ -44,7 +44,6 @@ use kirikae_path::{Span, Time};
 
 use crate::{Control, Profile, Segment, timer_wheel};
 use close::Close;
-use delivery_rate::DeliveryRate;
 use extensions::PathEstimate;
 use frto::Frto;
 use lowest_rtt::LowestRtt;
@@ -97,7 +96,6 @@ pub(crate) struct Sender {
     undo: Undo,
     mtu_probing: MtuProbing,
     usage: WindowUsage,
-    rate: DeliveryRate,
     /// `snd_nxt` at the latest loss or mark: where Recovery, Loss and CWR end.
     high_seq: u64,
     /// Number of segments that were ever sent again.
@@ -175,7 +173,6 @@ impl Sender {
             undo: Undo::new(profile.undo),
             mtu_probing: MtuProbing::new(profile.mtu_probing),
             usage: WindowUsage::default(),
-            rate: DeliveryRate::default(),
             high_seq: 1,
             retransmissions: 0,
             timeouts: 0,

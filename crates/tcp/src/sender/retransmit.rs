@@ -4,6 +4,7 @@ use kirikae_algorithms::CaState;
 use kirikae_path::Time;
 
 use super::Sender;
+use super::delivery_rate::at_sending;
 use super::scoreboard::Sent;
 use super::timers::Purpose;
 use crate::{Segment, Timestamp};
@@ -104,7 +105,7 @@ impl Sender {
             return false;
         }
         let sent_us = self.departs(now, len);
-        let at_sending = self.rate.at_sending(&mut self.socket, sent_us);
+        let at_sending = at_sending(&mut self.socket, sent_us);
         let fields = &mut self.socket.fields;
         fields.bytes_retrans += u64::from(len);
         self.retransmissions += 1;

@@ -108,7 +108,7 @@ impl Sender {
                 ack.original_delivered |= before.end() <= self.high_seq;
                 delivery.sacked_times.add(before.sent_us);
             }
-            self.rate.delivered(&mut delivery.sampling, &before);
+            delivery.sampling.delivered(&mut self.socket, &before);
             if self.uses_rack() || self.expires_segments() {
                 self.rack_delivered(&before);
             }

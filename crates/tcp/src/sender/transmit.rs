@@ -5,6 +5,7 @@ use kirikae_path::Time;
 
 use super::BOOT_NS;
 use super::Sender;
+use super::delivery_rate::at_sending;
 use super::scoreboard::Sent;
 use super::timers::Purpose;
 use crate::{Ecn, Segment};
@@ -121,7 +122,7 @@ impl Sender {
         let mut segments = 0;
         while self.nxt < end {
             let len = (end - self.nxt).min(self.mss.into()) as u32;
-            let at_sending = self.rate.at_sending(&mut self.socket, sent_us);
+            let at_sending = at_sending(&mut self.socket, sent_us);
             self.board.push(Sent::new(self.nxt, len, sent_us, at_sending));
             let (ecn, cwr) = if self.ecn.capable {
                 (Ecn::Ect, std::mem::take(&mut self.ecn.owes_cwr))
