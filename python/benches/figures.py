@@ -28,6 +28,12 @@ kirikae.simulate(kirikae.Scenario.load({file!r}), contenders="cubic").to_json()
 print(time.perf_counter() - begin)
 """
 
+# The same by a process of its own.
+SIMULATE = """
+import kirikae
+kirikae.simulate(kirikae.Scenario.load({file!r}), contenders="cubic", seeds=range({seeds}), threads=1)
+"""
+
 
 def seconds(what: Callable[[], object]) -> float:
     begin = time.perf_counter()
@@ -95,35 +101,58 @@ def peak() -> float:
 
 def ray() -> None:
     """What a batch of some seconds costs on Ray beside the same in this process, and what a second worker brings."""
-    cluster = kirikae.Ray(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    for _ in range(2):
+        cluster.add_node(num_cpus=1)
+    engine = kirikae.Ray(cluster.address, log_to_driver=False)
     # Many short bursts, whose results are as much work as results can be; and flows, which have few.
-    batches_on_ray(cluster, "shallow", batch=2500, seeds=10_000)
-    batches_on_ray(cluster, "dumbbell", batch=50, seeds=200)
+    batches_on_ray(engine, "shallow-isolated-0.5", batch=1000, seeds=4_000)
+    batches_on_ray(engine, "dumbbell", batch=60, seeds=240)
+    engine.ray.shutdown()
+    cluster.shutdown()
 
 
-def batches_on_ray(cluster: kirikae.Ray, name: str, batch: int, seeds: int) -> None:
-    scenario = kirikae.Scenario.load(ROOT / f"scenarios/{name}.toml")
-    batches = len(scenario) * seeds // batch
+def batches_on_ray(engine: kirikae.Ray, name: str, batch: int, seeds: int) -> None:
+    file = ROOT / f"scenarios/{name}.toml"
+    scenario = kirikae.Scenario.load(file)
+    batches = seeds // batch
+    driver = []
 
     def on_ray(workers: int) -> None:
         # Somebody else takes the core of a worker that is to be idle.
-        taken = [cluster.ray.util.placement_group([{"CPU": 1}]) for _ in range(2 - workers)]
+        taken = [engine.ray.util.placement_group([{"CPU": 1}]) for _ in range(2 - workers)]
         for it in taken:
-            cluster.ray.get(it.ready())
-        kirikae.simulate(scenario, contenders="cubic", seeds=range(seeds), engine=cluster, batch=batch)
+            engine.ray.get(it.ready())
+        begin = time.process_time()
+        kirikae.simulate(scenario, contenders="cubic", seeds=range(seeds), engine=engine, batch=batch)
+        driver.append(time.process_time() - begin)
         for it in taken:
-            cluster.ray.util.remove_placement_group(it)
+            engine.ray.util.remove_placement_group(it)
 
     # So that the workers are there.
     on_ray(2)
-    alone, one, two = medians(
+    alone, one, two, beside = medians(
         lambda: kirikae.simulate(scenario, contenders="cubic", seeds=range(seeds), threads=1),
         lambda: on_ray(1),
         lambda: on_ray(2),
+        lambda: side_by_side(file, seeds // 2),
     )
-    cost = (one - alone) / batches
-    print(f"ray: {name}, {batches} batches of {alone / batches:.2f} s: {1000 * cost:.0f} ms more a batch")
+    cost = 1000 * (one - alone) / batches
+    spent = 1000 * statistics.median(driver) / batches
+    print(f"ray: {name}, {batches} batches of {alone / batches:.2f} s: {cost:.0f} ms more a batch")
     print(f"ray: {name}, {one:.2f} s with one worker, {two:.2f} s with two: {one / two / 2:.2f} of twice as fast")
+    print(f"ray: {name}, two processes without Ray: {alone / beside / 2:.2f} of twice as fast as one")
+    print(f"ray: {name}, this process computes {spent:.1f} ms for a batch")
+
+
+def side_by_side(file: pathlib.Path, seeds: int) -> None:
+    """Simulates so many seeds in each of two processes at once."""
+    program = [sys.executable, "-c", SIMULATE.format(file=str(file), seeds=seeds)]
+    processes = [subprocess.Popen(program) for _ in range(2)]
+    for process in processes:
+        assert process.wait() == 0
 
 
 if __name__ == "__main__":

@@ -5,22 +5,51 @@
 >>> print(outcome)
 """
 
-from ._kirikae import Error, Explanation, LatencyTable, Outcome, Scenario, ScenarioError, Table, explain
+from ._kirikae import (
+    Characterization,
+    Error,
+    Explanation,
+    Fit,
+    Grid,
+    LatencyTable,
+    Outcome,
+    Reproduction,
+    Scenario,
+    ScenarioError,
+    Search,
+    Table,
+    explain,
+    fit,
+)
+from .characterization import characterize
 from .engines import Engine, Processes, Ray, Threads
-from .simulation import simulate
+from .reproduction import reproduce
+from .searching import drawn_path, search
+from .simulation import BatchError, simulate
 
 __all__ = [
+    "BatchError",
+    "Characterization",
     "Engine",
     "Error",
     "Explanation",
+    "Fit",
+    "Grid",
     "LatencyTable",
     "Outcome",
     "Processes",
     "Ray",
+    "Reproduction",
     "Scenario",
     "ScenarioError",
+    "Search",
     "Table",
     "Threads",
+    "characterize",
+    "drawn_path",
     "explain",
+    "fit",
+    "reproduce",
+    "search",
     "simulate",
 ]

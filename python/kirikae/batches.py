@@ -1,27 +1,24 @@
 """The parts of a sweep that engines compute: consecutive seeds of one contender of one scenario."""
 
 import functools
-import gzip
 import hashlib
 import importlib.metadata
-import itertools
 import json
 import pathlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from . import _kirikae
 from ._kirikae import Error, Plan, Scenario
 
-# The least that packs well: packing must not take longer than what it saves.
-PACKING = 1
+# As where everything is simulated at once, 0 follows the last seed that there is.
+SEEDS = 2**64
 
 
 @dataclass(frozen=True)
-class Batch:
-    """What a worker simulates at a time."""
+class Series:
+    """All seeds of one contender of one scenario of a sweep."""
 
-    # Its place among all batches of the sweep.
+    # Its place among all series of the sweep.
     number: int
     scenario: Scenario
     # The scenario's place among those that `scenario` says, and its title.
@@ -31,24 +28,38 @@ class Batch:
     # The first seed, and how many there are.
     seed: int
     count: int
-    # What the results must be computed by.
-    code: str
 
-    def __str__(self) -> str:
-        return f'"{self.title}", {self.contender}, {self.count} seeds from {self.seed}'
-
+    @functools.cached_property
     def key(self) -> str:
-        """A digest of all that determines the results."""
-        told = [self.scenario.toml, self.scenario.named, self.place, self.contender, self.seed, self.count, self.code]
+        """A digest of all that determines the results but the seeds."""
+        told = [self.scenario.toml, self.scenario.named, self.place, self.contender, code()]
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
+class Batch:
+    """What a worker simulates at a time."""
+
+    # Its place among all batches of the sweep.
+    number: int
+    series: Series
+    # The first seed, and how many there are.
+    seed: int
+    count: int
+    # What the results must be computed by.
+    code: str
+
+    def __str__(self) -> str:
+        return f'"{self.series.title}", {self.series.contender}, {self.count} seeds from {self.seed}'
+
+
+@dataclass(frozen=True)
 class Done:
-    """What came of the batch of this number, packed by gzip."""
+    """What came of the batch of this number, as a Parquet file, and how many seconds one of its seeds took."""
 
     number: int
     packed: bytes
+    seconds: float = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -67,8 +78,9 @@ def run(batch: Batch) -> Result:
     try:
         if batch.code != code():
             raise Error(f"found Kirikae {code()} on a worker; allowed: {batch.code}, as where the sweep began")
-        results = _kirikae.simulate_batch(batch.scenario, batch.place, batch.contender, batch.seed, batch.count)
-        return Done(batch.number, gzip.compress(results, PACKING, mtime=0))
+        series = batch.series
+        done = _kirikae.simulate_batch(series.scenario, series.place, series.contender, batch.seed, batch.count)
+        return Done(batch.number, *done)
     except Exception as error:
         return Failed(batch.number, str(error))
 
@@ -81,16 +93,6 @@ def code() -> str:
     return f"{importlib.metadata.version('kirikae')}-{digest[:16]}"
 
 
-def of_plan(plan: Plan, size: int) -> list[Batch]:
-    """The batches of a plan, of at most `size` seeds, in the order in which their results are put together."""
-    numbers = itertools.count()
-
-    def of_scenario(part: "_kirikae.Part") -> Iterator[Batch]:
-        scenario, place, title, contenders, seed, repetitions = part
-        for contender, begin in itertools.product(contenders, range(0, repetitions, size)):
-            # As where everything is simulated at once, 0 follows the last seed that there is.
-            first = (seed + begin) % 2**64
-            count = min(size, repetitions - begin)
-            yield Batch(next(numbers), scenario, place, title, contender, first, count, code())
-
-    return [batch for part in plan.parts for batch in of_scenario(part)]
+def of_plan(plan: Plan) -> list[Series]:
+    """The series of a plan, in order."""
+    return [Series(number, *it) for number, it in enumerate(plan.series)]

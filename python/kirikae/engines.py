@@ -142,12 +142,14 @@ class Ray:
 
     If this process is not connected to one yet, `address` and the other arguments are what `ray.init` is called with.
     Kirikae must be installed on each node. A batch whose worker or node dies is begun again, three times in all.
+    `dashboard` is the address of the cluster's dashboard; None where there is none.
     """
 
     def __init__(self, address: str | None = None, **options: Any) -> None:
         self.ray = _ray()
-        if not self.ray.is_initialized():
-            self.ray.init(address=address, **options)
+        options = {"ignore_reinit_error": True, **options}
+        url = self.ray.init(address=address, **options).dashboard_url
+        self.dashboard = f"http://{url}" if url else None
 
     def map(self, function: Run, batches: Sequence[Batch], /) -> Iterator[Result]:
         ray = self.ray

@@ -1,18 +1,27 @@
 """Simulates scenarios: at once in this process, or in batches by an engine."""
 
-import gzip
 import os
 from collections.abc import Sequence
 from concurrent.futures import Executor
 
 from . import batches
 from ._kirikae import Error, Outcome, Plan, Results, Scenario
-from .batches import Batch, Done, Failed
+from .batches import Batch, Done, Failed, Series
 from .campaign import Campaign
 from .engines import Engine, Futures, Threads
+from .progress import progress
+from .rounds import rounds
 
 # So many failures are told one by one.
 TOLD = 10
+
+
+class BatchError(Error):
+    """Batches failed, or their engine did. `outcome` is what came of the others."""
+
+    def __init__(self, message: str, outcome: Outcome) -> None:
+        super().__init__(message)
+        self.outcome = outcome
 
 
 def simulate(
@@ -25,7 +34,7 @@ def simulate(
     threads: int | None = None,
     engine: Engine | Executor | None = None,
     campaign: str | os.PathLike[str] | None = None,
-    batch: int = 20,
+    batch: int | None = None,
 ) -> Outcome:
     """Simulates every contender of every scenario, and returns their Outcome.
 
@@ -34,17 +43,20 @@ def simulate(
     `contenders` is a list of names, or "all". Without them it is what the scenarios say. `threads` (1 to 1024) is how
     many simulations run at a time; without it as many as RAYON_NUM_THREADS says, or cores.
 
-    With `engine` or `campaign` it is done in batches of `batch` (1 to 10000) seeds of one contender of one scenario,
-    and comes out the same: `engine` computes them (Threads, Processes, Ray, an executor of concurrent.futures, or
-    anything with `map(function, batches)`), and the directory `campaign` keeps what came of each, so that it is not
-    computed again. Batches that fail are told when the others are done.
+    With `engine` or `campaign` it is done in batches of some seeds of one contender of one scenario, and comes out the
+    same: `engine` computes them (Threads, Processes, Ray, an executor of concurrent.futures, or anything with
+    `map(function, batches)`), and the directory `campaign` keeps what came of each, so that it is not computed again.
+    A batch has `batch` seeds (1 to 10000), without it as many as take some seconds. When some fail, the others are
+    computed all the same, and then BatchError is raised, whose `outcome` is what came of these.
 
-    Ctrl-C ends it. Raises ScenarioError if a scenario cannot be simulated, and Error for anything else.
+    In a terminal or a notebook a bar shows how far it is, from two seconds on. Ctrl-C ends it. Raises ScenarioError if
+    a scenario cannot be simulated, and Error for anything else.
     """
     plan = Plan(scenario, repetitions=repetitions, seed=seed, seeds=seeds, contenders=contenders)
     if engine is None and campaign is None:
-        return plan.simulate(threads)
-    if not 1 <= batch <= 10_000:
+        with progress(sum(it.count for it in batches.of_plan(plan)), "simulations") as bar:
+            return plan.simulate(threads, progress=lambda done: bar.update(done - bar.n))
+    if batch is not None and not 1 <= batch <= 10_000:
         raise Error(f"batch: found {batch}; allowed: 1 to 10000")
     if engine is not None and threads is not None:
         raise Error("threads: found an engine beside it; allowed: one of the two")
@@ -54,33 +66,48 @@ def simulate(
         engine = Futures(engine)
     elif not callable(getattr(engine, "map", None)):
         raise Error(f"engine: found {engine!r}; allowed: what has map(function, batches)")
-    kept = None if campaign is None else Campaign(campaign)
-    return plan.outcome(_computed(batches.of_plan(plan, batch), engine, kept))
+    return _in_batches(plan, engine, None if campaign is None else Campaign(campaign), batch)
 
 
-def _computed(every: Sequence[Batch], engine: Engine, campaign: Campaign | None) -> list[Results]:
-    """The results of all batches in order, those that are kept and the others from the engine."""
-    done = {it.number: Results(kept) for it in every if campaign and (kept := campaign.load(it)) is not None}
+def _in_batches(plan: Plan, engine: Engine, campaign: Campaign | None, size: int | None) -> Outcome:
+    """What came of a plan: what is kept, and the rest from the engine."""
+    results: list[tuple[int, Results]] = []
+    missing: list[tuple[Series, Sequence[int]]] = []
+    for series in batches.of_plan(plan):
+        kept, places = campaign.load(series) if campaign else ([], range(series.count))
+        results += [(series.number, it) for it in kept]
+        missing.append((series, places))
+    asked: list[Batch] = []
     failed: list[Failed] = []
-    missing = [it for it in every if it.number not in done]
+    seconds: dict[int, float] = {}
+    given, total = 0, sum(len(places) for _, places in missing)
     try:
-        for result in engine.map(batches.run, missing):
-            match result:
-                case Done(number, packed):
-                    if campaign:
-                        campaign.keep(every[number], packed)
-                    # While the others are computed.
-                    done[number] = Results(gzip.decompress(packed))
-                case Failed():
-                    failed.append(result)
+        with progress(total, "simulations", getattr(engine, "dashboard", None)) as bar:
+            for some in rounds(missing, size, seconds):
+                asked += some
+                for result in engine.map(batches.run, some) if some else []:
+                    batch = asked[result.number]
+                    match result:
+                        case Done(_, packed, took):
+                            if campaign:
+                                campaign.keep(batch, packed)
+                            # While the others are computed.
+                            results.append((batch.series.number, Results(packed)))
+                            seconds[batch.series.number] = took
+                        case Failed():
+                            failed.append(result)
+                    bar.update(batch.count)
+                    given += batch.count
     except Error:
         raise
     except Exception as error:
         what = f"{type(error).__name__}: {error}"
-        raise Error(f"the engine failed with {len(done)} of {len(every)} batches done: {what}") from error
+        told = f"the engine failed with {given} of {total} simulations done: {what}"
+        raise BatchError(told, plan.outcome(results)) from error
+    outcome = plan.outcome(results)
     if failed:
-        told = "".join(f"\n{every[it.number]}: {it.why}" for it in failed[:TOLD])
-        raise Error(f"{len(failed)} of {len(every)} batches failed:{told}")
-    if len(done) < len(every):
-        raise Error(f"the engine gave {len(done)} of {len(every)} batches; allowed: all")
-    return [done[it.number] for it in every]
+        told = "".join(f"\n{asked[it.number]}: {it.why}" for it in failed[:TOLD])
+        raise BatchError(f"{len(failed)} of {len(asked)} batches failed:{told}", outcome)
+    if given < total:
+        raise BatchError(f"the engine gave {given} of {total} simulations; allowed: all", outcome)
+    return outcome

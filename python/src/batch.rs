@@ -2,16 +2,21 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
-use kirikae_results::contest::Kept;
+use bytes::Bytes;
+use kirikae_results::contest::{Contest, Kept};
 use kirikae_scenario::{Contender, Controls};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use crate::errors::Error;
+use crate::packed::{pack, unpack};
 use crate::simulate::{simulated, until_signal};
 
-/// Simulates `count` consecutive seeds of one contender on one thread, and returns what came of each as MessagePack.
+/// Simulates `count` consecutive seeds of one contender on one thread. Returns what came of each as a Parquet file, and
+/// how many seconds one took, the median.
 ///
 /// `place` is that of the scenario among those that `scenario` says. Raises Error with the seed that failed.
 #[pyfunction]
@@ -22,7 +27,7 @@ pub fn simulate_batch<'py>(
     seed: u64,
     count: u32,
     py: Python<'py>,
-) -> PyResult<Bound<'py, PyBytes>> {
+) -> PyResult<(Bound<'py, PyBytes>, f64)> {
     let scenarios = &scenario.scenarios;
     let scenario = scenarios.get(place).ok_or_else(|| {
         Error::new_err(format!("place: found {place}; allowed: below {}", scenarios.len()))
@@ -30,26 +35,22 @@ pub fn simulate_batch<'py>(
     let mut one = scenario.clone();
     one.contenders = Contender::list(contender).map_err(Error::new_err)?;
     (one.seed, one.repetitions) = (seed, count);
-    let seeds = one.seeds();
-    one.repetitions = 1;
-    // One by one, so that it is known which one failed.
     let each = move |stop: &AtomicBool| {
         let controls = Controls::default();
+        let mut seconds = Vec::new();
         let mut kept: Vec<Kept> = Vec::new();
-        for seed in seeds {
-            one.seed = seed;
-            let outcome = simulated(std::slice::from_ref(&one), &controls, stop);
-            let outcome = outcome.map_err(|error| format!("seed {seed}: {error}"))?;
-            for mut comparison in outcome.comparisons {
-                let performance = comparison.performances.pop();
-                kept.extend(comparison.plays.pop().map(|play| (performance, play)));
-            }
+        for contest in Contest::of(&one) {
+            let begin = Instant::now();
+            let outcome = simulated(contest, &controls, stop);
+            kept.push(outcome.map_err(|error| format!("seed {}: {error}", contest.seed))?);
+            seconds.push(begin.elapsed().as_secs_f64());
         }
-        // With names, since what is missing is left out. JSON would take twice the time.
-        rmp_serde::to_vec_named(&kept).map_err(|error| format!("results as MessagePack: {error}"))
+        let packed = pack(&one.title, &kept).map_err(|error| error.to_string())?;
+        seconds.sort_by(f64::total_cmp);
+        Ok::<_, String>((packed, seconds[seconds.len() / 2]))
     };
-    let packed = until_signal(py, 1, each)?.map_err(Error::new_err)?;
-    Ok(PyBytes::new(py, &packed))
+    let (packed, seconds) = until_signal(py, 1, each, |_| Ok(()))?.map_err(Error::new_err)?;
+    Ok((PyBytes::new(py, &packed), seconds))
 }
 
 /// What came of each seed of a batch. It is given away once.
@@ -58,12 +59,11 @@ pub struct Results(Mutex<Vec<Kept>>);
 
 #[pymethods]
 impl Results {
-    /// Of what `simulate_batch` returned.
+    /// Of the file that `simulate_batch` returned.
     #[new]
-    fn new(packed: &[u8], py: Python) -> PyResult<Results> {
-        let kept = py.detach(|| rmp_serde::from_slice(packed));
-        let kept: Vec<Kept> =
-            kept.map_err(|error| Error::new_err(format!("results of a batch: {error}")))?;
+    fn new(packed: PyBackedBytes, py: Python) -> PyResult<Results> {
+        let kept = py.detach(|| unpack(Bytes::from_owner(packed)));
+        let kept = kept.map_err(|error| Error::new_err(format!("results of a batch: {error}")))?;
         Ok(Results(Mutex::new(kept)))
     }
 }

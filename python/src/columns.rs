@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::StringDictionaryBuilder;
-use arrow_array::types::Int32Type;
+use arrow_array::builder::{
+    Float64Builder, ListBuilder, MapBuilder, PrimitiveBuilder, StringBuilder,
+    StringDictionaryBuilder,
+};
+use arrow_array::types::{ArrowPrimitiveType, Int32Type};
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, UInt64Array};
 
 /// Columns of rows that are gone through once for each.
@@ -19,11 +22,34 @@ impl<R, I: Iterator<Item = R> + Clone> Columns<I> {
         Columns { rows, columns: Vec::new() }
     }
 
-    /// Texts that recur.
+    /// Texts that recur, most of them in runs: one is looked up only where another came before it.
     pub fn text<S: AsRef<str>>(self, name: &'static str, text: impl Fn(R) -> S) -> Self {
         let mut texts = StringDictionaryBuilder::<Int32Type>::new();
-        self.rows.clone().for_each(|row| texts.append_value(text(row)));
+        let mut run: Option<(S, usize)> = None;
+        for text in self.rows.clone().map(text) {
+            match &mut run {
+                Some((last, length)) if (*last).as_ref() == text.as_ref() => *length += 1,
+                _ => {
+                    if let Some((last, length)) = run.replace((text, 1)) {
+                        texts.append_values(last, length);
+                    }
+                }
+            }
+        }
+        if let Some((last, length)) = run {
+            texts.append_values(last, length);
+        }
         self.with(name, Arc::new(texts.finish()), false)
+    }
+
+    pub fn text_if_any<S: AsRef<str>>(
+        self,
+        name: &'static str,
+        text: impl Fn(R) -> Option<S>,
+    ) -> Self {
+        let mut texts = StringDictionaryBuilder::<Int32Type>::new();
+        self.rows.clone().for_each(|row| texts.append_option(text(row)));
+        self.with(name, Arc::new(texts.finish()), true)
     }
 
     pub fn whole(self, name: &'static str, number: impl Fn(R) -> u64) -> Self {
@@ -49,6 +75,43 @@ impl<R, I: Iterator<Item = R> + Clone> Columns<I> {
     pub fn truth(self, name: &'static str, truth: impl Fn(R) -> bool) -> Self {
         let truths: BooleanArray = self.rows.clone().map(|row| Some(truth(row))).collect();
         self.with(name, Arc::new(truths), false)
+    }
+
+    pub fn truth_if_any(self, name: &'static str, truth: impl Fn(R) -> Option<bool>) -> Self {
+        let truths: BooleanArray = self.rows.clone().map(truth).collect();
+        self.with(name, Arc::new(truths), true)
+    }
+
+    /// Lists of numbers, some of which may be missing.
+    pub fn numbers<L: IntoIterator<Item = Option<f64>>>(
+        self,
+        name: &'static str,
+        numbers: impl Fn(R) -> L,
+    ) -> Self {
+        let mut lists = ListBuilder::new(Float64Builder::new());
+        for row in self.rows.clone() {
+            numbers(row).into_iter().for_each(|number| lists.values().append_option(number));
+            lists.append(true);
+        }
+        self.with(name, Arc::new(lists.finish()), false)
+    }
+
+    /// Maps from texts to numbers.
+    pub fn map<T: ArrowPrimitiveType, K: AsRef<str>, M: IntoIterator<Item = (K, T::Native)>>(
+        self,
+        name: &'static str,
+        entries: impl Fn(R) -> M,
+    ) -> Self {
+        let values = PrimitiveBuilder::<T>::new();
+        let mut maps = MapBuilder::new(None, StringBuilder::new(), values);
+        for row in self.rows.clone() {
+            for (key, value) in entries(row) {
+                maps.keys().append_value(key);
+                maps.values().append_value(value);
+            }
+            maps.append(true).expect("a value for each key");
+        }
+        self.with(name, Arc::new(maps.finish()), false)
     }
 
     pub fn with(mut self, name: &'static str, column: ArrayRef, may_miss: bool) -> Self {

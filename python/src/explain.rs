@@ -1,16 +1,13 @@
 //! What the switcher would choose on a path, as `kirikae explain` tells it.
 
-use std::borrow::Cow;
-
 use kirikae_command::units;
 use kirikae_explanation::{Asked, Load};
-use kirikae_table::Friendliness;
 use pyo3::prelude::*;
 
 use crate::columns::Columns;
 use crate::errors::Error;
 use crate::html::preformatted;
-use crate::latency_table::LatencyTable;
+use crate::latency_table::{LatencyTable, candidates};
 use crate::plan::within;
 use crate::table::Table;
 
@@ -81,7 +78,7 @@ pub fn explain(
         burst_loss: burst_loss.parsed("burst_loss", units::probability)?,
         queue: whole("queue", queue)?,
     };
-    let table = candidates(table, friendliness.map(named).transpose()?)?;
+    let table = candidates(table, friendliness)?;
     // Options are called as arguments are.
     let told = |error: kirikae_explanation::Unanswerable| error.to_string().replace("--", "");
     let explained = py.detach(|| kirikae_explanation::explain(&table, asked));
@@ -93,27 +90,6 @@ const BURST: i128 = 65536;
 
 fn whole(name: &str, found: i128) -> PyResult<u32> {
     within(name, found, 1..=u32::MAX.into()).map(|it| it as u32)
-}
-
-fn named(name: &str) -> PyResult<Friendliness> {
-    Friendliness::ALL.into_iter().find(|it| it.name() == name).ok_or_else(|| {
-        let allowed = Friendliness::ALL.map(Friendliness::name).join(", ");
-        Error::new_err(format!("friendliness: found {name:?}; allowed: {allowed}"))
-    })
-}
-
-/// The table with the candidates that may be chosen.
-fn candidates(
-    table: Option<&LatencyTable>,
-    friendliness: Option<Friendliness>,
-) -> PyResult<Cow<'_, kirikae_table::LatencyTable>> {
-    let (table, friendliness) = match (table, friendliness) {
-        (Some(LatencyTable(table)), None) => return Ok(Cow::Borrowed(table)),
-        (Some(LatencyTable(table)), Some(friendliness)) => (&**table, friendliness),
-        (None, friendliness) => (kirikae_table::shipped(), friendliness.unwrap_or_default()),
-    };
-    let allowed = friendliness.apply(table);
-    allowed.map(Cow::Owned).map_err(|error| Error::new_err(format!("friendliness: {error}")))
 }
 
 /// What would be chosen on a path, and why. `print` shows what `kirikae explain` prints.

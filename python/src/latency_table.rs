@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::path::PathBuf;
 
 use kirikae_provenance::table_is_stale;
-use kirikae_table::Load;
+use kirikae_table::{Friendliness, Load, Place};
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 
@@ -56,20 +56,7 @@ impl LatencyTable {
         let rows = places.zip(self.0.rows()).flat_map(|(place, measured)| {
             algorithms.iter().zip(measured).map(move |(algorithm, it)| (place, algorithm, it))
         });
-        let columns = Columns::of(rows)
-            .number("rtt_ms", |(place, ..)| f64::from(place.rtt_us) / 1e3)
-            .number("rate_mbit", |(place, ..)| place.rate as f64 / 1e6)
-            .whole_if_any("burst_bytes", |(place, ..)| match place.load {
-                Load::Burst(bytes) => Some(bytes.into()),
-                Load::Stream(_) => None,
-            })
-            .number_if_any("stream_share", |(place, ..)| match place.load {
-                Load::Burst(_) => None,
-                Load::Stream(share) => Some(share),
-            })
-            .number("loss", |(place, ..)| place.condition.loss)
-            .number("burst_loss", |(place, ..)| place.condition.burst_loss)
-            .whole("queue", |(place, ..)| place.condition.queue.into())
+        let columns = of_places(rows, |(place, ..)| place)
             .text("algorithm", |(_, algorithm, _)| algorithm)
             .number("latency_s", |(.., measured)| measured.latency_s)
             .number("isolated", |(.., measured)| measured.isolated)
@@ -91,4 +78,47 @@ impl LatencyTable {
         let algorithms = self.0.algorithms.join(", ");
         format!("<kirikae.LatencyTable of {} places: {algorithms}>", self.__len__())
     }
+}
+
+/// The columns that say of which place of a grid each row is.
+pub fn of_places<R, I: Iterator<Item = R> + Clone>(
+    rows: I,
+    place: impl Fn(R) -> Place + Copy,
+) -> Columns<I> {
+    Columns::of(rows)
+        .number("rtt_ms", |row| f64::from(place(row).rtt_us) / 1e3)
+        .number("rate_mbit", |row| place(row).rate as f64 / 1e6)
+        .whole_if_any("burst_bytes", |row| match place(row).load {
+            Load::Burst(bytes) => Some(bytes.into()),
+            Load::Stream(_) => None,
+        })
+        .number_if_any("stream_share", |row| match place(row).load {
+            Load::Burst(_) => None,
+            Load::Stream(share) => Some(share),
+        })
+        .number("loss", |row| place(row).condition.loss)
+        .number("burst_loss", |row| place(row).condition.burst_loss)
+        .whole("queue", |row| place(row).condition.queue.into())
+}
+
+/// The table with the candidates that may be chosen: of the one that ships the balanced ones, of one that is given
+/// all, unless `friendliness` says otherwise.
+pub fn candidates<'a>(
+    table: Option<&'a LatencyTable>,
+    friendliness: Option<&str>,
+) -> PyResult<Cow<'a, kirikae_table::LatencyTable>> {
+    let (table, friendliness) = match (table, friendliness.map(named).transpose()?) {
+        (Some(LatencyTable(table)), None) => return Ok(Cow::Borrowed(table)),
+        (Some(LatencyTable(table)), Some(friendliness)) => (&**table, friendliness),
+        (None, friendliness) => (kirikae_table::shipped(), friendliness.unwrap_or_default()),
+    };
+    let allowed = friendliness.apply(table);
+    allowed.map(Cow::Owned).map_err(|error| Error::new_err(format!("friendliness: {error}")))
+}
+
+fn named(name: &str) -> PyResult<Friendliness> {
+    Friendliness::ALL.into_iter().find(|it| it.name() == name).ok_or_else(|| {
+        let allowed = Friendliness::ALL.map(Friendliness::name).join(", ");
+        Error::new_err(format!("friendliness: found {name:?}; allowed: {allowed}"))
+    })
 }

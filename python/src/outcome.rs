@@ -12,6 +12,7 @@ use pyo3::types::PyDict;
 
 use crate::errors::failed;
 use crate::html::preformatted;
+use crate::json::dict;
 use crate::table::Table;
 use crate::tables::{BURSTS, FLOWS, SWITCHES};
 
@@ -52,8 +53,7 @@ impl Outcome {
     /// The same as a dict.
     #[getter]
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let loads = py.import("json")?.getattr("loads")?;
-        Ok(loads.call1((self.to_json(py),))?.cast_into()?)
+        dict(&self.to_json(py), py)
     }
 
     /// Makes a directory in `directory`, writes the records into it that `kirikae-lab sim --output`

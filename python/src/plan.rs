@@ -3,17 +3,19 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use kirikae_results::contest::comparisons;
+use kirikae_results::contest::{Contest, Kept, comparisons};
+use kirikae_results::outcome::Comparison;
 use kirikae_scenario::{Contender, Controls, Scenario};
 use pyo3::prelude::*;
 use pyo3::types::PyRange;
+use rayon::prelude::*;
 
 use crate::batch::Results;
 use crate::errors::{Error, failed, refused};
 use crate::outcome::Outcome;
-use crate::simulate::{simulated, until_signal};
+use crate::simulate::{count, simulated, until_signal};
 
 /// One scenario, or several.
 #[derive(FromPyObject)]
@@ -89,43 +91,80 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Simulates everything on so many threads of this process.
-    #[pyo3(signature = (threads = None))]
-    fn simulate(&self, threads: Option<i128>, py: Python) -> PyResult<Outcome> {
-        let threads = threads.map(|count| within("threads", count, 1..=1024)).transpose()?;
+    /// Simulates everything on so many threads of this process. Meanwhile `progress` is told again and again how many
+    /// simulations are done.
+    #[pyo3(signature = (threads = None, *, progress))]
+    fn simulate(
+        &self,
+        threads: Option<i128>,
+        progress: &Bound<PyAny>,
+        py: Python,
+    ) -> PyResult<Outcome> {
+        let threads = count(threads)?;
         let scenarios = self.scenarios.clone();
-        let compute = move |stop: &AtomicBool| simulated(&scenarios, &Controls::default(), stop);
-        let outcome = until_signal(py, threads.unwrap_or_default() as usize, compute)?;
-        let outcome = outcome.map_err(|error| failed(py, &error))?;
-        Ok(Outcome(Arc::new(outcome)))
-    }
-
-    /// For each scenario, in order, what said it, its place in that, its title, contenders, first seed, and
-    /// number of repetitions.
-    #[getter]
-    fn parts(&self, py: Python) -> Vec<Part> {
-        let part = |(scenario, (origin, place)): (&Scenario, &(Py<_>, usize))| {
-            let contenders = scenario.contenders.iter().map(|contender| contender.name());
-            let Scenario { title, seed, repetitions, .. } = scenario;
-            let origin = origin.clone_ref(py);
-            (origin, *place, title.clone(), contenders.collect(), *seed, *repetitions)
+        let done = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&done);
+        let compute = move |stop: &AtomicBool| {
+            let controls = Controls::default();
+            let simulate = |contest| {
+                let kept = simulated(contest, &controls, stop);
+                counted.fetch_add(1, Ordering::Relaxed);
+                kept.map(Some)
+            };
+            // One at a time: they differ in length.
+            let contests = Contest::all(&scenarios).into_par_iter().with_max_len(1);
+            let kept: Result<Vec<Option<Kept>>, _> = contests.map(simulate).collect();
+            kept.map(|kept| comparisons(&scenarios, kept))
         };
-        self.scenarios.iter().zip(&self.origins).map(part).collect()
+        let told = |_: Python| progress.call1((done.load(Ordering::Relaxed),)).map(drop);
+        let comparisons = until_signal(py, threads, compute, told)?;
+        let comparisons = comparisons.map_err(|error| failed(py, &error))?;
+        Ok(outcome(comparisons, false))
     }
 
-    /// What came of everything, of the results of its batches in order: scenario by scenario, contender by
-    /// contender, seed by seed. They are given away.
-    fn outcome(&self, results: Vec<Py<Results>>) -> Outcome {
-        let kept = results.iter().flat_map(|results| results.get().take()).map(Some);
-        Outcome(Arc::new(kirikae_results::outcome::Outcome {
-            comparisons: comparisons(&self.scenarios, kept),
-            interrupted: false,
-            records: None,
-        }))
+    /// What is simulated, scenario by scenario and contender by contender: what said the scenario, its place in that,
+    /// its title, the contender, the first seed, and the number of seeds.
+    #[getter]
+    fn series(&self, py: Python) -> Vec<Series> {
+        let of_scenario = |(scenario, (origin, place)): (&Scenario, &(Py<_>, usize))| {
+            let Scenario { title, contenders, seed, repetitions, .. } = scenario;
+            let series = |contender: &Contender| {
+                let origin = origin.clone_ref(py);
+                (origin, *place, title.clone(), contender.name(), *seed, *repetitions)
+            };
+            contenders.iter().map(series).collect::<Vec<_>>()
+        };
+        self.scenarios.iter().zip(&self.origins).flat_map(of_scenario).collect()
+    }
+
+    /// What came of everything, of results that each belong to the series of a number, from 0, and are given away. Of a
+    /// seed that is there twice the last counts; those that are missing were not simulated.
+    fn outcome(&self, results: Vec<(usize, Py<Results>)>) -> Outcome {
+        let of_scenario = |it: &Scenario| vec![(it.seed, it.repetitions); it.contenders.len()];
+        let series: Vec<(u64, u32)> = self.scenarios.iter().flat_map(of_scenario).collect();
+        let none = |&(_, count): &(u64, u32)| (0..count).map(|_| None).collect();
+        let mut all: Vec<Vec<Option<Kept>>> = series.iter().map(none).collect();
+        for (number, results) in results {
+            for kept in results.get().take() {
+                // As where everything is simulated at once, 0 follows the last seed that there is.
+                let place = kept.1.seed.wrapping_sub(series[number].0);
+                if let Some(place) = all[number].get_mut(place as usize) {
+                    *place = Some(kept);
+                }
+            }
+        }
+        let interrupted = all.iter().flatten().any(Option::is_none);
+        outcome(comparisons(&self.scenarios, all.into_iter().flatten()), interrupted)
     }
 }
 
-type Part = (Py<crate::scenario::Scenario>, usize, String, Vec<&'static str>, u64, u32);
+/// What came of comparisons, `interrupted` if something is missing.
+fn outcome(comparisons: Vec<Comparison>, interrupted: bool) -> Outcome {
+    let outcome = kirikae_results::outcome::Outcome { comparisons, interrupted, records: None };
+    Outcome(Arc::new(outcome))
+}
+
+type Series = (Py<crate::scenario::Scenario>, usize, String, &'static str, u64, u32);
 
 /// An argument's value, if it is allowed.
 pub fn within(name: &str, found: i128, allowed: RangeInclusive<u64>) -> PyResult<u64> {
@@ -151,7 +190,7 @@ fn bounds(seeds: &Bound<PyAny>) -> PyResult<(i128, i128)> {
     }
 }
 
-/// The names of contenders: a list of them, or a text with commas.
+/// Names: a list of them, or a text, of contenders with commas.
 #[derive(FromPyObject)]
 pub enum Names {
     Text(String),
@@ -159,7 +198,8 @@ pub enum Names {
 }
 
 impl Names {
-    fn contenders(self) -> Result<Vec<Contender>, String> {
+    /// Those who are called so; the error says what is allowed.
+    pub fn contenders(self) -> Result<Vec<Contender>, String> {
         match self {
             Names::Text(text) => Contender::list(&text),
             Names::List(names) => Contender::list(&names.join(",")),

@@ -2,25 +2,27 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::{
-    Float64Builder, ListBuilder, MapBuilder, StringBuilder, StringDictionaryBuilder,
-};
-use arrow_array::types::Int32Type;
-use arrow_array::{RecordBatch, UInt64Array};
-use arrow_schema::SchemaRef;
+use arrow_array::builder::StringDictionaryBuilder;
+use arrow_array::types::{Float64Type, Int32Type, UInt64Type};
+use arrow_array::{ArrayRef, ListArray, RecordBatch, StructArray, UInt64Array};
+use arrow_buffer::OffsetBuffer;
+use arrow_schema::{Field, Schema, SchemaRef};
 use kirikae_results::outcome::{Burst, Comparison, Outcome, Performance};
 use kirikae_results::play::{Play, PlayedFlow};
-use kirikae_vocabulary::Switch;
+use kirikae_vocabulary::{DroppedPacket, Switch};
+use serde::Serialize;
+use serde_variant::to_variant_name;
 
 use crate::columns::Columns;
 
 /// A contender of a scenario with one seed.
 #[derive(Clone, Copy)]
 pub struct Played<'a> {
-    scenario: &'a str,
-    play: &'a Play,
+    /// The scenario's title.
+    pub scenario: &'a str,
+    pub play: &'a Play,
     /// None where nothing is compared write by write.
-    performance: Option<&'a Performance>,
+    pub performance: Option<&'a Performance>,
 }
 
 impl<'a> Played<'a> {
@@ -40,6 +42,10 @@ impl<'a> Played<'a> {
         self.performance.map_or(&[], |performance| &performance.bursts)
     }
 
+    fn drops(self) -> &'a [DroppedPacket] {
+        self.performance.map_or(&[], |performance| &performance.report.drops)
+    }
+
     fn switches(self) -> impl Iterator<Item = (&'a PlayedFlow, &'a Switch)> + Clone {
         self.play.flows.iter().flat_map(|flow| flow.switches.iter().map(move |it| (flow, it)))
     }
@@ -48,15 +54,19 @@ impl<'a> Played<'a> {
 /// What a table has rows of.
 pub struct Kind {
     rows: fn(Played) -> usize,
-    batch: fn(&[Played]) -> RecordBatch,
+    columns: fn(&[Played]) -> RecordBatch,
 }
 
 /// Every burst of what is compared write by write, warm-up included.
-pub static BURSTS: Kind = Kind { rows: |played| played.bursts().len(), batch: bursts };
+pub static BURSTS: Kind = Kind { rows: |played| played.bursts().len(), columns: bursts };
 /// Every flow.
-pub static FLOWS: Kind = Kind { rows: |played| played.play.flows.len(), batch: flows };
+pub static FLOWS: Kind = Kind { rows: |played| played.play.flows.len(), columns: flows };
+/// Both directions of every link.
+static LINKS: Kind = Kind { rows: |played| played.play.links.len(), columns: links };
 /// Every switch of a flow's congestion control.
-pub static SWITCHES: Kind = Kind { rows: |played| played.switches().count(), batch: switches };
+pub static SWITCHES: Kind = Kind { rows: |played| played.switches().count(), columns: switches };
+/// Every packet that was dropped in what is compared write by write.
+static DROPS: Kind = Kind { rows: |played| played.drops().len(), columns: drops };
 
 impl Kind {
     /// Number of rows of this contender and seed.
@@ -64,23 +74,54 @@ impl Kind {
         (self.rows)(*played)
     }
 
-    /// The rows of these contenders and seeds.
+    /// The rows of these contenders and seeds, which say whose they are.
     pub fn batch(&self, played: &[Played]) -> RecordBatch {
-        (self.batch)(played)
+        let whose = whose(played, self.rows);
+        let own = (self.columns)(played);
+        let fields = [&whose, &own].map(|it| it.schema().fields().to_vec()).concat();
+        let columns = [whose.columns(), own.columns()].concat();
+        RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).expect("of the same rows")
     }
 
     /// The columns, which are the same for all rows.
     pub fn schema(&self) -> SchemaRef {
         self.batch(&[]).schema()
     }
+
+    /// The rows of each of these contenders and seeds as a list.
+    fn lists(&self, played: &[Played]) -> ArrayRef {
+        let rows = StructArray::from((self.columns)(played));
+        let lengths = OffsetBuffer::from_lengths(played.iter().map(|it| self.rows(it)));
+        let item = Field::new_list_field(arrow_array::Array::data_type(&rows).clone(), false);
+        Arc::new(ListArray::new(Arc::new(item), lengths, Arc::new(rows), None))
+    }
 }
 
-/// No columns yet of these rows, `each` of a contender with one seed, but those that are the same in all of these.
-fn columns<'a, R, I: Iterator<Item = R> + Clone>(
-    played: &'a [Played<'a>],
-    rows: I,
-    each: fn(Played) -> usize,
-) -> Columns<I> {
+/// All that came of these contenders and seeds, a row for each: `crate::rows` makes the same of it again.
+pub fn simulations(played: &[Played]) -> RecordBatch {
+    let whose = whose(played, |_| 1);
+    let scenarios = Arc::clone(whose.column(0));
+    let contenders = Arc::clone(whose.column(1));
+    Columns::of(played.iter())
+        .with("scenario", scenarios, false)
+        .with("contender", contenders, false)
+        .whole("seed", |it| it.play.seed)
+        .number("end_s", |it| it.play.end_s)
+        .whole_if_any("end_ns", |it| Some(it.performance?.end_ns))
+        .whole_if_any("unfinished", |it| Some(it.performance?.unfinished.into()))
+        .numbers("recoveries_s", |it| {
+            it.performance.into_iter().flat_map(|it| it.recoveries.clone())
+        })
+        .with("bursts", BURSTS.lists(played), false)
+        .with("flows", FLOWS.lists(played), false)
+        .with("links", LINKS.lists(played), false)
+        .with("switches", SWITCHES.lists(played), false)
+        .with("drops", DROPS.lists(played), false)
+        .table()
+}
+
+/// Whose rows these are, `each` of a contender with one seed.
+fn whose(played: &[Played], each: fn(Played) -> usize) -> RecordBatch {
     let mut scenarios = StringDictionaryBuilder::<Int32Type>::new();
     let mut contenders = StringDictionaryBuilder::<Int32Type>::new();
     for played in played {
@@ -90,15 +131,15 @@ fn columns<'a, R, I: Iterator<Item = R> + Clone>(
     }
     let seeds = played.iter().flat_map(|it| std::iter::repeat_n(it.play.seed, each(*it)));
     let seeds = UInt64Array::from_iter_values(seeds);
-    Columns::of(rows)
+    Columns::of(std::iter::empty::<()>())
         .with("scenario", Arc::new(scenarios.finish()), false)
         .with("contender", Arc::new(contenders.finish()), false)
         .with("seed", Arc::new(seeds), false)
+        .table()
 }
 
 fn bursts(played: &[Played]) -> RecordBatch {
-    let rows = played.iter().flat_map(|played| played.bursts());
-    columns(played, rows, BURSTS.rows)
+    Columns::of(played.iter().flat_map(|played| played.bursts()))
         .whole("index", |row| row.index.into())
         .truth("warmup", |row| row.warmup)
         .whole("start_ns", |row| row.start_ns)
@@ -112,13 +153,7 @@ fn bursts(played: &[Played]) -> RecordBatch {
 }
 
 fn flows(played: &[Played]) -> RecordBatch {
-    let rows = played.iter().flat_map(|played| &played.play.flows);
-    let mut latencies = ListBuilder::new(Float64Builder::new());
-    for row in rows.clone() {
-        latencies.values().append_slice(&row.latencies_s);
-        latencies.append(true);
-    }
-    columns(played, rows, FLOWS.rows)
+    Columns::of(played.iter().flat_map(|played| &played.play.flows))
         .text("flow", |row| &*row.flow)
         .whole("index", |row| row.index.into())
         .text("played", |row| row.played.name())
@@ -132,30 +167,40 @@ fn flows(played: &[Played]) -> RecordBatch {
         .whole("segments", |row| row.segments)
         .whole("retransmissions", |row| row.retransmissions)
         .number_if_any("srtt_s", |row| row.srtt_s)
-        .whole("left_bytes", |row| row.left.map_or(0, |left| left.bytes))
-        .truth("left_more", |row| row.left.is_some_and(|left| left.more))
+        .whole_if_any("left_bytes", |row| Some(row.left?.bytes))
+        .truth_if_any("left_more", |row| Some(row.left?.more))
         .whole("writes", |row| row.writes as u64)
-        .with("latencies_s", Arc::new(latencies.finish()), false)
+        .numbers("latencies_s", |row| row.latencies_s.iter().map(|it| Some(*it)))
+        .whole_if_any("watched_pictures", |row| Some(row.watched?.pictures.into()))
+        .whole_if_any("watched_late", |row| Some(row.watched?.late.into()))
+        .number_if_any("watched_frozen_s", |row| Some(row.watched?.frozen_s))
+        .table()
+}
+
+fn links(played: &[Played]) -> RecordBatch {
+    Columns::of(played.iter().flat_map(|played| &played.play.links))
+        .text("link", |row| &*row.link)
+        .text("direction", |row| called(&row.direction))
+        .whole("offered", |row| row.offered)
+        .whole("delivered", |row| row.delivered)
+        .map::<UInt64Type, _, _>("dropped", |row| {
+            row.dropped.iter().map(|(cause, n)| (called(cause), *n))
+        })
+        .whole("inside", |row| row.inside)
+        .truth("held", |row| row.held)
         .table()
 }
 
 fn switches(played: &[Played]) -> RecordBatch {
-    let rows = played.iter().flat_map(|played| played.switches());
-    let mut predicted = MapBuilder::new(None, StringBuilder::new(), Float64Builder::new());
-    for (_, switch) in rows.clone() {
-        for (name, latency_s) in &switch.predicted_s {
-            predicted.keys().append_value(name);
-            predicted.values().append_value(*latency_s);
-        }
-        predicted.append(true).expect("a value for each key");
-    }
-    columns(played, rows, SWITCHES.rows)
+    Columns::of(played.iter().flat_map(|played| played.switches()))
         .text("flow", |row| &*row.0.flow)
         .whole("index", |row| row.0.index.into())
         .whole("at_ns", |row| row.1.at_ns)
+        .text("local", |row| row.1.local.to_string())
+        .text("remote", |row| row.1.remote.to_string())
         .text("from", |row| &*row.1.from)
         .text("to", |row| &*row.1.to)
-        .text("reason", |row| row.1.reason.to_string())
+        .text("reason", |row| called(&row.1.reason))
         .truth("observed", |row| row.1.observed)
         .number("rtt_s", |row| row.1.rtt_s)
         .whole_if_any("rate_bit_s", |row| row.1.rate_bit_s)
@@ -163,11 +208,34 @@ fn switches(played: &[Played]) -> RecordBatch {
         .number_if_any("stream_share", |row| row.1.stream_share)
         .number("isolated_loss", |row| row.1.isolated_loss)
         .number("burst_loss", |row| row.1.burst_loss)
-        .with("predicted_s", Arc::new(predicted.finish()), false)
+        .map::<Float64Type, _, _>("predicted_s", |row| {
+            row.1.predicted_s.iter().map(|(name, s)| (name, *s))
+        })
         .whole_if_any("known_age_s", |row| row.1.known.map(|known| known.age_s.into()))
         .number_if_any("known_rtt_s", |row| row.1.known.map(|known| known.rtt_s))
         .whole_if_any("known_rate_bit_s", |row| row.1.known.and_then(|known| known.rate_bit_s))
         .whole_if_any("known_window_bytes", |row| row.1.known.map(|it| it.window_bytes.into()))
         .whole_if_any("known_jump_bytes", |row| row.1.known.map(|it| it.jump_bytes.into()))
+        .truth_if_any("known_is_first_flight", |row| row.1.known.map(|it| it.is_first_flight))
         .table()
+}
+
+fn drops(played: &[Played]) -> RecordBatch {
+    Columns::of(played.iter().flat_map(|played| played.drops()))
+        .whole("monotonic_ns", |row| row.monotonic_ns)
+        .text("direction", |row| called(&row.direction))
+        .whole("number", |row| row.number)
+        .text("cause", |row| called(&row.cause))
+        .whole_if_any("source_port", |row| Some(row.segment?.source_port.into()))
+        .whole_if_any("destination_port", |row| Some(row.segment?.destination_port.into()))
+        .truth_if_any("syn", |row| Some(row.segment?.syn))
+        .whole_if_any("sequence", |row| Some(row.segment?.sequence.into()))
+        .whole_if_any("payload_bytes", |row| Some(row.segment?.payload_bytes.into()))
+        .whole_if_any("stream_offset", |row| row.segment?.stream_offset.map(u64::from))
+        .table()
+}
+
+/// What the records call one of several kinds.
+fn called(kind: &impl Serialize) -> &'static str {
+    to_variant_name(kind).expect("a variant without fields")
 }

@@ -6,6 +6,14 @@ import pytest
 ROOT = pathlib.Path(__file__).parents[2]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def home(tmp_path_factory):
+    """A home of its own, into which Ray writes: the token by which all that this process starts is known."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
 @pytest.fixture
 def shallow():
     """A scenario file that is compared write by write."""

@@ -5,6 +5,8 @@ import subprocess
 import sys
 import time
 
+import duckdb
+import polars
 import pytest
 from conftest import ROOT
 from kirikae import Error, Scenario, batches, simulate
@@ -23,7 +25,7 @@ kirikae.simulate(kirikae.Scenario.load(file), contenders=["cubic", "kk_hybla"], 
 
 def kept(campaign):
     """The results that are in it."""
-    return [file for file in campaign.glob("*") if len(file.name) == 64]
+    return sorted(campaign.glob("*.parquet"))
 
 
 def runs(process):
@@ -59,7 +61,7 @@ def test_what_a_killed_driver_had_done_is_not_done_again(values, tmp_path):
         outcome = simulate(scenario, **arguments, engine=engine, batch=1, campaign=campaign)
         assert outcome.to_json() == simulate(scenario, **arguments).to_json()
     # The second time everything is there.
-    assert engine.counts == [80 - there, 0]
+    assert engine.counts == [80 - there]
 
 
 def test_only_what_changed_is_simulated(values, tmp_path):
@@ -67,11 +69,16 @@ def test_only_what_changed_is_simulated(values, tmp_path):
     engine = Counting()
 
     def count(scenario, **arguments):
-        simulate(scenario, engine=engine, campaign=tmp_path / "campaign", batch=2, **arguments)
-        return engine.counts.pop()
+        outcome = simulate(scenario, engine=engine, campaign=tmp_path / "campaign", batch=2, **arguments)
+        assert outcome.to_json() == simulate(scenario, **arguments).to_json()
+        return engine.counts.pop() if engine.counts else 0
 
     assert count(scenario, seeds=range(1, 5)) == 4
     assert count(scenario, seeds=range(1, 9)) == 4
+    assert count(scenario, seeds=range(2, 8)) == 0
+    # Two before what is there and three behind it, of each of the two contenders.
+    assert count(scenario.with_(title="Moved"), seeds=range(4, 8)) == 4
+    assert count(scenario.with_(title="Moved"), seeds=range(2, 11)) == 6
     assert count(scenario, seeds=range(1, 9), contenders=["cubic", "reno"]) == 4
     assert count(scenario.with_({"workload.count": 5}), seeds=range(1, 5)) == 4
     assert count([scenario, scenario.with_(title="Another")], seeds=range(1, 9)) == 8
@@ -92,12 +99,10 @@ def test_jobs_of_a_scheduler_share_a_campaign(values, tmp_path):
     for it in jobs:
         it.communicate()
         assert it.returncode == 0
-    # Two contenders, fifty batches of each.
-    assert len(kept(tmp_path / "campaign")) == 100
     engine = Counting()
     arguments = {"seeds": range(1, 1001)}
-    outcome = simulate(scenario, **arguments, batch=20, engine=engine, campaign=tmp_path / "campaign")
-    assert engine.counts == [0]
+    outcome = simulate(scenario, **arguments, engine=engine, campaign=tmp_path / "campaign")
+    assert engine.counts == []
     assert outcome.to_json() == simulate(scenario, **arguments).to_json()
     assert job().communicate()[0] == str(outcome).replace("scenario.toml", "sweep.toml") + "\n"
 
@@ -114,8 +119,25 @@ def test_damaged_results_are_simulated_again(values, tmp_path):
         simulate(Scenario(**values), engine=engine, campaign=tmp_path)
         first, second = kept(tmp_path)
         first.write_bytes(first.read_bytes()[:-20])
-        second.write_bytes(b"")
+        content = bytearray(second.read_bytes())
+        content[1000] ^= 1
+        second.write_bytes(content)
     assert engine.counts == [2, 2]
+
+
+def test_other_packages_read_a_campaign(values, tmp_path):
+    outcome = simulate(Scenario(**values), repetitions=4, campaign=tmp_path, batch=3)
+    files = polars.scan_parquet(tmp_path / "*.parquet").sort("contender", "seed")
+    bursts = files.select("scenario", "contender", "seed", "bursts").explode("bursts").unnest("bursts").collect()
+    assert bursts.columns == outcome.bursts.column_names
+    assert bursts.rows() == polars.DataFrame(outcome.bursts).rows()
+    counted = duckdb.sql(f"""
+        SELECT contender, count(*), max(burst.latency_s)
+        FROM (SELECT contender, unnest(bursts) AS burst FROM '{tmp_path}/*.parquet')
+        GROUP BY contender ORDER BY contender
+    """).fetchall()
+    expected = bursts.group_by("contender").agg(polars.len(), polars.col("latency_s").max()).sort("contender")
+    assert counted == expected.rows()
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,9 @@ from test_engines import by_number, some
 ray = pytest.importorskip("ray", reason="Ray is not installed (pip install 'kirikae[ray]')")
 
 
-def test_a_node_that_goes_leaves_its_batches_to_the_others(values, monkeypatch, tmp_path):
+def test_a_node_that_goes_leaves_its_batches_to_the_others(values):
     from ray.cluster_utils import Cluster
 
-    # Ray writes into it.
-    monkeypatch.setenv("HOME", str(tmp_path))
     values["workload"]["count"] = 3000
     every = some(values, 30)
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})

@@ -13,8 +13,9 @@ import kirikae
 import pyarrow
 import pytest
 from conftest import ROOT
-from kirikae import Error, Processes, Scenario, Threads, batches, simulate
+from kirikae import BatchError, Error, Processes, Scenario, Threads, batches, simulate
 from kirikae._kirikae import Plan
+from kirikae.rounds import rounds
 
 try:
     import ray
@@ -52,8 +53,6 @@ def cluster(tmp_path_factory):
     if ray is None:
         pytest.skip("Ray is not installed (pip install 'kirikae[ray]')")
     with pytest.MonkeyPatch.context() as patch:
-        # Ray writes into it.
-        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
         patch.setenv("DYING", str(tmp_path_factory.mktemp("dying")))
         patch.setenv("PYTHONPATH", str(pathlib.Path(__file__).parent))
         yield kirikae.Ray(num_cpus=2, include_dashboard=False, log_to_driver=False)
@@ -102,9 +101,26 @@ def test_every_engine_gives_the_same_bytes(scenarios, name, tmp_path, request):
     assert digest(outcome, tmp_path / "engine") == digest(alone, tmp_path / "alone")
 
 
+def records(outcome, directory):
+    return {file.name: file.read_bytes() for file in outcome.write(directory).iterdir()}
+
+
+# Answers on connections of their own, a video beside other flows, what is listed of losses, and a path known before.
+@pytest.mark.parametrize("name", ["new-connections/beside", "mixed", "outages/1s", "shallow-isolated-0.5"])
+def test_what_travels_is_what_was_simulated(name, tmp_path):
+    scenario = Scenario.load(ROOT / f"scenarios/{name}.toml")
+    arguments = {"contenders": ["cubic", "kirikae"], "repetitions": 2}
+    alone = simulate(scenario, **arguments)
+    outcome = simulate(scenario, **arguments, engine=Threads(2))
+    assert records(outcome, tmp_path / "engine") == records(alone, tmp_path / "alone")
+    assert str(outcome) == str(alone)
+
+
 def some(values, count=6):
     """A sweep's batches, each of one seed."""
-    return batches.of_plan(Plan(Scenario(**values), repetitions=count, contenders="cubic"), 1)
+    (series,) = batches.of_plan(Plan(Scenario(**values), repetitions=count, contenders="cubic"))
+    (every,) = rounds([(series, range(count))], 1, {})
+    return every
 
 
 def by_number(results):
@@ -162,14 +178,19 @@ def test_a_batch_that_fails_is_told_and_the_others_are_kept(values, tmp_path):
             return map(function, [every[0], other, *every[2:]])
 
     arguments = {"contenders": "cubic", "seeds": range(5, 11), "batch": 2, "campaign": tmp_path / "campaign"}
-    with pytest.raises(Error) as raised:
+    with pytest.raises(BatchError) as raised:
         simulate(Scenario(**values), engine=Other(), **arguments)
+    # Five bursts of each seed.
+    outcome = raised.value.outcome
+    assert outcome.bursts.column("seed") == [seed for seed in (5, 6, 9, 10) for _ in range(5)]
+    assert outcome.summary["interrupted"] and "INTERRUPTED" in str(outcome)
     failures, told = str(raised.value).splitlines()
     assert failures == "1 of 3 batches failed:"
     assert told.startswith(f'"From Python", cubic, 2 seeds from 7: found Kirikae {batches.code()} on a worker')
     counting = Counting()
-    simulate(Scenario(**values), engine=counting, **arguments)
+    outcome = simulate(Scenario(**values), engine=counting, **arguments)
     assert counting.counts == [1]
+    assert not outcome.summary["interrupted"]
 
 
 class Counting:
@@ -188,14 +209,15 @@ def test_an_engine_that_breaks_is_told(values):
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         pool.submit(sys.exit).exception()
         pool.submit(dying.os.abort).exception()
-        with pytest.raises(Error, match="^the engine failed with 0 of 2 batches done: BrokenProcessPool: "):
+        with pytest.raises(Error, match="^the engine failed with 0 of 2 simulations done: BrokenProcessPool: "):
             simulate(Scenario(**values), engine=pool)
 
 
 def test_an_engine_that_gives_too_little_is_told(values):
     engine = types.SimpleNamespace(map=lambda function, every: [])
-    with pytest.raises(Error, match="^the engine gave 0 of 2 batches; allowed: all$"):
+    with pytest.raises(BatchError, match="^the engine gave 0 of 2 simulations; allowed: all$") as raised:
         simulate(Scenario(**values), engine=engine)
+    assert len(raised.value.outcome.bursts) == 0
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,189 @@
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import polars
+import pytest
+from kirikae import Error, LatencyTable, Processes, Scenario, Threads, drawn_path, search, simulate
+from kirikae._kirikae import SearchOptions
+from test_characterize import kept
+from test_engines import Counting, cluster  # noqa: F401
+
+# Against the best of these the switcher loses somewhere.
+ASKED = {"count": 6, "climbs": 0, "than": ["kk_hybla", "bbr"]}
+OPTIONS = ["--count", "6", "--climbs", "0", "--than", "kk_hybla,bbr"]
+
+
+@pytest.fixture(scope="module")
+def found():
+    return search(**ASKED)
+
+
+def told(lab, *options):
+    """What the command line prints."""
+    return subprocess.run([lab, "search", *options], capture_output=True, text=True).stdout
+
+
+def timeless(text):
+    """Without how long it took."""
+    return re.sub(r'"wall_s": .*|\d+ s\n$', "", text)
+
+
+def files(directory):
+    return {file.name: file.read_bytes() for file in directory.iterdir()}
+
+
+def test_it_finds_what_the_command_line_finds(lab, found, tmp_path):
+    text = told(lab, *OPTIONS, "--output", str(tmp_path / "command"))
+    assert timeless(str(found)) == timeless(text) != text
+    assert timeless(found.to_json()) == timeless(told(lab, *OPTIONS, "--json"))
+    found.write(tmp_path / "package")
+    assert files(tmp_path / "package") == files(tmp_path / "command") != {}
+
+
+def test_finds_are_tables(found):
+    finds = polars.DataFrame(found.finds)
+    assert finds.height == len(found.summaries[0]["finds"]) > 0
+    assert (finds["ratio"] >= 1.1).all() and (finds["found_ratio"] >= 1.1).all()
+    assert finds["path"].to_list() == [it["reduced"]["path"] for it in found.summaries[0]["finds"]]
+    scenario = Scenario.from_toml(finds["scenario"][0])
+    assert scenario.titles == [finds["title"][0]]
+    assert polars.DataFrame(found.worst).height == len(found.summaries[0]["worst"])
+    assert repr(found) == f"<kirikae.Search of 1 seeds: {finds.height} finds>"
+    assert found._repr_html_().startswith("<pre>6 paths of seed 1")
+
+
+@pytest.mark.parametrize("name", ["processes", "ray"])
+def test_searches_of_several_seeds_are_computed_by_an_engine(found, name, tmp_path, request):
+    engine = Processes(2) if name == "processes" else request.getfixturevalue("cluster")
+    both = search(seed=range(1, 3), **ASKED, engine=engine)
+    assert [it["seed"] for it in both.summaries] == [1, 2]
+    second = search(seed=2, **ASKED)
+    assert timeless(both.to_json()) == timeless(found.to_json()) + timeless(second.to_json())
+    finds = polars.DataFrame(both.finds)
+    assert finds.equals(polars.concat([polars.DataFrame(found.finds), polars.DataFrame(second.finds)]))
+    both.write(tmp_path / "both")
+    for one in (found, second):
+        seed = one.summaries[0]["seed"]
+        one.write(tmp_path / str(seed))
+        assert files(tmp_path / str(seed)) == files(tmp_path / f"both/seed-{seed}")
+
+
+def test_options_are_those_of_the_command_line(lab, tmp_path):
+    (tmp_path / "table.csv").write_text(LatencyTable.shipped().to_text())
+    options = ["--seed", "7", "--count", "3", "--climbs", "0", "--new-connections", "careful", "--loss", "1.5"]
+    options += ["--table", str(tmp_path / "table.csv"), "--friendliness", "friendly"]
+    asked = {"seed": 7, "count": 3, "climbs": 0, "new_connections": "careful", "loss": 1.5}
+    asked |= {"table": LatencyTable.load(tmp_path / "table.csv"), "friendliness": "friendly"}
+    assert timeless(search(**asked).to_json()) == timeless(told(lab, *options, "--json"))
+
+
+def test_a_campaign_keeps_searches(found, tmp_path):
+    counting = Counting()
+
+    class Elsewhere:
+        def map(self, function, every):
+            return Processes(1).map(function, list(counting.map(lambda it: it, every)))
+
+    for seeds in (range(1, 2), range(1, 3)):
+        both = search(seed=seeds, **ASKED, engine=Elsewhere(), campaign=tmp_path)
+    assert counting.counts == [1, 1] and len(kept(tmp_path)) == 2
+    assert timeless(both.to_json()).startswith(timeless(found.to_json()))
+
+
+def test_a_search_that_was_interrupted_is_none():
+    # As in a worker that ignores Ctrl-C in its terminal.
+    program = """
+import os, signal, threading, time
+import kirikae
+
+def interrupt():
+    while True:
+        time.sleep(0.1)
+        os.kill(os.getpid(), signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+threading.Thread(target=interrupt, daemon=True).start()
+try:
+    kirikae._kirikae.SearchOptions(1, 100000, 0, "cubic", None, 1.1, None, None).search()
+except kirikae.Error as error:
+    print(error)
+"""
+    it = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert it.stdout == "interrupted: nothing is kept\n"
+
+
+def test_signals_stay_what_they_are():
+    program = """
+import os, signal
+import kirikae
+kirikae.search(count=2, climbs=0)
+os.kill(os.getpid(), signal.SIGTERM)
+"""
+    assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == -signal.SIGTERM
+
+
+def test_an_engine_that_searches_in_this_process_is_refused():
+    with pytest.raises(Error, match="^1 of 1 batches failed:\nseed 1: engine: found one that searches in this process"):
+        search(**ASKED, engine=Threads(1))
+
+
+def test_a_drawn_path_is_simulated_as_it_is_met():
+    scenario = drawn_path(0, seed=3, than=["cubic", "reno"])
+    assert scenario.contenders == ["cubic", "reno", "kirikae"]
+    assert scenario.toml == SearchOptions(3, 1, 0, "cubic,reno", None, 2, None, None).path(0)
+    assert len(simulate(scenario).flows) >= 3
+    with pytest.raises(Error, match="^index: found -1; allowed: 0 to "):
+        drawn_path(-1)
+
+
+def test_a_drawn_path_is_that_of_the_command_line(lab):
+    options = ["--only", "4711", "--seed", "2", "--new-connections", "none"]
+    assert drawn_path(4711, seed=2, new_connections="none").toml == told(lab, *options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"seed": -1}, "^seed: found -1; allowed: 0 to 18446744073709551615$"),
+        ({"count": 0}, "^count: found 0; allowed: 1 to 100000000$"),
+        ({"climbs": 1001}, "^climbs: found 1001; allowed: 0 to 1000$"),
+        ({"than": "kirikae"}, '^than: found "kirikae"; allowed: any others$'),
+        ({"than": "nobody"}, '^than: found "nobody"; allowed: all, or each once of '),
+        ({"new_connections": "warm"}, '^new_connections: found "warm"; allowed: none, '),
+        ({"loss": 1}, "^loss: found 1; allowed: above 1, up to 100$"),
+        ({"loss": float("nan")}, "^loss: found NaN; allowed: "),
+        ({"friendliness": "kind"}, '^friendliness: found "kind"; allowed: friendly, balanced, fast$'),
+        ({"threads": 0}, "^threads: found 0; allowed: 1 to 1024$"),
+        ({"engine": 7}, r"^engine: found 7; allowed: what has map\(function, batches\)$"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments, message):
+    with pytest.raises(Error, match=message):
+        search(**(ASKED | arguments))
+
+
+def test_finds_go_into_an_empty_directory(found, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(Error, match="^writing .*: it is not empty; allowed: a new or empty directory$"):
+        found.write(tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["file"]
+
+
+def test_ctrl_c_ends_it():
+    program = """
+import kirikae
+print("begun", flush=True)
+try:
+    kirikae.search(count=100_000)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as it:
+        assert it.stdout.readline() == "begun\n"
+        time.sleep(0.5)
+        it.send_signal(signal.SIGINT)
+        assert it.communicate(timeout=60)[0] == "interrupted\n"
+        assert it.returncode == 0
