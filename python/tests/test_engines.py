@@ -55,7 +55,7 @@ def cluster(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DYING", str(tmp_path_factory.mktemp("dying")))
         patch.setenv("PYTHONPATH", str(pathlib.Path(__file__).parent))
-        yield kirikae.Ray(num_cpus=2, include_dashboard=False, log_to_driver=False)
+        yield kirikae.Ray("local", num_cpus=2, include_dashboard=False, log_to_driver=False)
         ray.shutdown()
 
 
