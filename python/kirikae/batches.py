@@ -5,6 +5,7 @@ import hashlib
 import importlib.metadata
 import json
 import pathlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from . import _kirikae
@@ -72,12 +73,14 @@ class Failed:
 
 Result = Done | Failed
 
+# So many failures are told one by one.
+TOLD = 10
+
 
 def run(batch: Batch) -> Result:
     """Simulates a batch. Whatever goes wrong is a result, too, so that the other batches go on."""
     try:
-        if batch.code != code():
-            raise Error(f"found Kirikae {code()} on a worker; allowed: {batch.code}, as where the sweep began")
+        of_same_code(batch.code)
         series = batch.series
         done = _kirikae.simulate_batch(series.scenario, series.place, series.contender, batch.seed, batch.count)
         return Done(batch.number, *done)
@@ -91,6 +94,18 @@ def code() -> str:
     with pathlib.Path(_kirikae.__file__).open("rb") as module:
         digest = hashlib.file_digest(module, "sha256").hexdigest()
     return f"{importlib.metadata.version('kirikae')}-{digest[:16]}"
+
+
+def of_same_code(asked: str) -> None:
+    """Raises Error where this is another Kirikae than the one that asks."""
+    if asked != code():
+        raise Error(f"found Kirikae {code()} on a worker; allowed: {asked}, as where it was asked for")
+
+
+def failures(failed: Sequence[Failed], asked: Sequence[object]) -> str:
+    """What is told of batches that failed, of those that were asked for, by their numbers."""
+    told = "".join(f"\n{asked[it.number]}: {it.why}" for it in failed[:TOLD])
+    return f"{len(failed)} of {len(asked)} batches failed:{told}"
 
 
 def of_plan(plan: Plan) -> list[Series]:

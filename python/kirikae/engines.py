@@ -42,7 +42,7 @@ class Threads:
 
 
 class Futures:
-    """An executor of `concurrent.futures`, or of others that is like these. `simulate` makes it of one."""
+    """An executor of `concurrent.futures`, or of others that is like these. `engine_of` makes it of one."""
 
     def __init__(self, executor: Executor) -> None:
         self.executor = executor
@@ -166,6 +166,15 @@ class Ray:
             for future, place in waiting.items():
                 if not future.done():
                     ray.cancel(asked[place])
+
+
+def engine_of(given: Engine | Executor) -> Engine:
+    """The engine that is given, or that of an executor. Raises Error for anything else."""
+    if isinstance(given, Executor):
+        return Futures(given)
+    if not callable(getattr(given, "map", None)):
+        raise Error(f"engine: found {given!r}; allowed: what has map(function, batches)")
+    return given
 
 
 def _ray() -> Any:

@@ -8,12 +8,9 @@ from . import batches
 from ._kirikae import Error, Outcome, Plan, Results, Scenario
 from .batches import Batch, Done, Failed, Series
 from .campaign import Campaign
-from .engines import Engine, Futures, Threads
+from .engines import Engine, Threads, engine_of
 from .progress import progress
 from .rounds import rounds
-
-# So many failures are told one by one.
-TOLD = 10
 
 
 class BatchError(Error):
@@ -60,12 +57,7 @@ def simulate(
         raise Error(f"batch: found {batch}; allowed: 1 to 10000")
     if engine is not None and threads is not None:
         raise Error("threads: found an engine beside it; allowed: one of the two")
-    if engine is None:
-        engine = Threads(threads)
-    elif isinstance(engine, Executor):
-        engine = Futures(engine)
-    elif not callable(getattr(engine, "map", None)):
-        raise Error(f"engine: found {engine!r}; allowed: what has map(function, batches)")
+    engine = Threads(threads) if engine is None else engine_of(engine)
     return _in_batches(plan, engine, None if campaign is None else Campaign(campaign), batch)
 
 
@@ -106,8 +98,7 @@ def _in_batches(plan: Plan, engine: Engine, campaign: Campaign | None, size: int
         raise BatchError(told, plan.outcome(results)) from error
     outcome = plan.outcome(results)
     if failed:
-        told = "".join(f"\n{asked[it.number]}: {it.why}" for it in failed[:TOLD])
-        raise BatchError(f"{len(failed)} of {len(asked)} batches failed:{told}", outcome)
+        raise BatchError(batches.failures(failed, asked), outcome)
     if given < total:
         raise BatchError(f"the engine gave {given} of {total} simulations; allowed: all", outcome)
     return outcome

@@ -13,12 +13,9 @@ from functools import partial
 from typing import Any
 
 from ._kirikae import Error
-from .batches import Failed, code
+from .batches import Failed, failures, of_same_code
 from .campaign import Campaign
-from .engines import Engine, Futures
-
-# So many failures are told one by one.
-TOLD = 10
+from .engines import Engine, engine_of
 
 
 @dataclass(frozen=True)
@@ -58,8 +55,7 @@ Result = Came | Failed
 def run(part: Part, threads: int | None = 1) -> Result:
     """Computes a part. Whatever goes wrong is a result, too, so that the other parts go on."""
     try:
-        if part.code != code():
-            raise Error(f"found Kirikae {code()} on a worker; allowed: {part.code}, as where the work began")
+        of_same_code(part.code)
         return Came(part.number, part.compute(threads))
     except Exception as error:
         return Failed(part.number, str(error))
@@ -83,10 +79,7 @@ def computing(engine: Engine | Executor | None, threads: int | None, alone: Engi
 
 def _map(engine: Engine | Executor) -> Callable[..., Iterable[Result]]:
     """How an engine maps, which may be whatever has a number."""
-    mapping: Any = Futures(engine) if isinstance(engine, Executor) else engine
-    if not callable(getattr(mapping, "map", None)):
-        raise Error(f"engine: found {engine!r}; allowed: what has map(function, batches)")
-    maps: Callable[..., Iterable[Result]] = mapping.map
+    maps: Callable[..., Iterable[Any]] = engine_of(engine).map
     return maps
 
 
@@ -113,8 +106,7 @@ def done(parts: Sequence[Part], compute: Compute, campaign: str | os.PathLike[st
         what = f"{type(error).__name__}: {error}"
         raise Error(f"the engine failed with {len(came)} of {len(parts)} batches done: {what}") from error
     if failed:
-        told = "".join(f"\n{parts[it.number]}: {it.why}" for it in failed[:TOLD])
-        raise Error(f"{len(failed)} of {len(parts)} batches failed:{told}")
+        raise Error(failures(failed, parts))
     if len(came) < len(parts):
         raise Error(f"the engine gave {len(came)} of {len(parts)} batches; allowed: all")
     return [came[it.number] for it in parts]

@@ -1,5 +1,9 @@
 import os
 import pathlib
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -52,3 +56,21 @@ def values():
         },
         "bench": {"contenders": ["cubic", "kk_hybla"]},
     }
+
+
+def ends_by_ctrl_c(call):
+    """Whether a call that would take minutes, of which nobody waits for the end, ends by Ctrl-C."""
+    program = f"""
+import kirikae
+print("begun", flush=True)
+try:
+    {call}
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as it:
+        assert it.stdout.readline() == "begun\n"
+        # It ends the same if the signal comes before it computes.
+        time.sleep(0.5)
+        it.send_signal(signal.SIGINT)
+        return it.communicate(timeout=60)[0] == "interrupted\n" and it.returncode == 0

@@ -1,16 +1,14 @@
 import contextlib
 import hashlib
 import json
-import signal
 import subprocess
-import sys
-import time
 import types
 
 import polars
 import pyarrow
 import pyarrow.parquet
 import pytest
+from conftest import ends_by_ctrl_c
 from kirikae import Error, Grid, Processes, Threads, characterize
 from kirikae.batches import Failed
 from test_engines import Counting, cluster  # noqa: F401
@@ -186,19 +184,5 @@ def test_records_that_are_there_are_not_replaced(grid, tmp_path):
 
 
 def test_ctrl_c_ends_it():
-    # Minutes of simulation, of which nobody waits for the end.
-    program = f"""
-import kirikae
-text = {GRID!r}.replace("[2, 3]", "[100000, 100000]")
-print("begun", flush=True)
-try:
-    kirikae.characterize(kirikae.Grid.from_toml(text))
-except KeyboardInterrupt:
-    print("interrupted", flush=True)
-"""
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as it:
-        assert it.stdout.readline() == "begun\n"
-        time.sleep(0.5)
-        it.send_signal(signal.SIGINT)
-        assert it.communicate(timeout=60)[0] == "interrupted\n"
-        assert it.returncode == 0
+    text = GRID.replace("[2, 3]", "[100000, 100000]")
+    assert ends_by_ctrl_c(f"kirikae.characterize(kirikae.Grid.from_toml({text!r}))")

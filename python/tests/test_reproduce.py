@@ -1,14 +1,11 @@
 import hashlib
 import json
 import shutil
-import signal
 import subprocess
-import sys
-import time
 
 import polars
 import pytest
-from conftest import ROOT
+from conftest import ROOT, ends_by_ctrl_c
 from kirikae import Error, Processes, Threads, reproduce
 from kirikae.batches import Failed
 from test_characterize import kept
@@ -143,17 +140,4 @@ def test_a_page_that_cannot_be_written_is_told(tmp_path):
 
 
 def test_ctrl_c_ends_it():
-    program = f"""
-import kirikae
-print("begun", flush=True)
-try:
-    kirikae.reproduce("handover", repetitions=10000, directory={str(STUDIES)!r})
-except KeyboardInterrupt:
-    print("interrupted", flush=True)
-"""
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as it:
-        assert it.stdout.readline() == "begun\n"
-        time.sleep(0.5)
-        it.send_signal(signal.SIGINT)
-        assert it.communicate(timeout=60)[0] == "interrupted\n"
-        assert it.returncode == 0
+    assert ends_by_ctrl_c(f"kirikae.reproduce('handover', repetitions=10000, directory={str(STUDIES)!r})")

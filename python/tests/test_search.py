@@ -2,10 +2,10 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import polars
 import pytest
+from conftest import ends_by_ctrl_c
 from kirikae import Error, LatencyTable, Processes, Scenario, Threads, drawn_path, search, simulate
 from kirikae._kirikae import SearchOptions
 from test_characterize import kept
@@ -173,17 +173,4 @@ def test_finds_go_into_an_empty_directory(found, tmp_path):
 
 
 def test_ctrl_c_ends_it():
-    program = """
-import kirikae
-print("begun", flush=True)
-try:
-    kirikae.search(count=100_000)
-except KeyboardInterrupt:
-    print("interrupted", flush=True)
-"""
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as it:
-        assert it.stdout.readline() == "begun\n"
-        time.sleep(0.5)
-        it.send_signal(signal.SIGINT)
-        assert it.communicate(timeout=60)[0] == "interrupted\n"
-        assert it.returncode == 0
+    assert ends_by_ctrl_c("kirikae.search(count=100_000)")

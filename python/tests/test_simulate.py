@@ -1,8 +1,6 @@
 import hashlib
 import json
-import signal
 import subprocess
-import sys
 import threading
 import time
 
@@ -10,7 +8,7 @@ import pandas
 import polars
 import pyarrow
 import pytest
-from conftest import ROOT
+from conftest import ROOT, ends_by_ctrl_c
 from example import latencies
 from kirikae import Error, Scenario, ScenarioError, simulate
 
@@ -215,23 +213,8 @@ def test_records_that_cannot_be_written_are_told(outcome, tmp_path):
 
 
 def test_ctrl_c_ends_it(shallow):
-    # Minutes of simulation, of which nobody waits for the end.
-    program = f"""
-import kirikae
-scenario = kirikae.Scenario.load({shallow!r}).with_({{"workload.count": 50000}})
-print("begun", flush=True)
-try:
-    kirikae.simulate(scenario, repetitions=1000)
-except KeyboardInterrupt:
-    print("interrupted", flush=True)
-"""
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as it:
-        assert it.stdout.readline() == "begun\n"
-        # It ends the same if the signal comes before it simulates.
-        time.sleep(0.5)
-        it.send_signal(signal.SIGINT)
-        assert it.communicate(timeout=60)[0] == "interrupted\n"
-        assert it.returncode == 0
+    scenario = f"kirikae.Scenario.load({shallow!r}).with_({{'workload.count': 50000}})"
+    assert ends_by_ctrl_c(f"kirikae.simulate({scenario}, repetitions=1000)")
 
 
 def test_other_threads_go_on(values):

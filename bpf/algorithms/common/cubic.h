@@ -60,9 +60,9 @@ static __always_inline u64 ms3_per_1024th(const struct sock *sk)
 	return C_MS3_PER_1024TH / parameter(sk, c_1000);
 }
 
-/* The latest reduction was right. Sections 4.7: "W_max = cwnd * (1 + beta_cubic) / 2" where the
- * window did not get back to W_max; and 4.8: after a timeout "K is set to 0, and W_max is set to"
- * the window that slow start ends with. */
+/* The latest reduction was right. Section 4.7: "W_max = cwnd * (1 + beta_cubic) / 2" where the
+ * window did not get back to W_max. Section 4.8: after a timeout "K is set to 0, and W_max is set
+ * to" the window that slow start ends with. */
 static __always_inline void epoch_end(struct cubic *c, const struct sock *sk)
 {
 	u64 cwnd = c->w_prior;
