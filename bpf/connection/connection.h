@@ -141,11 +141,10 @@ struct timeouts {
 	u32 min_us;	   /* what the kernel made of it */
 	u32 kernel_max_ms; /* its longest timeout, while that is bounded; 0: it is not */
 	u32 given_up_ms;   /* when it is given up meanwhile; 0: as without us */
-	u32 is_late; /* the latest RTT sample but the short ones since was as long as an outage */
-	u32 dsack_dups;		 /* the socket's counter when last looked at */
-	u32 doublings;		 /* of the allowance, because segments were sent twice */
-	u32 quiet_rounds;	 /* round trips since without a report of one */
-	u32 rounds_after_outage; /* round trips to come just after timeouts in a row */
+	u32 long_samples;  /* of RTT, in a row, as long as the lowest of late is too long */
+	u32 dsack_dups;	   /* the socket's counter when last looked at */
+	u32 doublings;	   /* of the allowance, because segments were sent twice */
+	u32 quiet_rounds;  /* round trips since without a report of one */
 };
 
 /* Idle keep knows what the path delivers, the window before an idle gap (idle_keep.h), and whether

@@ -16,11 +16,29 @@
  * what the host and a link layer add. */
 #define SAME_PATH_US (4 * USEC_PER_MSEC)
 
+/* So many round trips with an RTT sample take slow start to where ACKs tell a rate, and what was
+ * held back during the outage is out of the lowest RTT. */
+#define ROUNDS_IN_DOUBT 8
+/* In so many, the first, what is ACKed was sent before or during the outage. */
+#define ROUNDS_AFTER_OUTAGE 2
+
+static __always_inline bool is_path_in_doubt(const struct connection *c)
+{
+	return c->outage.rounds;
+}
+
 /* Returns whether timeouts have come in a row just now; a connection that the switcher has not met
  * has nobody who counts them. */
 static __always_inline bool is_after_outage(const struct connection *c)
 {
-	return c && c->timeouts.rounds_after_outage;
+	return c && c->outage.rounds > ROUNDS_IN_DOUBT - ROUNDS_AFTER_OUTAGE;
+}
+
+/* Returns whether nothing has been ACKed for half of a round trip; a timer that was set too short
+ * goes off while ACKs come. */
+static __always_inline bool is_silent(const struct tcp_sock *tp)
+{
+	return tp->tcp_mstamp > tp->delivered_mstamp + (tp->srtt_us >> 4);
 }
 
 static __always_inline bool is_longer(u32 rtt_us, u32 than_us)

@@ -11,6 +11,7 @@ struct stalled {
 	u32 interface; /* over which it sends, by its index; 0: not known */
 	u32 snd_una;   /* sequence number of what is to be ACKed next */
 	u32 rto_us;    /* the timeout before back-off */
+	u32 most_us;   /* the longest that there is */
 	u32 back_off;  /* how often it has been doubled */
 	u32 waited_us; /* since something was sent last */
 };

@@ -125,6 +125,12 @@ static __always_inline void path_delivers(const struct sock *sk, u32 rate)
 		connection->path.rate = max(connection->path.rate, rate);
 }
 
+static __always_inline void idle_keep_run_begin(struct idle_keep *keep, const struct tcp_sock *tp)
+{
+	keep->run_start_us = tp->tcp_mstamp;
+	keep->run_start = tp->delivered;
+}
+
 /* A run of deliveries is over: its rate counts if it was long enough. */
 static __always_inline void idle_keep_run_end(struct idle_keep *keep, const struct tcp_sock *tp)
 {
@@ -253,8 +259,7 @@ static __always_inline bool run_tells_of_path(struct outage *outage, struct idle
 	/* In slow start it is half of the time. */
 	if (acked_us && sent_us * 3 <= acked_us * 2)
 		return true;
-	keep->run_start_us = tp->tcp_mstamp;
-	keep->run_start = tp->delivered;
+	idle_keep_run_begin(keep, tp);
 	keep->run_segments = 0;
 	outage->run_sent_us = tp->first_tx_mstamp;
 	return false;
@@ -270,7 +275,7 @@ static __always_inline void idle_keep_measure_anew(struct sock *sk, struct idle_
 	u64 bytes, carried;
 
 	/* Later losses are no longer the outage's. */
-	if (!connection || !connection->outage.rounds) {
+	if (!connection || !is_path_in_doubt(connection)) {
 		idle_keep_judge(sk, keep);
 		return;
 	}
@@ -384,10 +389,8 @@ static __always_inline void idle_keep_measure(struct idle_keep *keep, const stru
 
 	if (keep->run_segments >= RUN_MAX_SEGMENTS || idle_keep_stalled(keep, tp))
 		idle_keep_run_end(keep, tp);
-	if (!keep->run_start_us) {
-		keep->run_start_us = tp->tcp_mstamp;
-		keep->run_start = tp->delivered;
-	}
+	if (!keep->run_start_us)
+		idle_keep_run_begin(keep, tp);
 	keep->run_segments = min(tp->delivered - keep->run_start, RUN_MAX);
 	idle_keep_rtt_update(keep, tp, sample->rtt_us);
 	/* An ACK of nothing new has no sample, and the kernel's count covers all that there ever

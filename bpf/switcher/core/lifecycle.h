@@ -86,7 +86,7 @@ static __attribute__((noinline)) int on_rtt_sample(void *sock, struct tcp_sock *
 	bool is_over, is_due;
 
 	is_over = period_is_over(c, tp, sample_us, scope->period_us, &period);
-	is_due = !c->outage.rounds && !is_resuming(c) && choice_is_due(c, tp);
+	is_due = !is_path_in_doubt(c) && !is_resuming(c) && choice_is_due(c, tp);
 	if (!is_over && !is_due)
 		return read_now(0);
 	table = host_table(sock, scope);
@@ -135,11 +135,11 @@ static __attribute__((noinline)) int keep_time(void *sock, struct tcp_sock *tp,
 	bool may_be_bounded = !(c->flags & (CONNECTION_CLOSING | CONNECTION_LEFT_ALONE));
 
 	if (call->op == BPF_SOCK_OPS_RTO_CB && may_be_bounded)
-		timed_out(sock, tp, &c->timeouts, call->args[0]);
+		timed_out(sock, tp, c, call->args[0]);
 	else if (call->op == BPF_SOCK_OPS_RTO_CB || call->op == BPF_SOCK_OPS_STATE_CB)
 		unbound_back_off(sock, tp, &c->timeouts);
 	else if (call->op == BPF_SOCK_OPS_RTT_CB)
-		timeouts_renew(sock, tp, &c->timeouts, call->args[0]);
+		timeouts_renew(sock, tp, c, may_be_bounded, call->args[0]);
 	return read_now(0);
 }
 
@@ -169,13 +169,14 @@ switch_for_outage(void *sock, struct tcp_sock *tp, struct connection *c, const s
 }
 
 /* A timeout has come after `earlier` others. Where they come in a row, what was in flight is lost,
- * or its ACKs are. An algorithm of the kernel's does not find out what is lost once the path is
- * back (limited_transmit.h). */
+ * or its ACKs are. Where the path is in doubt and nothing is ACKed, one alone means as much: it is
+ * gone again. An algorithm of the kernel's does not find out what is lost once the path is back
+ * (limited_transmit.h). */
 static __always_inline void may_be_outage(void *sock, struct tcp_sock *tp, struct connection *c,
 					  const struct scope *scope, u32 earlier)
 {
-	if (!earlier) {
-		if (!c->outage.rounds)
+	if (!earlier && !(is_path_in_doubt(c) && is_silent(tp))) {
+		if (!is_path_in_doubt(c))
 			path_may_be_gone(&c->bursts, tp);
 		return;
 	}
@@ -218,7 +219,7 @@ static __always_inline u32 measured(void *sock, struct tcp_sock *tp, struct conn
 	if (!scope)
 		return 0;
 	had_segments = wants_segments(c, scope);
-	if (c->outage.rounds)
+	if (is_path_in_doubt(c))
 		burst_waits(&c->bursts, tp);
 	on_rtt_sample(sock, tp, c, scope, sample_us);
 	if (is_path_another(c))

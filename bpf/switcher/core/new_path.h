@@ -12,20 +12,17 @@
 #include "switcher/core/belief.h"
 #include "switcher/core/decision.h"
 
-/* So many round trips with an RTT sample take slow start to where ACKs tell a rate, and what was
- * held back during the outage is out of the lowest RTT. Until then there is no choice: an algorithm
- * of the kernel's would go on from the window of the old path. */
-#define ROUNDS_IN_DOUBT 8
-
-/* Timeouts have come in a row. The span in which the lowest RTT is looked for begins anew. */
+/* Timeouts have come in a row. The span in which the lowest RTT is looked for begins anew. There is
+ * no choice in the round trips that follow: an algorithm of the kernel's would go on from the
+ * window of the old path. */
 static __always_inline void doubt_path(struct connection *c, const struct tcp_sock *tp)
 {
 	u32 lowest_us = lowest_rtt_us(c);
-	bool is_in_doubt = c->outage.rounds;
+	bool was_in_doubt = is_path_in_doubt(c);
 
 	c->outage.rounds = ROUNDS_IN_DOUBT;
 	c->bursts.had_outage = true;
-	if (is_in_doubt)
+	if (was_in_doubt)
 		return;
 	c->outage.rtt_us = lowest_us == ~0U ? 0 : lowest_us;
 	if (c->rtt.present != ~0U)
@@ -36,7 +33,7 @@ static __always_inline void doubt_path(struct connection *c, const struct tcp_so
  * another than before. */
 static __always_inline bool is_path_another(struct connection *c)
 {
-	if (!c->outage.rounds || --c->outage.rounds)
+	if (!is_path_in_doubt(c) || --c->outage.rounds)
 		return false;
 	return c->outage.rtt_us && are_two_paths(c->outage.rtt_us, c->rtt.present);
 }

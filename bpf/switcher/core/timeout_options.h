@@ -38,7 +38,6 @@ static __always_inline bool rto_min_is_ours(void *sock, struct tcp_sock *tp,
 
 static __always_inline void unbound_back_off(void *sock, struct tcp_sock *tp, struct timeouts *t)
 {
-	t->is_late = 0;
 	if (!t->kernel_max_ms)
 		return;
 	if (host_get_option(sock, tp, TCP_RTO_MAX_MS) == BOUNDED_RTO_MS)
@@ -78,13 +77,16 @@ static __always_inline void timeouts_begin(void *sock, struct tcp_sock *tp, stru
 	set_rto_min(sock, tp, t, rto_min_begin(t, tp, found_us ? found_us : KERNEL_RTO_MIN_US));
 }
 
-/* An RTT sample: the timeouts, if any, are over. */
-static __always_inline void timeouts_renew(void *sock, struct tcp_sock *tp, struct timeouts *t,
-					   u32 sample_us)
+/* An RTT sample: the timeouts, if any, are over. The bound stays as long as the path is in doubt,
+ * where it `may_stay`. */
+static __always_inline void timeouts_renew(void *sock, struct tcp_sock *tp, struct connection *c,
+					   bool may_stay, u32 sample_us)
 {
-	u32 wanted_us = rto_min_renew(t, tp);
+	struct timeouts *t = &c->timeouts;
+	u32 wanted_us = rto_min_renew(t, tp, is_after_outage(c));
 
-	if (t->kernel_max_ms && !bound_stays(t, tp, sample_us))
+	note_sample(c, sample_us);
+	if (!may_stay || !is_path_in_doubt(c) || !is_bounded_in_doubt(c))
 		unbound_back_off(sock, tp, t);
 	if (!wanted_us)
 		return;
@@ -95,14 +97,14 @@ static __always_inline void timeouts_renew(void *sock, struct tcp_sock *tp, stru
 }
 
 /* A timeout has come after `earlier` others in a row. */
-static __always_inline void timed_out(void *sock, struct tcp_sock *tp, struct timeouts *t,
+static __always_inline void timed_out(void *sock, struct tcp_sock *tp, struct connection *c,
 				      u32 earlier)
 {
+	struct timeouts *t = &c->timeouts;
 	u32 found_ms = host_get_option(sock, tp, TCP_RTO_MAX_MS);
 	u32 kernel_max_ms = t->kernel_max_ms ? t->kernel_max_ms : found_ms;
 
-	note_outage(t, earlier);
-	if (!back_off_is_bounded(t, tp, earlier) || !is_kept(sock, tp, t, kernel_max_ms)) {
+	if (!back_off_is_bounded(c, tp, earlier) || !is_kept(sock, tp, t, kernel_max_ms)) {
 		unbound_back_off(sock, tp, t);
 		return;
 	}

@@ -16,9 +16,9 @@
  *    no further from where the late ACK has brought it. After timeouts in a row a report says
  *    nothing: the ACKs of what is sent again were lost in an outage.
  * 3. The first 30 timeouts in a row wait 1 s at most for the next, where the one before back-off
- *    is no longer than half of that. RFC 6298 (2.5) wants 60 s at least, since a sender must slow
- *    down for a path that has collapsed: a segment a second is slow, and from then on it
- *    doubles as ever.
+ *    is no longer than half of that, or the path is in doubt (6.). RFC 6298 (2.5) wants 60 s at
+ *    least, since a sender must slow down for a path that has collapsed: a segment a second is
+ *    slow, and from then on it doubles as ever.
  * 4. The bound must not make the kernel give a connection up, which reckons with it: it gives up
  *    after the time that tcp_retries2 timeouts within the bound would take, counted from the first
  *    of the retransmissions under way. Where a program has not set TCP_USER_TIMEOUT, which the
@@ -26,15 +26,18 @@
  *    does not let it be set has the bound only as long as two seconds are left of that time.
  * 5. Where the program has closed the connection, the kernel gives it up as soon as a timeout has
  *    come to the bound. So the bound is taken away with the first state that is not open.
- * 6. After an outage the first RTT sample may be as long as the outage: a receiver whose ACKs were
- *    lost echoes an old timestamp for a segment that it has already. The bound stays until the
- *    samples after it have brought the timeout back, as long as they are short.
+ * 6. After an outage the path is in doubt (connection/outage.h), and so is the timeout. The first
+ *    RTT sample may be as long as the outage: a receiver whose ACKs were lost echoes an old
+ *    timestamp for a segment that it has already. And what was in flight on a wide path fills the
+ *    queue of a narrow one. So no timeout is longer meanwhile than the second that a connection
+ *    begins with that knows nothing (RFC 6298, 2.1), unless round trips are longer than half of
+ *    that.
  */
 #ifndef KIRIKAE_TIMEOUTS_H
 #define KIRIKAE_TIMEOUTS_H
 
 #include "arithmetic/fixed_log.h"
-#include "connection/connection.h"
+#include "connection/outage.h"
 
 /* The kernel's default, and the most that TCP_BPF_RTO_MIN takes. */
 #define KERNEL_RTO_MIN_US (200 * USEC_PER_MSEC)
@@ -42,10 +45,11 @@
 #define MOST_DOUBLINGS 2
 /* So many round trips with an RTT sample are needed. */
 #define QUIET_ROUNDS 64
-#define ROUNDS_AFTER_OUTAGE 2
 /* The least that TCP_RTO_MAX_MS takes. */
 #define BOUNDED_RTO_MS 1000
 #define BOUNDED_TIMEOUTS 30
+/* One RTT sample may be too long; as many as this are believed. */
+#define BELIEVED_SAMPLES 2
 /* The kernel's TCP_RTO_MIN, from which it reckons. */
 #define GIVEN_UP_FROM_MS 200
 
@@ -75,15 +79,14 @@ static __always_inline u32 rto_min_begin(struct timeouts *t, const struct tcp_so
 	return rto_min_wanted(t);
 }
 
-/* A round trip is over. Returns the allowance that is to be set now; 0: the same. */
-static __always_inline u32 rto_min_renew(struct timeouts *t, const struct tcp_sock *tp)
+/* A round trip is over, or, `after_outage`, one just after timeouts in a row. Returns the allowance
+ * that is to be set now; 0: the same. */
+static __always_inline u32 rto_min_renew(struct timeouts *t, const struct tcp_sock *tp,
+					 bool after_outage)
 {
-	bool is_after_outage = t->rounds_after_outage;
-
-	t->rounds_after_outage -= is_after_outage;
 	if (!t->kernel_min_us)
 		return 0;
-	if (is_after_outage) {
+	if (after_outage) {
 		t->dsack_dups = tp->dsack_dups;
 	} else if (tp->dsack_dups != t->dsack_dups) {
 		t->dsack_dups = tp->dsack_dups;
@@ -94,13 +97,6 @@ static __always_inline u32 rto_min_renew(struct timeouts *t, const struct tcp_so
 		t->quiet_rounds = 0;
 	}
 	return rto_min_wanted(t);
-}
-
-/* A timeout has come after `earlier` others in a row. */
-static __always_inline void note_outage(struct timeouts *t, u32 earlier)
-{
-	if (earlier)
-		t->rounds_after_outage = ROUNDS_AFTER_OUTAGE;
 }
 
 /* `wanted_us` was set, and became `min_us`: the kernel rounds up to ticks. */
@@ -128,13 +124,31 @@ static __always_inline u32 timeout_us(const struct tcp_sock *tp)
 	return (tp->srtt_us >> 3) + tp->rttvar_us;
 }
 
+/* Takes up an RTT sample. */
+static __always_inline void note_sample(struct connection *c, u32 sample_us)
+{
+	bool is_long = min(c->rtt.present, sample_us) > BOUNDED_RTO_MS * USEC_PER_MSEC / 2;
+
+	c->timeouts.long_samples =
+		is_long ? min(c->timeouts.long_samples + 1, BELIEVED_SAMPLES) : 0;
+}
+
+/* Returns whether a timeout is to be within the bound as long as the path is in doubt. */
+static __always_inline bool is_bounded_in_doubt(const struct connection *c)
+{
+	return c->timeouts.long_samples < BELIEVED_SAMPLES;
+}
+
 /* Returns whether the next timeout, after `earlier` others in a row and the present one, is to come
  * within the bound. */
-static __always_inline bool back_off_is_bounded(const struct timeouts *t, const struct tcp_sock *tp,
-						u32 earlier)
+static __always_inline bool back_off_is_bounded(const struct connection *c,
+						const struct tcp_sock *tp, u32 earlier)
 {
+	bool is_in_doubt = earlier || is_path_in_doubt(c);
+
 	return earlier < BOUNDED_TIMEOUTS &&
-	       (t->is_late || timeout_us(tp) <= BOUNDED_RTO_MS * USEC_PER_MSEC / 2);
+	       (timeout_us(tp) <= BOUNDED_RTO_MS * USEC_PER_MSEC / 2 ||
+		(is_in_doubt && is_bounded_in_doubt(c)));
 }
 
 /*
@@ -148,18 +162,6 @@ static __always_inline bool is_given_up_late(const struct tcp_sock *tp, u32 retr
 	u32 since_ms = tp->retrans_stamp ? now_ms - tp->retrans_stamp : 0;
 
 	return (u64)since_ms + 2 * BOUNDED_RTO_MS <= given_up_after_ms(retries, BOUNDED_RTO_MS);
-}
-
-/* An RTT sample has come while back-off was bounded. Returns whether it stays bounded. */
-static __always_inline bool bound_stays(struct timeouts *t, const struct tcp_sock *tp,
-					u32 sample_us)
-{
-	bool is_short = sample_us <= BOUNDED_RTO_MS * USEC_PER_MSEC / 4;
-
-	/* One that is as long as an outage is believed when another is. */
-	t->is_late = t->is_late ? is_short && timeout_us(tp) > BOUNDED_RTO_MS * USEC_PER_MSEC / 2
-				: sample_us >= BOUNDED_RTO_MS * USEC_PER_MSEC;
-	return t->is_late;
 }
 
 #endif

@@ -71,6 +71,7 @@ int stalled(struct bpf_iter__bpf_sk_storage_map *ctx)
 	s.interface = BPF_CORE_READ(route, sk_dst_cache, dev, ifindex);
 	s.snd_una = tp->snd_una;
 	s.rto_us = timeout_us(tp);
+	s.most_us = c->timeouts.kernel_max_ms ? BOUNDED_RTO_MS * USEC_PER_MSEC : ~0U;
 	now_ns = bpf_ktime_get_ns();
 	if (now_ns > tp->tcp_wstamp_ns)
 		s.waited_us = min((now_ns - tp->tcp_wstamp_ns) / 1000, (u64)~0U);

@@ -335,7 +335,6 @@ fn back_after_outage_sent(
     let connection = socket.connection.as_mut().unwrap();
     connection.outage.rtt_us = 100_000;
     connection.outage.rounds = 8;
-    connection.timeouts.rounds_after_outage = 2;
     (socket.fields.snd_cwnd, socket.fields.snd_ssthresh) = (1, 30);
     socket.set_state(CaState::Loss);
     for round in [1, 2, 4, 8, 16] {
@@ -350,7 +349,7 @@ fn back_after_outage_sent(
             socket.pkts_acked(1, Some(rtt_us), round);
         }
     }
-    socket.connection.as_mut().unwrap().timeouts.rounds_after_outage = 0;
+    socket.connection.as_mut().unwrap().outage.rounds = 3;
     socket.set_state(CaState::Open);
     socket
 }
@@ -442,10 +441,10 @@ fn doubt_ends_with_the_switchers() {
     for algorithm in algorithms_with_idle_keep() {
         let mut socket = avoiding(algorithm.name(), 100_000, 60);
         burst(&mut socket, 10);
-        let connection = socket.connection.as_mut().unwrap();
-        connection.timeouts.rounds_after_outage = 2;
+        socket.connection.as_mut().unwrap().outage.rounds = 8;
         socket.fields.snd_ssthresh = 30;
         socket.set_state(CaState::Loss);
+        socket.connection.as_mut().unwrap().outage.rounds = 0;
         for _ in 0..20 {
             socket.fields.tcp_mstamp += 1_000;
             socket.fields.delivered += 1;

@@ -105,6 +105,27 @@ fn there_is_no_choice_until_slow_start_has_told_a_rate() {
     assert_eq!(still_due, [[true; 8].as_slice(), &[false; 2]].concat());
 }
 
+/// A path that has just come back may go again. A timer that was too short goes off while ACKs come.
+#[test]
+fn a_timeout_in_silence_renews_the_doubt() {
+    for (silent_us, expected) in [(50_000, 4), (50_001, 8)] {
+        let (mut switcher, mut socket) = lossy("kk_hybla");
+        outage(&mut switcher, &mut socket, 2);
+        for _ in 0..4 {
+            round_trip(&mut switcher, &mut socket, 100_000);
+        }
+        socket.fields.delivered_mstamp = socket.fields.tcp_mstamp;
+        socket.fields.tcp_mstamp += silent_us;
+        switcher.timed_out(&mut socket, 0);
+        let rounds = socket.connection.as_ref().unwrap().outage.rounds;
+        assert_eq!(rounds, expected, "{silent_us} us");
+    }
+    // Nothing was in doubt.
+    let (mut switcher, mut socket) = lossy("kk_hybla");
+    outage(&mut switcher, &mut socket, 1);
+    assert_eq!(socket.connection.as_ref().unwrap().outage.rounds, 0);
+}
+
 /// A socket that is connected anew has had no outage yet.
 #[test]
 fn a_socket_that_is_connected_anew_is_in_no_doubt() {

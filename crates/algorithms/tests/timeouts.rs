@@ -132,23 +132,78 @@ fn sampled(switcher: &mut Switcher, socket: &mut Socket, rto_ms: u32, sample_ms:
     switcher.rtt_sample(socket, sample_ms * 1_000);
 }
 
-#[test]
-fn a_sample_as_long_as_an_outage_does_not_end_the_bound() {
+/// Timeouts have come in a row, and the path is in doubt.
+fn in_doubt() -> (Switcher, Socket) {
     let (mut switcher, mut socket) = met(ADAPTED, KERNEL_MIN_US, KERNEL_MAX_MS);
-    switcher.timed_out(&mut socket, 0);
-    for (rto_ms, sample_ms, is_bounded) in
-        [(9_000, 3_000, true), (7_000, 60, true), (600, 60, true), (499, 60, false)]
-    {
-        sampled(&mut switcher, &mut socket, rto_ms, sample_ms);
-        assert_eq!(socket.fields.rto_max_ms == 1_000, is_bounded, "{rto_ms}, {sample_ms}");
+    for earlier in 0..2 {
+        switcher.timed_out(&mut socket, earlier);
     }
-    // Timeouts in between are bounded as well, however long they would be.
+    (switcher, socket)
+}
+
+#[test]
+fn while_the_path_is_in_doubt_a_second_is_the_longest() {
+    let (mut switcher, mut socket) = in_doubt();
+    // The first is as long as the outage; later ones wait in a queue.
+    for (round, sample_ms) in [3_000, 60, 400, 900, 900, 900, 900].into_iter().enumerate() {
+        sampled(&mut switcher, &mut socket, 9_000, sample_ms);
+        assert_eq!(socket.fields.rto_max_ms, 1_000, "round {round}");
+        // A timeout is bounded as well, however long it would be.
+        switcher.timed_out(&mut socket, 0);
+        assert_eq!(socket.fields.rto_max_ms, 1_000, "round {round}");
+    }
+    sampled(&mut switcher, &mut socket, 9_000, 900);
+    sampled(&mut switcher, &mut socket, 9_000, 900);
+    assert_eq!(socket.fields.rto_max_ms, KERNEL_MAX_MS, "the path is known");
     switcher.timed_out(&mut socket, 0);
+    assert_eq!(socket.fields.rto_max_ms, KERNEL_MAX_MS);
+}
+
+/// Round trips of more than half a second.
+#[test]
+fn a_second_long_sample_is_believed() {
+    let (mut switcher, mut socket) = in_doubt();
     sampled(&mut switcher, &mut socket, 9_000, 3_000);
-    switcher.timed_out(&mut socket, 0);
     assert_eq!(socket.fields.rto_max_ms, 1_000);
-    // A second one is believed.
-    sampled(&mut switcher, &mut socket, 9_000, 1_500);
+    sampled(&mut switcher, &mut socket, 9_000, 501);
+    assert_eq!(socket.fields.rto_max_ms, KERNEL_MAX_MS);
+    for earlier in 0..3 {
+        switcher.timed_out(&mut socket, earlier);
+        assert_eq!(socket.fields.rto_max_ms, KERNEL_MAX_MS, "after {earlier}");
+    }
+    sampled(&mut switcher, &mut socket, 9_000, 500);
+    for earlier in 0..2 {
+        switcher.timed_out(&mut socket, earlier);
+    }
+    assert_eq!(socket.fields.rto_max_ms, 1_000, "short ones again");
+}
+
+/// A queue makes the first timeout long.
+#[test]
+fn timeouts_in_a_row_bound_what_is_long_by_a_queue() {
+    let (mut switcher, mut socket) = met(ADAPTED, KERNEL_MIN_US, KERNEL_MAX_MS);
+    sampled(&mut switcher, &mut socket, 1_900, 60);
+    switcher.timed_out(&mut socket, 0);
+    assert_eq!(socket.fields.rto_max_ms, KERNEL_MAX_MS);
+    switcher.timed_out(&mut socket, 1);
+    assert_eq!(socket.fields.rto_max_ms, 1_000);
+}
+
+/// Its program has chosen an algorithm itself meanwhile.
+#[test]
+fn the_bound_ends_with_what_is_left_alone() {
+    let (_, mut socket) = met(ADAPTED, KERNEL_MIN_US, KERNEL_MAX_MS);
+    let (table, candidates) = (kirikae_table::shipped().kernel_table(), Algorithm::all());
+    let candidates: Vec<Algorithm> = candidates.collect();
+    let policy = policy::one(scope::usual());
+    let mut switcher = Switcher::new(policy, vec![table.into()], &candidates).unwrap();
+    switcher.met(&mut socket);
+    socket.switch_to(Algorithm::stock("reno").unwrap());
+    for earlier in 0..2 {
+        switcher.timed_out(&mut socket, earlier);
+    }
+    assert_eq!(socket.fields.rto_max_ms, 1_000);
+    sampled(&mut switcher, &mut socket, 9_000, 60);
     assert_eq!(socket.fields.rto_max_ms, KERNEL_MAX_MS);
 }
 

@@ -9,6 +9,7 @@
 //!
 //! The same thread looks for connections whose address has been removed, and that can never send again ([`stranded`]).
 
+mod allowance;
 mod nudge;
 mod socket_iterator;
 mod stalled;
@@ -34,6 +35,7 @@ use crate::error::{Doing, Error};
 use crate::network_changes::TOLD_APART;
 use crate::paths::PathFilter;
 use crate::switcher::Switcher;
+use allowance::Allowance;
 use nudge::Nudge;
 use stalled::{Listing, Stalled};
 use stranded::Removed;
@@ -46,10 +48,8 @@ const LOOK: Duration = Duration::from_secs(1);
 /// For so long after a change connections are made to send: a neighbour has to be found first, and a link may take a
 /// moment from its carrier to its first packet.
 const TRIED_FOR: Duration = Duration::from_secs(2);
-/// The time between two looks meanwhile.
+/// The time between two looks meanwhile, where the [`Allowance`] lets them be.
 const TICK: Duration = Duration::from_millis(20);
-/// A look may take this part of the time, so that many connections on a link that flaps cost no more.
-const SHARE: u32 = 25;
 /// For so long after a timeout, and after its carrier has turned, the agent asks for an interface's carrier: the kernel
 /// tells of one that goes up to a second late, and of one that is back by then as late.
 const ASKED_FOR: Duration = Duration::from_secs(2);
@@ -158,7 +158,7 @@ const NOT_LOOKED_FOR: &str = "connections whose address is gone are not told of"
 impl Reviver {
     fn run(mut self, stop: &EventFd) {
         let (mut looked_at, mut listed_at) = (None::<Instant>, None::<Instant>);
-        let mut tick = TICK;
+        let (mut tick, mut allowance) = (TICK, Allowance::full());
         loop {
             if looked_at.is_none_or(|at| at.elapsed() >= LOOK) {
                 looked_at = Some(Instant::now());
@@ -178,9 +178,9 @@ impl Reviver {
             self.asked.retain(|_, until| *until > now);
             if listed_at.is_none_or(|at| now - at >= tick) {
                 listed_at = Some(now);
-                let asked = self.ask();
-                self.note(NOT_REVIVED, asked.and(self.revive()));
-                tick = TICK.max(now.elapsed() * SHARE);
+                let revived = allowance.spend(|| self.ask().and(self.revive()));
+                self.note(NOT_REVIVED, revived);
+                tick = TICK.max(allowance.refused_for(Instant::now()));
             }
             let looked = self.look_for_stranded();
             self.note(NOT_LOOKED_FOR, looked);

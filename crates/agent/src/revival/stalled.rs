@@ -35,6 +35,8 @@ pub(super) struct Stalled {
     pub snd_una: u32,
     /// The timeout before back-off, microseconds.
     pub rto_us: u32,
+    /// The longest that there is, microseconds.
+    pub most_us: u32,
     /// How often it has been doubled.
     pub back_off: u32,
     /// Since something was sent last, microseconds.
@@ -50,6 +52,7 @@ impl Stalled {
             interface: listed.interface,
             snd_una: listed.snd_una,
             rto_us: listed.rto_us,
+            most_us: listed.most_us,
             back_off: listed.back_off,
             waited_us: listed.waited_us,
         }
@@ -58,7 +61,8 @@ impl Stalled {
     /// How many steps of back-off have to be undone for it to send now; None if it has sent less than a timeout
     /// ago, and has to wait in any case (RFC 6298 (5.4)).
     pub fn steps(&self) -> Option<u32> {
-        let timeout = |back_off: u32| u64::from(self.rto_us) << back_off.min(32);
+        let most = u64::from(self.most_us);
+        let timeout = |back_off: u32| most.min(u64::from(self.rto_us) << back_off.min(32));
         let is_over = |back_off: &u32| timeout(*back_off) <= u64::from(self.waited_us);
         let left = (0..self.back_off).rev().find(is_over)?;
         Some(self.back_off - left)
@@ -132,20 +136,24 @@ mod tests {
 
     #[test]
     fn as_many_steps_are_undone_as_let_it_send() {
-        let stalled = |back_off, waited_ms: u32| Stalled {
+        let stalled = |rto_ms: u32, back_off, waited_ms: u32| Stalled {
             local: "192.0.2.1:80".parse().unwrap(),
             remote: "192.0.2.2:80".parse().unwrap(),
             namespace: 1,
             interface: 1,
             snd_una: 0,
-            rto_us: 100_000,
+            rto_us: 1_000 * rto_ms,
+            most_us: 1_000_000,
             back_off,
             waited_us: 1_000 * waited_ms,
         };
-        assert_eq!(stalled(1, 99).steps(), None);
-        assert_eq!(stalled(1, 100).steps(), Some(1));
-        assert_eq!(stalled(4, 799).steps(), Some(2));
-        assert_eq!(stalled(4, 800).steps(), Some(1));
-        assert_eq!(stalled(4, 1599).steps(), Some(1));
+        assert_eq!(stalled(100, 1, 99).steps(), None);
+        assert_eq!(stalled(100, 1, 100).steps(), Some(1));
+        assert_eq!(stalled(100, 4, 799).steps(), Some(2));
+        assert_eq!(stalled(100, 4, 800).steps(), Some(1));
+        assert_eq!(stalled(100, 4, 999).steps(), Some(1));
+        // Timeouts are within the bound.
+        assert_eq!(stalled(1_900, 1, 999).steps(), None);
+        assert_eq!(stalled(1_900, 1, 1_000).steps(), Some(1));
     }
 }

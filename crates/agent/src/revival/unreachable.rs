@@ -110,6 +110,7 @@ mod tests {
             interface: 2,
             snd_una: 0x0102_0304,
             rto_us: 100_000,
+            most_us: u32::MAX,
             back_off: 1,
             waited_us: 0,
         }

@@ -1,0 +1,75 @@
+//! The processor time that looks at all connections may take.
+
+use std::time::{Duration, Instant};
+
+use nix::time::{ClockId, clock_gettime};
+
+/// What looks may take of the time, so that many connections on a link that flaps cost no more.
+const SHARE: u32 = 25;
+/// So much more may they take at first: just after a change the next look is worth most.
+const AT_FIRST: Duration = Duration::from_millis(200);
+
+/// What the looks of a thread have taken beyond their share.
+pub(super) struct Allowance {
+    owed: Duration,
+    reckoned_at: Instant,
+}
+
+impl Allowance {
+    pub fn full() -> Allowance {
+        Allowance { owed: Duration::ZERO, reckoned_at: Instant::now() }
+    }
+
+    /// How long it takes until there may be another look.
+    pub fn refused_for(&mut self, now: Instant) -> Duration {
+        let since = now.saturating_duration_since(self.reckoned_at);
+        self.owed = self.owed.saturating_sub(since / SHARE);
+        self.reckoned_at = now;
+        self.owed.saturating_sub(AT_FIRST) * SHARE
+    }
+
+    /// Looks, and remembers what that took.
+    pub fn spend<T>(&mut self, look: impl FnOnce() -> T) -> T {
+        let before = processor_time();
+        let seen = look();
+        self.owed += processor_time().saturating_sub(before);
+        seen
+    }
+}
+
+/// What this thread has taken so far. What others take beside it is not its cost.
+fn processor_time() -> Duration {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("Linux has it").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_are_free_at_first_and_then_take_their_share() {
+        let begin = Instant::now();
+        let mut allowance = Allowance { owed: AT_FIRST, reckoned_at: begin };
+        assert_eq!(allowance.refused_for(begin), Duration::ZERO);
+        allowance.owed += Duration::from_millis(10);
+        assert_eq!(allowance.refused_for(begin), Duration::from_millis(250));
+        let later = begin + Duration::from_millis(100);
+        assert_eq!(allowance.refused_for(later), Duration::from_millis(150));
+        assert_eq!(allowance.refused_for(begin + Duration::from_millis(250)), Duration::ZERO);
+        allowance.refused_for(begin + Duration::from_secs(60));
+        assert_eq!(allowance.owed, Duration::ZERO);
+    }
+
+    #[test]
+    fn a_look_is_counted_by_processor_time() {
+        let mut allowance = Allowance::full();
+        allowance.spend(|| {
+            let begin = processor_time();
+            while processor_time() < begin + Duration::from_millis(5) {}
+        });
+        assert!(allowance.owed >= Duration::from_millis(5), "{:?}", allowance.owed);
+        allowance.owed = Duration::ZERO;
+        allowance.spend(|| std::thread::sleep(Duration::from_millis(50)));
+        assert!(allowance.owed < Duration::from_millis(25), "{:?}", allowance.owed);
+    }
+}
