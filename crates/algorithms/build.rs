@@ -87,6 +87,8 @@ fn main() {
     list.push(']');
     fs::write(out.join("thesis.rs"), list).expect("OUT_DIR is writable");
 
+    fs::write(out.join("headers.rs"), headers(&bpf)).expect("OUT_DIR is writable");
+
     bindgen::Builder::default()
         .header_contents("all.h", &declarations)
         .clang_args([format!("-I{}", root.display()), format!("-I{}", bpf.display())])
@@ -111,6 +113,29 @@ fn main() {
         .expect("the headers of bpf/ are C")
         .write_to_file(out.join("c.rs"))
         .expect("OUT_DIR is writable");
+}
+
+/// The headers of `bpf/`, by their paths in it, for algorithms from outside.
+fn headers(bpf: &Path) -> String {
+    let mut folders = vec![bpf.to_owned()];
+    let mut headers = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("the folders of bpf/ are there") {
+            let path = entry.expect("readable entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "h") {
+                headers.push(path);
+            }
+        }
+    }
+    headers.sort();
+    let mut list = String::from("&[\n");
+    for path in headers {
+        let name = path.strip_prefix(bpf).expect("it is in there");
+        writeln!(list, "({name:?}, include_str!({path:?})),").unwrap();
+    }
+    list + "]"
 }
 
 /// What ALGORITHM and ABOUT define.

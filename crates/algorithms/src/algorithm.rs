@@ -1,5 +1,7 @@
 //! The congestion controls of `bpf/algorithms/`, what they are and what can be set of them.
 
+pub mod outside;
+
 use std::ffi::{CStr, c_char};
 use std::fmt;
 
