@@ -21,6 +21,7 @@ from ._kirikae import (
     explain,
     fit,
 )
+from .algorithm import Algorithm
 from .characterization import characterize
 from .engines import Engine, Processes, Ray, Threads
 from .reproduction import reproduce
@@ -28,6 +29,7 @@ from .searching import drawn_path, search
 from .simulation import BatchError, simulate
 
 __all__ = [
+    "Algorithm",
     "BatchError",
     "Characterization",
     "Engine",

@@ -216,6 +216,10 @@ class Search:
 # often it is simulated.
 Part = tuple[Scenario, int, str, list[str], int, int]
 
+def compile_algorithm(path: str | PathLike[str], *, checked: bool) -> tuple[str, bytes, bool]: ...
+def load_algorithm(name: str, object: bytes, has_large_state: bool) -> dict[str, Any]: ...
+def check_algorithm(name: str, object: bytes, has_large_state: bool) -> None: ...
+
 @final
 class Plan:
     def __init__(

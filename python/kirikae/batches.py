@@ -5,11 +5,12 @@ import hashlib
 import importlib.metadata
 import json
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from . import _kirikae
 from ._kirikae import Error, Plan, Scenario
+from .algorithm import Algorithm
 
 # As where everything is simulated at once, 0 follows the last seed that there is.
 SEEDS = 2**64
@@ -29,11 +30,15 @@ class Series:
     # The first seed, and how many there are.
     seed: int
     count: int
+    # The contender, where it is from outside.
+    algorithm: Algorithm | None = None
 
     @functools.cached_property
     def key(self) -> str:
         """A digest of all that determines the results but the seeds."""
         told = [self.scenario.toml, self.scenario.named, self.place, self.contender, code()]
+        if self.algorithm:
+            told.append(self.algorithm.digest)
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
@@ -82,6 +87,8 @@ def run(batch: Batch) -> Result:
     try:
         of_same_code(batch.code)
         series = batch.series
+        if series.algorithm:
+            series.algorithm.load()
         done = _kirikae.simulate_batch(series.scenario, series.place, series.contender, batch.seed, batch.count)
         return Done(batch.number, *done)
     except Exception as error:
@@ -108,6 +115,6 @@ def failures(failed: Sequence[Failed], asked: Sequence[object]) -> str:
     return f"{len(failed)} of {len(asked)} batches failed:{told}"
 
 
-def of_plan(plan: Plan) -> list[Series]:
-    """The series of a plan, in order."""
-    return [Series(number, *it) for number, it in enumerate(plan.series)]
+def of_plan(plan: Plan, algorithms: Mapping[str, Algorithm]) -> list[Series]:
+    """The series of a plan, in order. Some contenders may be algorithms from outside, by their names."""
+    return [Series(number, *it, algorithms.get(it[3])) for number, it in enumerate(plan.series)]

@@ -4,8 +4,9 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import Executor
 
-from . import batches
+from . import algorithm, batches
 from ._kirikae import Error, Outcome, Plan, Results, Scenario
+from .algorithm import Contenders
 from .batches import Batch, Done, Failed, Series
 from .campaign import Campaign
 from .engines import Engine, Threads, engine_of
@@ -27,7 +28,7 @@ def simulate(
     repetitions: int | None = None,
     seed: int | None = None,
     seeds: range | None = None,
-    contenders: str | Sequence[str] | None = None,
+    contenders: Contenders | None = None,
     threads: int | None = None,
     engine: Engine | Executor | None = None,
     campaign: str | os.PathLike[str] | None = None,
@@ -37,8 +38,9 @@ def simulate(
 
     `scenario` is a Scenario or a list of them. `repetitions` (1 to 10000) is how often each contender is simulated,
     each time with the next seed; `seed` is the first (0 or above). `seeds` says both, as a range such as range(1, 11).
-    `contenders` is a list of names, or "all". Without them it is what the scenarios say. `threads` (1 to 1024) is how
-    many simulations run at a time; without it as many as RAYON_NUM_THREADS says, or cores.
+    `contenders` is a list of names and of Algorithms from outside, or "all". Without them it is what the scenarios
+    say. `threads` (1 to 1024) is how many simulations run at a time; without it as many as RAYON_NUM_THREADS says, or
+    cores.
 
     With `engine` or `campaign` it is done in batches of some seeds of one contender of one scenario, and comes out the
     same: `engine` computes them (Threads, Processes, Ray, an executor of concurrent.futures, or anything with
@@ -49,23 +51,27 @@ def simulate(
     In a terminal or a notebook a bar shows how far it is, from two seconds on. Ctrl-C ends it. Raises ScenarioError if
     a scenario cannot be simulated, and Error for anything else.
     """
-    plan = Plan(scenario, repetitions=repetitions, seed=seed, seeds=seeds, contenders=contenders)
+    names, outside = algorithm.named(contenders)
+    plan = Plan(scenario, repetitions=repetitions, seed=seed, seeds=seeds, contenders=names)
+    series = batches.of_plan(plan, outside)
     if engine is None and campaign is None:
-        with progress(sum(it.count for it in batches.of_plan(plan)), "simulations") as bar:
+        with progress(sum(it.count for it in series), "simulations") as bar:
             return plan.simulate(threads, progress=lambda done: bar.update(done - bar.n))
     if batch is not None and not 1 <= batch <= 10_000:
         raise Error(f"batch: found {batch}; allowed: 1 to 10000")
     if engine is not None and threads is not None:
         raise Error("threads: found an engine beside it; allowed: one of the two")
     engine = Threads(threads) if engine is None else engine_of(engine)
-    return _in_batches(plan, engine, None if campaign is None else Campaign(campaign), batch)
+    return _in_batches(plan, series, engine, None if campaign is None else Campaign(campaign), batch)
 
 
-def _in_batches(plan: Plan, engine: Engine, campaign: Campaign | None, size: int | None) -> Outcome:
+def _in_batches(
+    plan: Plan, all_series: Sequence[Series], engine: Engine, campaign: Campaign | None, size: int | None
+) -> Outcome:
     """What came of a plan: what is kept, and the rest from the engine."""
     results: list[tuple[int, Results]] = []
     missing: list[tuple[Series, Sequence[int]]] = []
-    for series in batches.of_plan(plan):
+    for series in all_series:
         kept, places = campaign.load(series) if campaign else ([], range(series.count))
         results += [(series.number, it) for it in kept]
         missing.append((series, places))

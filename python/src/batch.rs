@@ -6,13 +6,14 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use kirikae_results::contest::{Contest, Kept};
-use kirikae_scenario::{Contender, Controls};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use crate::errors::Error;
+use crate::outside;
 use crate::packed::{pack, unpack};
+use crate::plan::Names;
 use crate::simulate::{simulated, until_signal};
 
 /// Simulates `count` consecutive seeds of one contender on one thread. Returns what came of each as a Parquet file, and
@@ -33,10 +34,10 @@ pub fn simulate_batch<'py>(
         Error::new_err(format!("place: found {place}; allowed: below {}", scenarios.len()))
     })?;
     let mut one = scenario.clone();
-    one.contenders = Contender::list(contender).map_err(Error::new_err)?;
+    one.contenders = Names::Text(contender.into()).contenders().map_err(Error::new_err)?;
     (one.seed, one.repetitions) = (seed, count);
     let each = move |stop: &AtomicBool| {
-        let controls = Controls::default();
+        let controls = outside::controls();
         let mut seconds = Vec::new();
         let mut kept: Vec<Kept> = Vec::new();
         for contest in Contest::of(&one) {

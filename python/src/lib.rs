@@ -13,6 +13,7 @@ mod json;
 mod latency_table;
 mod list;
 mod outcome;
+mod outside;
 mod packed;
 mod plan;
 mod reproduce;
@@ -42,6 +43,8 @@ mod _kirikae {
     use crate::latency_table::LatencyTable;
     #[pymodule_export]
     use crate::outcome::Outcome;
+    #[pymodule_export]
+    use crate::outside::{check_algorithm, compile_algorithm, load_algorithm};
     #[pymodule_export]
     use crate::plan::Plan;
     #[pymodule_export]

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use kirikae_results::contest::{Contest, Kept, comparisons};
 use kirikae_results::outcome::Comparison;
-use kirikae_scenario::{Contender, Controls, Scenario};
+use kirikae_scenario::{Contender, Scenario};
 use pyo3::prelude::*;
 use pyo3::types::PyRange;
 use rayon::prelude::*;
@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use crate::batch::Results;
 use crate::errors::{Error, failed, refused};
 use crate::outcome::Outcome;
+use crate::outside;
 use crate::simulate::{count, simulated, until_signal};
 
 /// One scenario, or several.
@@ -105,7 +106,7 @@ impl Plan {
         let done = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&done);
         let compute = move |stop: &AtomicBool| {
-            let controls = Controls::default();
+            let controls = outside::controls();
             let simulate = |contest| {
                 let kept = simulated(contest, &controls, stop);
                 counted.fetch_add(1, Ordering::Relaxed);
@@ -198,11 +199,28 @@ pub enum Names {
 }
 
 impl Names {
-    /// Those who are called so; the error says what is allowed.
+    /// Those who are called so, ours or loaded; the error says what is allowed.
     pub fn contenders(self) -> Result<Vec<Contender>, String> {
-        match self {
-            Names::Text(text) => Contender::list(&text),
-            Names::List(names) => Contender::list(&names.join(",")),
+        let text = match self {
+            Names::Text(text) => text,
+            Names::List(names) => names.join(","),
+        };
+        let (loaded, ours): (Vec<_>, Vec<_>) =
+            text.split(',').partition(|name| outside::contender(name).is_some());
+        if loaded.is_empty() {
+            return Contender::list(&text);
         }
+        if let Some(twice) =
+            loaded.iter().find(|name| text.split(',').filter(|it| it == *name).count() > 1)
+        {
+            return Err(format!("found {twice:?} twice; allowed: each once"));
+        }
+        let mut ours = match ours.as_slice() {
+            [] => Vec::new(),
+            ours => Contender::list(&ours.join(","))?,
+        }
+        .into_iter();
+        let found = |name| outside::contender(name).or_else(|| ours.next());
+        Ok(text.split(',').filter_map(found).collect())
     }
 }

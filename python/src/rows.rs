@@ -22,6 +22,8 @@ use kirikae_vocabulary::{
 use serde::de::value::Error;
 use serde::de::{DeserializeOwned, IntoDeserializer};
 
+use crate::outside;
+
 /// The results of the simulations that are the rows of this.
 ///
 /// # Errors
@@ -325,12 +327,13 @@ fn owned(text: &str) -> Result<String, Error> {
 
 /// A name of an algorithm, which need not be kept for each burst.
 fn algorithm(name: &str) -> Result<Cow<'static, str>, Error> {
-    let known = Contender::all().into_iter().map(Contender::congestion_control);
-    Ok(known.into_iter().find(|it| *it == name).map_or(Cow::Owned(name.into()), Cow::Borrowed))
+    let ours = Contender::all().into_iter().find(|it| it.congestion_control() == name);
+    let known = ours.or_else(|| outside::contender(name));
+    Ok(known.map_or(Cow::Owned(name.into()), |it| Cow::Borrowed(it.congestion_control())))
 }
 
 fn contender(name: &str) -> Result<Contender, Error> {
-    kind(name)
+    outside::contender(name).map_or_else(|| kind(name), Ok)
 }
 
 /// One of several kinds, by what the records call it.

@@ -118,7 +118,7 @@ def test_what_travels_is_what_was_simulated(name, tmp_path):
 
 def some(values, count=6):
     """A sweep's batches, each of one seed."""
-    (series,) = batches.of_plan(Plan(Scenario(**values), repetitions=count, contenders="cubic"))
+    (series,) = batches.of_plan(Plan(Scenario(**values), repetitions=count, contenders="cubic"), {})
     (every,) = rounds([(series, range(count))], 1, {})
     return every
 
