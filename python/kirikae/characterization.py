@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from . import work
 from ._kirikae import Characterization, Error, Grid, measure_shard
 from .batches import code
-from .engines import Engine
+from .engines import Engine, dashboard
 
 
 @dataclass(frozen=True)
@@ -57,4 +57,4 @@ def characterize(
     compute = work.computing(engine, threads)
     of = 1 if engine is None and campaign is None else -(-len(grid) // batch)
     shards = [Shard(number, code(), grid.toml, of) for number in range(of)]
-    return Characterization(grid, work.done(shards, compute, campaign))
+    return Characterization(grid, work.done(shards, compute, campaign, dashboard(engine)))

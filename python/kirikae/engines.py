@@ -168,6 +168,11 @@ class Ray:
                     ray.cancel(asked[place])
 
 
+def dashboard(engine: Engine | Executor | None) -> str | None:
+    """The address of what shows how an engine is getting on, if it has one."""
+    return getattr(engine, "dashboard", None)
+
+
 def engine_of(given: Engine | Executor) -> Engine:
     """The engine that is given, or that of an executor. Raises Error for anything else."""
     if isinstance(given, Executor):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from . import _kirikae, work
 from ._kirikae import Error, Reproduction, Studies, compare_study
 from .batches import code
-from .engines import Engine
+from .engines import Engine, dashboard
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def reproduce(
         Study(number, code(), name, _files(pathlib.Path(directory, name)), asked.run)
         for number, name in enumerate(asked.names)
     ]
-    return asked.reproduction(work.done(parts, compute, campaign))
+    return asked.reproduction(work.done(parts, compute, campaign, dashboard(engine)))
 
 
 def _files(directory: pathlib.Path) -> dict[str, bytes]:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from . import work
 from ._kirikae import Error, LatencyTable, Scenario, Search, SearchOptions
 from .batches import code
-from .engines import Engine, Processes
+from .engines import Engine, Processes, dashboard
 
 # The arguments of SearchOptions.
 Options = tuple[Any, ...]
@@ -88,7 +88,7 @@ def search(
         # What is not allowed is told before anything is searched.
         SearchOptions(*options)
         parts.append(Seed(number, code(), _process(), options))
-    return Search(work.done(parts, compute, campaign))
+    return Search(work.done(parts, compute, campaign, dashboard(engine)))
 
 
 def drawn_path(

@@ -9,7 +9,7 @@ from ._kirikae import Error, Outcome, Plan, Results, Scenario
 from .algorithm import Contenders
 from .batches import Batch, Done, Failed, Series
 from .campaign import Campaign
-from .engines import Engine, Threads, engine_of
+from .engines import Engine, Threads, dashboard, engine_of
 from .progress import progress
 from .rounds import rounds
 
@@ -80,7 +80,7 @@ def _in_batches(
     seconds: dict[int, float] = {}
     given, total = 0, sum(len(places) for _, places in missing)
     try:
-        with progress(total, "simulations", getattr(engine, "dashboard", None)) as bar:
+        with progress(total, "simulations", dashboard(engine)) as bar:
             for some in rounds(missing, size, seconds):
                 asked += some
                 for result in engine.map(batches.run, some) if some else []:

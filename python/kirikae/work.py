@@ -16,6 +16,7 @@ from ._kirikae import Error
 from .batches import Failed, failures, of_same_code
 from .campaign import Campaign
 from .engines import Engine, engine_of
+from .progress import progress
 
 
 @dataclass(frozen=True)
@@ -83,8 +84,11 @@ def _map(engine: Engine | Executor) -> Callable[..., Iterable[Result]]:
     return maps
 
 
-def done(parts: Sequence[Part], compute: Compute, campaign: str | os.PathLike[str] | None) -> list[bytes]:
-    """What comes of all parts, in order: what the directory `campaign` keeps, and the rest as it is computed.
+def done(
+    parts: Sequence[Part], compute: Compute, campaign: str | os.PathLike[str] | None, link: str | None = None
+) -> list[bytes]:
+    """What comes of all parts, in order: what the directory `campaign` keeps, and the rest as it is computed. `link`
+    leads to what tells of the engine.
 
     Raises Error for parts that fail, when the others are done.
     """
@@ -92,14 +96,17 @@ def done(parts: Sequence[Part], compute: Compute, campaign: str | os.PathLike[st
     came = {it.number: found for it in parts if kept and (found := kept.load(it)) is not None}
     failed: list[Failed] = []
     try:
-        for result in compute([it for it in parts if it.number not in came]):
-            match result:
-                case Came(number, content):
-                    if kept:
-                        kept.keep(parts[number], content)
-                    came[number] = content
-                case Failed():
-                    failed.append(result)
+        missing = [it for it in parts if it.number not in came]
+        with progress(len(missing), "batches", link) as bar:
+            for result in compute(missing):
+                match result:
+                    case Came(number, content):
+                        if kept:
+                            kept.keep(parts[number], content)
+                        came[number] = content
+                    case Failed():
+                        failed.append(result)
+                bar.update()
     except Error:
         raise
     except Exception as error:
