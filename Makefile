@@ -6,7 +6,7 @@ DEMO := scenarios/long-clean.toml scenarios/long-isolated-1.toml \
 	scenarios/long-bursts.toml scenarios/shallow.toml
 
 .PHONY: demo test required conformance kernels bench fuzz build format lint deny docs rustdoc msrv web web-check python-check \
-	deb deb-test build-cross test-cross stale regenerate
+	deb deb-test wheel build-cross test-cross stale regenerate
 
 # ARCH=arm64: for another architecture, built in a Debian of its own (scripts/cross).
 ifdef ARCH
@@ -126,6 +126,14 @@ deb: $(if $(ARCH),build-cross,build)
 	cargo run --quiet --release --locked --package kirikae-lab --example manual -- target/manual
 	$(CROSS) cargo deb --quiet --locked --no-build --strip --package kirikae --output $(DEB)
 	$(CROSS) cargo deb --quiet --locked --no-build --strip --package kirikae-lab --output $(LAB_DEB)
+
+# The Python package for others to install, for CPython 3.11 or later: a wheel in target/wheel or target/wheel-arm64.
+# It runs where the C library is no older than where it was built.
+wheel:
+	scripts/install-missing build python $(if $(ARCH),cross)
+	scripts/maturin --version
+	$(CROSS) target/python/bin/maturin build --release --locked --compatibility linux \
+		$(if $(ARCH),--target aarch64-unknown-linux-gnu) --manifest-path python/Cargo.toml --out target/wheel$(DEB_ARCH)
 
 build-cross:
 	scripts/install-missing build cross
