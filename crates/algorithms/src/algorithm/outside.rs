@@ -4,7 +4,7 @@
 //! What a file may include is what this program was built with, so that both know the same structs.
 
 use std::collections::BTreeSet;
-use std::ffi::{CStr, OsString, c_char};
+use std::ffi::{CStr, c_char};
 use std::fmt;
 use std::path::Path;
 use std::process::Command;
@@ -87,8 +87,11 @@ pub fn compile(source: &Path, undefined: Undefined) -> Result<Compiled, Refused>
             .map_err(failed)?;
     }
     let object = room.path().join("object.so");
-    let compiler = std::env::var_os("CC").unwrap_or_else(|| OsString::from("cc"));
-    let mut command = Command::new(&compiler);
+    let compiler = std::env::var("CC").unwrap_or_else(|_| String::from("cc"));
+    // There may be arguments, or a program by which it is run.
+    let mut words = compiler.split_whitespace();
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words);
     // Nothing is missing at run time, and nothing in the object depends on where it was made.
     command.args(["-shared", "-fPIC", "-O2", "-Wl,-z,defs", "-Wl,-s"]);
     command.args(["-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"]);
@@ -99,7 +102,6 @@ pub fn compile(source: &Path, undefined: Undefined) -> Result<Compiled, Refused>
     let output = match command.output() {
         Ok(output) => output,
         Err(error) => {
-            let compiler = compiler.display();
             return refused(
                 file,
                 format_args!("running {compiler}: {error}; allowed: a C compiler as cc, or in CC"),
