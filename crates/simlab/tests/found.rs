@@ -18,14 +18,14 @@ const FIGURES: [Figure; 14] = [
     ("codel", 0.961),
     ("cross-traffic", 0.948),
     ("fast-and-far", 1.029),
-    ("limit-in-flight", 1.279),
+    ("limit-in-flight", 1.215),
     ("nearly-bulk", 1.009),
-    ("rate-falls", 1.416),
+    ("rate-falls", 1.178),
     ("route-changes", 0.938),
     ("runs-of-loss", 0.394),
     ("thin-return", 1.067),
     ("trains", 1.047),
-    ("two-sizes", 1.091),
+    ("two-sizes", 1.026),
     ("window-without-bound", 0.250),
 ];
 /// The same of the paths of `drawn.csv`, over what it was when they were found.
