@@ -3,6 +3,7 @@
 The variable KIRIKAE_LAB names the command line, built as the package is.
 """
 
+import contextlib
 import os
 import pathlib
 import resource
@@ -10,7 +11,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import kirikae
 
@@ -101,17 +102,30 @@ def peak() -> float:
 
 def ray() -> None:
     """What a batch of some seconds costs on Ray beside the same in this process, and what a second worker brings."""
+    with cluster() as engine:
+        # Many short bursts, whose results are as much work as results can be; and flows, which have few.
+        batches_on_ray(engine, "shallow-isolated-0.5", batch=1000, seeds=4_000)
+        batches_on_ray(engine, "dumbbell", batch=60, seeds=240)
+
+
+def sweep() -> None:
+    """The same of flows in three times as many batches."""
+    with cluster() as engine:
+        batches_on_ray(engine, "dumbbell", batch=60, seeds=720)
+
+
+@contextlib.contextmanager
+def cluster() -> Iterator[kirikae.Ray]:
+    """A cluster on this machine: a node for each of two workers, and one for nobody."""
     from ray.cluster_utils import Cluster
 
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
     for _ in range(2):
-        cluster.add_node(num_cpus=1)
-    engine = kirikae.Ray(cluster.address, log_to_driver=False)
-    # Many short bursts, whose results are as much work as results can be; and flows, which have few.
-    batches_on_ray(engine, "shallow-isolated-0.5", batch=1000, seeds=4_000)
-    batches_on_ray(engine, "dumbbell", batch=60, seeds=240)
+        nodes.add_node(num_cpus=1)
+    engine = kirikae.Ray(nodes.address, log_to_driver=False)
+    yield engine
     engine.ray.shutdown()
-    cluster.shutdown()
+    nodes.shutdown()
 
 
 def batches_on_ray(engine: kirikae.Ray, name: str, batch: int, seeds: int) -> None:
@@ -156,6 +170,6 @@ def side_by_side(file: pathlib.Path, seeds: int) -> None:
 
 
 if __name__ == "__main__":
-    FIGURES = {it.__name__: it for it in (speed, first, frame, ray)}
+    FIGURES = {it.__name__: it for it in (speed, first, frame, ray, sweep)}
     for name in sys.argv[1:] or FIGURES:
         FIGURES[name]()

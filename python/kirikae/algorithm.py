@@ -50,7 +50,7 @@ class Algorithm:
         return algorithm
 
     @property
-    def told(self) -> dict[str, Any]:
+    def about(self) -> dict[str, Any]:
         """What its file tells of it: `source`, `good_at`, `state`, and its `parameters` with their values."""
         return self.load()
 
@@ -66,7 +66,7 @@ class Algorithm:
 
 def _check(algorithm: Algorithm, path: str | os.PathLike[str]) -> None:
     """Raises Error where an algorithm breaks what must hold, or its process."""
-    command = [sys.executable, "-m", "kirikae.checked"]
+    command = [sys.executable, "-m", "kirikae.checker"]
     asked = pickle.dumps((algorithm.name, algorithm.object, algorithm.has_large_state))
     try:
         done = subprocess.run(command, input=asked, capture_output=True, timeout=PATIENCE)

@@ -35,7 +35,7 @@ pub fn compile_algorithm<'py>(
     checked: bool,
     py: Python<'py>,
 ) -> PyResult<(String, Bound<'py, PyBytes>, bool)> {
-    let undefined = if checked { Undefined::Ends } else { Undefined::Unchecked };
+    let undefined = if checked { Undefined::Traps } else { Undefined::Unchecked };
     let compiled = py.detach(|| compile(&path, undefined));
     let compiled = compiled.map_err(|refused| Error::new_err(refused.to_string()))?;
     Ok((compiled.name, PyBytes::new(py, &compiled.object), compiled.has_large_state))

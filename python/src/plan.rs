@@ -205,22 +205,18 @@ impl Names {
             Names::Text(text) => text,
             Names::List(names) => names.join(","),
         };
-        let (loaded, ours): (Vec<_>, Vec<_>) =
-            text.split(',').partition(|name| outside::contender(name).is_some());
-        if loaded.is_empty() {
+        if !text.split(',').any(|name| outside::contender(name).is_some()) {
             return Contender::list(&text);
         }
-        if let Some(twice) =
-            loaded.iter().find(|name| text.split(',').filter(|it| it == *name).count() > 1)
-        {
-            return Err(format!("found {twice:?} twice; allowed: each once"));
+        let mut chosen = Vec::new();
+        for name in text.split(',') {
+            let loaded = outside::contender(name).map(|it| Ok(vec![it]));
+            let found = loaded.unwrap_or_else(|| Contender::list(name))?;
+            if let Some(twice) = found.iter().find(|it| chosen.contains(*it)) {
+                return Err(format!("found {:?} twice; allowed: each once", twice.name()));
+            }
+            chosen.extend(found);
         }
-        let mut ours = match ours.as_slice() {
-            [] => Vec::new(),
-            ours => Contender::list(&ours.join(","))?,
-        }
-        .into_iter();
-        let found = |name| outside::contender(name).or_else(|| ours.next());
-        Ok(text.split(',').filter_map(found).collect())
+        Ok(chosen)
     }
 }

@@ -3,6 +3,7 @@
 import pytest
 from conftest import ROOT
 from kirikae import Algorithm, Error, Processes, Scenario, simulate
+from kirikae._kirikae import Plan
 
 RENO = ROOT / "bpf/algorithms/reno.bpf.c"
 # What a loss leaves.
@@ -45,7 +46,7 @@ def latencies(outcome, contender):
 def test_it_does_as_its_code_says(written, lossy):
     same = Algorithm.from_c(written())
     cautious = Algorithm.from_c(written("2", name="cautious"))
-    assert same.told["parameters"] == {"idle_keep": 1}
+    assert same.about["parameters"] == {"idle_keep": 1}
     outcome = simulate(lossy, contenders=["cubic", same, "kk_reno", cautious])
     assert latencies(outcome, "kk_mine") == latencies(outcome, "kk_reno") != []
     assert sum(latencies(outcome, "kk_cautious")) > sum(latencies(outcome, "kk_reno"))
@@ -95,6 +96,8 @@ def test_what_is_wrong_with_its_file_is_told(written, lossy, tmp_path, monkeypat
     with pytest.raises(Error, match="loading kk_mine: "):
         Algorithm("kk_mine", b"no object", False).load()
     mine = Algorithm.from_c(written())
+    names = [it[3] for it in Plan(lossy, contenders=["all", mine.name]).series]
+    assert names[0] == "cubic" and names[-1] == "kk_mine" and "kk_reno" in names
     with pytest.raises(Error, match='contenders: found "kk_mine" twice; allowed: each once'):
         simulate(lossy, contenders=[mine, mine])
     monkeypatch.setenv("CC", "nowhere-cc")

@@ -1,4 +1,4 @@
-//! The processor time that looks at all connections may take.
+//! The processor time that looks at all connections may take: a token bucket.
 
 use std::time::{Duration, Instant};
 

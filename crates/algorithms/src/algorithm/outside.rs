@@ -63,7 +63,7 @@ pub enum Undefined {
     /// As fast as it goes.
     Unchecked,
     /// What it leaves undefined ends the process.
-    Ends,
+    Traps,
 }
 
 /// Compiles `NAME.bpf.c`, whose registration is `ALGORITHM(NAME)`, with as many warnings as ours, each an error.
@@ -95,7 +95,7 @@ pub fn compile(source: &Path, undefined: Undefined) -> Result<Compiled, Refused>
     // Nothing is missing at run time, and nothing in the object depends on where it was made.
     command.args(["-shared", "-fPIC", "-O2", "-Wl,-z,defs", "-Wl,-s"]);
     command.args(["-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"]);
-    if undefined == Undefined::Ends {
+    if undefined == Undefined::Traps {
         command.args(["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"]);
     }
     command.arg("-I").arg(room.path()).arg("-o").arg(&object).arg(source);
