@@ -188,20 +188,25 @@ class SearchOptions:
     def __init__(
         self,
         seed: int,
-        count: int,
-        climbs: int,
         than: str | Sequence[str],
         new_connections: str | None,
         loss: float,
         table: str | None,
         friendliness: str | None,
+        *,
+        count: int = 1,
+        climbs: int = 0,
     ) -> None: ...
-    def search(self, threads: int | None = None) -> bytes: ...
+    def play(self, first: int, count: int, threads: int | None = None) -> bytes: ...
+    def starts(self, paths: Sequence[bytes]) -> list[int]: ...
+    def climb(self, index: int, threads: int | None = None) -> bytes: ...
     def path(self, index: int) -> str: ...
 
 @final
 class Search:
-    def __init__(self, searches: Sequence[bytes]) -> None: ...
+    def __init__(
+        self, searches: Sequence[tuple[SearchOptions, Sequence[bytes], Sequence[bytes], float]]
+    ) -> None: ...
     @property
     def finds(self) -> Table: ...
     @property

@@ -4,16 +4,19 @@ use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use kirikae_algorithms::Algorithm;
 use kirikae_policy::WarmStart;
 use kirikae_results::While;
 use kirikae_scenario::{Contender, Controls};
-use kirikae_simlab::search::{self, Options, Tried};
+use kirikae_simlab::search::{self, Course, Options, Report, Tested, Tried};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
-use serde::{Deserialize, Serialize};
+use rayon::prelude::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::columns::Columns;
 use crate::errors::{Error, failed};
@@ -24,7 +27,7 @@ use crate::plan::{Names, within};
 use crate::simulate::{caught, count, until_signal};
 use crate::table::Table;
 
-/// What is searched, from plain values, so that it can be searched elsewhere.
+/// What is searched, from plain values, so that parts of it can be searched elsewhere.
 #[pyclass(frozen, module = "kirikae._kirikae")]
 pub struct SearchOptions(Options);
 
@@ -33,15 +36,16 @@ impl SearchOptions {
     /// The arguments are those of `kirikae.search`; `table` is the text of one.
     #[new]
     #[expect(clippy::too_many_arguments, reason = "they are the options of the command line")]
+    #[pyo3(signature = (seed, than, new_connections, loss, table, friendliness, *, count = 1, climbs = 0))]
     fn new(
         seed: i128,
-        count: i128,
-        climbs: i128,
         than: Names,
         new_connections: Option<&str>,
         loss: f64,
         table: Option<&str>,
         friendliness: Option<&str>,
+        count: i128,
+        climbs: i128,
     ) -> PyResult<SearchOptions> {
         let table = table.map(kirikae_table::LatencyTable::parse).transpose();
         let table = table.map_err(|error| Error::new_err(format!("table: {error}")))?;
@@ -64,15 +68,41 @@ impl SearchOptions {
         }))
     }
 
-    /// Searches on so many threads, and returns what came of it as MessagePack, for `Search`.
-    #[pyo3(signature = (threads = None))]
-    fn search<'py>(&self, threads: Option<i128>, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+    /// Plays `count` of the drawn paths, from the one with the index `first`, on so many threads, and returns what
+    /// came of them as MessagePack.
+    #[pyo3(signature = (first, count, threads = None))]
+    fn play<'py>(
+        &self,
+        first: u64,
+        count: u64,
+        threads: Option<i128>,
+        py: Python<'py>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
         let options = self.0.clone();
-        let found = until_signal(py, count(threads)?, move |_| found(options), |_| Ok(()))?;
-        let found = found.map_err(|error| failed(py, &error))?;
-        let packed = rmp_serde::to_vec(&found)
-            .map_err(|error| Error::new_err(format!("results as MessagePack: {error}")))?;
-        Ok(PyBytes::new(py, &packed))
+        let play = move |stop: &AtomicBool| -> Result<Vec<Course>, kirikae_results::Error> {
+            // One at a time: they differ in length.
+            let indexes: Vec<u64> = (first..first + count).collect();
+            let each = indexes.into_par_iter().with_max_len(1);
+            each.map(|index| caught(|| search::course(&options, index, stop))).collect()
+        };
+        computed(threads, play, py)
+    }
+
+    /// From which paths it climbs, of all that `play` returned, in order.
+    fn starts(&self, paths: Vec<PyBackedBytes>) -> PyResult<Vec<u64>> {
+        Ok(search::starts(&self.0, &courses(&paths)?))
+    }
+
+    /// Climbs from the drawn path with this index on so many threads, and returns where that leads to as MessagePack.
+    #[pyo3(signature = (index, threads = None))]
+    fn climb<'py>(
+        &self,
+        index: u64,
+        threads: Option<i128>,
+        py: Python<'py>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let options = self.0.clone();
+        computed(threads, move |stop: &_| caught(|| search::climb(&options, index, stop)), py)
     }
 
     /// The drawn path with this index, from 0, as the text of a scenario file.
@@ -80,6 +110,29 @@ impl SearchOptions {
         let index = within("index", index, 0..=u64::MAX)?;
         search::only(&self.0, index).map_err(|error| failed(py, &error))
     }
+}
+
+/// What is computed on so many threads, as MessagePack.
+fn computed<'py, T: Serialize + Send + 'static>(
+    threads: Option<i128>,
+    compute: impl FnOnce(&AtomicBool) -> Result<T, kirikae_results::Error> + Send + 'static,
+    py: Python<'py>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let computed = until_signal(py, count(threads)?, compute, |_| Ok(()))?;
+    let packed = rmp_serde::to_vec(&computed.map_err(|error| failed(py, &error))?);
+    let packed =
+        packed.map_err(|error| Error::new_err(format!("results as MessagePack: {error}")))?;
+    Ok(PyBytes::new(py, &packed))
+}
+
+fn unpacked<T: DeserializeOwned>(packed: &[u8]) -> PyResult<T> {
+    rmp_serde::from_slice(packed)
+        .map_err(|error| Error::new_err(format!("results of a search: {error}")))
+}
+
+fn courses(paths: &[PyBackedBytes]) -> PyResult<Vec<Course>> {
+    let parts = paths.iter().map(|it| unpacked(it)).collect::<PyResult<Vec<Vec<Course>>>>()?;
+    Ok(parts.into_iter().flatten().collect())
 }
 
 fn others(than: Names) -> PyResult<Vec<Contender>> {
@@ -105,30 +158,30 @@ fn ratio(loss: f64) -> PyResult<f64> {
     }
 }
 
-/// What came of a search, as it travels: what is told, and the files.
-#[derive(Serialize, Deserialize)]
+/// A search, what `play` and what `climb` returned of all its parts, in order, and how many seconds it took.
+type Parts = (Py<SearchOptions>, Vec<PyBackedBytes>, Vec<PyBackedBytes>, f64);
+
+/// What a search found: what is told, and the files.
 struct Found {
     seed: u64,
     json: String,
     text: String,
     finds: Vec<Find>,
-    worst: Vec<Tested>,
+    worst: Vec<Row>,
 }
 
 /// A path on which the switcher loses.
-#[derive(Serialize, Deserialize)]
 struct Find {
     file: String,
     content: String,
     /// Ratio of the mean latencies as it was found.
     found: f64,
     /// As it is in the file.
-    reduced: Tested,
+    reduced: Row,
 }
 
-/// A path that was tried, and what came of it.
-#[derive(Serialize, Deserialize)]
-struct Tested {
+/// A path that was tried, and what came of it: a row of a table.
+struct Row {
     path: u64,
     changed: bool,
     title: String,
@@ -141,10 +194,10 @@ struct Tested {
     best_mean_s: f64,
 }
 
-impl From<&Tried> for Tested {
-    fn from(tried: &Tried) -> Tested {
+impl From<&Tried> for Row {
+    fn from(tried: &Tried) -> Row {
         let Tried { path, changed, title, parts, verdict, .. } = tried;
-        Tested {
+        Row {
             path: *path,
             changed: *changed,
             title: title.clone(),
@@ -159,30 +212,43 @@ impl From<&Tried> for Tested {
     }
 }
 
-/// Searches, on the threads of this one's pool. What is interrupted is none.
-fn found(mut options: Options) -> Result<Found, kirikae_results::Error> {
-    // The laboratory writes finds into directories alone.
-    let directory = tempfile::tempdir().during(|| "making a directory".into())?;
-    options.output = Some(directory.path().join("found"));
-    let mut report = caught(|| search::run(&options))?;
-    if report.interrupted {
-        return Err(kirikae_results::Error::Interrupted("nothing is kept".into()));
+impl Found {
+    fn of((options, paths, climbs, wall_s): Parts, py: Python) -> PyResult<Found> {
+        let courses = courses(&paths)?;
+        let climbed = climbs.iter().map(|it| unpacked(it)).collect::<PyResult<Vec<_>>>()?;
+        let options = options.get().0.clone();
+        let found = py.detach(move || Found::concluded(options, &courses, &climbed, wall_s));
+        found.map_err(|error| failed(py, &error))
     }
-    let mut finds = Vec::new();
-    for find in &mut report.finds {
-        let file = find.file.take().expect("files were asked for");
-        let content = fs::read_to_string(&file).during(|| format!("reading {}", file.display()))?;
-        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let reduced = Tested::from(&find.reduced);
-        finds.push(Find { file: name, content, found: find.found.verdict.ratio.value, reduced });
+
+    fn concluded(
+        mut options: Options,
+        courses: &[Course],
+        climbed: &[Option<Tested>],
+        wall_s: f64,
+    ) -> Result<Found, kirikae_results::Error> {
+        // The laboratory writes finds into directories alone.
+        let directory = tempfile::tempdir().during(|| "making a directory".into())?;
+        options.output = Some(directory.path().to_owned());
+        let concluded = search::conclude(&options, courses, climbed)?;
+        let mut report = Report { wall_s, ..concluded };
+        let mut finds = Vec::new();
+        for find in &mut report.finds {
+            let file = find.file.take().expect("files were asked for");
+            let content =
+                fs::read_to_string(&file).during(|| format!("reading {}", file.display()))?;
+            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let (found, reduced) = (find.found.verdict.ratio.value, Row::from(&find.reduced));
+            finds.push(Find { file: name, content, found, reduced });
+        }
+        Ok(Found {
+            seed: report.seed,
+            json: serde_json::to_string_pretty(&report).expect("a report is JSON") + "\n",
+            text: search::render(&report, false),
+            finds,
+            worst: report.worst.iter().map(Row::from).collect(),
+        })
     }
-    Ok(Found {
-        seed: report.seed,
-        json: serde_json::to_string_pretty(&report).expect("a report is JSON") + "\n",
-        text: search::render(&report, false),
-        finds,
-        worst: report.worst.iter().map(Tested::from).collect(),
-    })
 }
 
 /// On which paths the switcher loses, by a search or several. `print` shows what `kirikae-lab search` prints, of
@@ -192,12 +258,10 @@ pub struct Search(Vec<Found>);
 
 #[pymethods]
 impl Search {
-    /// Of what `SearchOptions.search` returned of each.
+    /// Of each search the options, what `play` and what `climb` returned, in order, and how many seconds it took.
     #[new]
-    fn new(searches: Vec<PyBackedBytes>) -> PyResult<Search> {
-        let found = searches.iter().map(|packed| rmp_serde::from_slice(packed)).collect();
-        let found: Result<Vec<Found>, rmp_serde::decode::Error> = found;
-        found.map(Search).map_err(|error| Error::new_err(format!("results of a search: {error}")))
+    fn new(searches: Vec<Parts>, py: Python) -> PyResult<Search> {
+        searches.into_iter().map(|parts| Found::of(parts, py)).collect::<PyResult<_>>().map(Search)
     }
 
     /// The paths on which it loses, made simple, of each search the worst first. `scenario` is the text of a scenario
@@ -273,7 +337,7 @@ fn write(directory: &Path, finds: &[Find]) -> io::Result<()> {
 /// The columns of paths that were tried, each with the seed of its search.
 fn of_paths<'a, R, I: Iterator<Item = R> + Clone>(
     rows: I,
-    of: impl Fn(R) -> (u64, &'a Tested) + Copy,
+    of: impl Fn(R) -> (u64, &'a Row) + Copy,
 ) -> Columns<I> {
     let path = move |row| of(row).1;
     Columns::of(rows)

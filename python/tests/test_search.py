@@ -1,13 +1,12 @@
 import re
-import signal
 import subprocess
-import sys
 
 import polars
 import pytest
 from conftest import ends_by_ctrl_c
 from kirikae import Error, LatencyTable, Processes, Scenario, Threads, drawn_path, search, simulate
 from kirikae._kirikae import SearchOptions
+from kirikae.batches import Failed
 from test_characterize import kept
 from test_engines import Counting, cluster  # noqa: F401
 
@@ -55,10 +54,22 @@ def test_finds_are_tables(found):
     assert found._repr_html_().startswith("<pre>6 paths of seed 1")
 
 
-@pytest.mark.parametrize("name", ["processes", "ray"])
-def test_searches_of_several_seeds_are_computed_by_an_engine(found, name, tmp_path, request):
-    engine = Processes(2) if name == "processes" else request.getfixturevalue("cluster")
-    both = search(seed=range(1, 3), **ASKED, engine=engine)
+@pytest.fixture(scope="module")
+def climbed():
+    return search(count=40, climbs=2)
+
+
+@pytest.mark.parametrize("name", ["threads", "processes", "ray"])
+def test_a_search_is_divided_by_an_engine(climbed, name, request):
+    engines = {"threads": Threads(2), "processes": Processes(2)}
+    engine = engines[name] if name in engines else request.getfixturevalue("cluster")
+    divided = search(count=40, climbs=2, engine=engine, batch=7)
+    assert timeless(divided.to_json()) == timeless(climbed.to_json())
+    assert polars.DataFrame(divided.finds).equals(polars.DataFrame(climbed.finds))
+
+
+def test_several_seeds_are_several_searches(found, tmp_path):
+    both = search(seed=range(1, 3), **ASKED, engine=Processes(2), batch=4)
     assert [it["seed"] for it in both.summaries] == [1, 2]
     second = search(seed=2, **ASKED)
     assert timeless(both.to_json()) == timeless(found.to_json()) + timeless(second.to_json())
@@ -71,6 +82,10 @@ def test_searches_of_several_seeds_are_computed_by_an_engine(found, name, tmp_pa
         assert files(tmp_path / str(seed)) == files(tmp_path / f"both/seed-{seed}")
 
 
+def test_climbs_are_those_of_the_command_line(lab, climbed):
+    assert timeless(climbed.to_json()) == timeless(told(lab, "--count", "40", "--climbs", "2", "--json"))
+
+
 def test_options_are_those_of_the_command_line(lab, tmp_path):
     (tmp_path / "table.csv").write_text(LatencyTable.shipped().to_text())
     options = ["--seed", "7", "--count", "3", "--climbs", "0", "--new-connections", "careful", "--loss", "1.5"]
@@ -80,60 +95,32 @@ def test_options_are_those_of_the_command_line(lab, tmp_path):
     assert timeless(search(**asked).to_json()) == timeless(told(lab, *options, "--json"))
 
 
-def test_a_campaign_keeps_searches(found, tmp_path):
+def test_a_campaign_keeps_paths_and_climbs(climbed, tmp_path):
     counting = Counting()
+    kept_of = []
+    # More paths, the same, and another loss.
+    for asked in ({"count": 20}, {"count": 40}, {"count": 40}, {"count": 40, "loss": 1.2}):
+        again = search(**asked, climbs=2, engine=counting, batch=10, campaign=tmp_path)
+        kept_of.append(again)
+    paths, climbs = counting.counts[::2], counting.counts[1::2]
+    assert paths == [2, 2, 0, 4] and climbs[2] == 0
+    assert timeless(kept_of[2].to_json()) == timeless(climbed.to_json())
+    assert len(kept(tmp_path)) == sum(counting.counts)
 
-    class Elsewhere:
+
+def test_a_batch_that_fails_is_told_with_its_paths():
+    class Failing:
         def map(self, function, every):
-            return Processes(1).map(function, list(counting.map(lambda it: it, every)))
+            return (Failed(it.number, "no time") for it in every)
 
-    for seeds in (range(1, 2), range(1, 3)):
-        both = search(seed=seeds, **ASKED, engine=Elsewhere(), campaign=tmp_path)
-    assert counting.counts == [1, 1] and len(kept(tmp_path)) == 2
-    assert timeless(both.to_json()).startswith(timeless(found.to_json()))
-
-
-def test_a_search_that_was_interrupted_is_none():
-    # As in a worker that ignores Ctrl-C in its terminal.
-    program = """
-import os, signal, threading, time
-import kirikae
-
-def interrupt():
-    while True:
-        time.sleep(0.1)
-        os.kill(os.getpid(), signal.SIGINT)
-
-signal.signal(signal.SIGINT, signal.SIG_IGN)
-threading.Thread(target=interrupt, daemon=True).start()
-try:
-    kirikae._kirikae.SearchOptions(1, 100000, 0, "cubic", None, 1.1, None, None).search()
-except kirikae.Error as error:
-    print(error)
-"""
-    it = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    assert it.stdout == "interrupted: nothing is kept\n"
-
-
-def test_signals_stay_what_they_are():
-    program = """
-import os, signal
-import kirikae
-kirikae.search(count=2, climbs=0)
-os.kill(os.getpid(), signal.SIGTERM)
-"""
-    assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == -signal.SIGTERM
-
-
-def test_an_engine_that_searches_in_this_process_is_refused():
-    with pytest.raises(Error, match="^1 of 1 batches failed:\nseed 1: engine: found one that searches in this process"):
-        search(**ASKED, engine=Threads(1))
+    with pytest.raises(Error, match="^2 of 2 batches failed:\nseed 1, 4 paths from 0: no time\nseed 1, 2 paths from 4"):
+        search(**ASKED, engine=Failing(), batch=4)
 
 
 def test_a_drawn_path_is_simulated_as_it_is_met():
     scenario = drawn_path(0, seed=3, than=["cubic", "reno"])
     assert scenario.contenders == ["cubic", "reno", "kirikae"]
-    assert scenario.toml == SearchOptions(3, 1, 0, "cubic,reno", None, 2, None, None).path(0)
+    assert scenario.toml == SearchOptions(3, "cubic,reno", None, 2, None, None).path(0)
     assert len(simulate(scenario).flows) >= 3
     with pytest.raises(Error, match="^index: found -1; allowed: 0 to "):
         drawn_path(-1)
@@ -156,6 +143,7 @@ def test_a_drawn_path_is_that_of_the_command_line(lab):
         ({"loss": 1}, "^loss: found 1; allowed: above 1, up to 100$"),
         ({"loss": float("nan")}, "^loss: found NaN; allowed: "),
         ({"friendliness": "kind"}, '^friendliness: found "kind"; allowed: friendly, balanced, fast$'),
+        ({"batch": 0}, "^batch: found 0; allowed: 1 to 10000$"),
         ({"threads": 0}, "^threads: found 0; allowed: 1 to 1024$"),
         ({"engine": 7}, r"^engine: found 7; allowed: what has map\(function, batches\)$"),
     ],

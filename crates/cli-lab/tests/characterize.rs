@@ -153,7 +153,7 @@ fn what_was_interrupted_goes_on_with_the_same_bytes() {
     assert!(!parts.path().join("table.csv").exists());
     fs::write(&journal, &kept[..kept.len() - 10]).unwrap();
     let text = parts.run("2", &["--records", "records"], 0);
-    assert!(text.contains(&format!("({} places were measured already)", places - 1)), "{text}");
+    assert!(text.contains(&format!("({} places were done already)", places - 1)), "{text}");
     for file in ["table.csv", "records/table.parquet"] {
         assert!(whole.read(file) == parts.read(file), "{file} differs");
     }

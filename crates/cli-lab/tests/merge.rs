@@ -293,7 +293,7 @@ fn a_shard_that_was_interrupted_goes_on() {
     );
 
     let text = directory.shard("1/2", "1");
-    assert!(text.contains(&format!("({places} places were measured already)")), "{text}");
+    assert!(text.contains(&format!("({places} places were done already)")), "{text}");
     assert!(!journal.exists());
     directory.shard("1/2", "at-once");
     assert!(directory.read("1") == directory.read("at-once"), "the shard differs");

@@ -50,7 +50,7 @@ impl Inputs {
 
     /// Of all of them together, as a seed: another one with each change.
     pub fn seed(&self) -> u64 {
-        let digest = crate::sources::digest_of(&self.to_string());
+        let digest = crate::sources::digest_of(self.to_string());
         u64::from_str_radix(&digest, 16).expect("a digest is hexadecimal")
     }
 

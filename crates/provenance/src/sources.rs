@@ -37,13 +37,13 @@ pub fn digest(root: &Path, of: &[&str], without: &[&str]) -> Result<String, Stri
         // With lengths, so that no two sets of files are alike.
         write!(all, "{} {name} {} {text}", name.len(), text.len()).expect("writing to a string");
     }
-    Ok(digest_of(&all))
+    Ok(digest_of(all))
 }
 
-/// The digest of a text.
-pub fn digest_of(text: &str) -> String {
+/// The digest of a text or of bytes.
+pub fn digest_of(content: impl AsRef<[u8]>) -> String {
     let mut digits = String::new();
-    for byte in &Sha256::digest(text)[..DIGITS / 2] {
+    for byte in &Sha256::digest(content)[..DIGITS / 2] {
         write!(digits, "{byte:02x}").expect("writing to a string");
     }
     digits

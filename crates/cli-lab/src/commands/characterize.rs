@@ -39,7 +39,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let Arguments { output, records, shard, json, .. } = arguments;
     if let Some(shard) = *shard {
         let report = characterize::run_shard(&grid, shard, output)?;
-        print(&report, || shard_text(&report, output), *json)?;
+        print(&report, || shard_text(&report, "places", output), *json)?;
         return Ok(ExitCode::SUCCESS);
     }
     let options = Options { output: output.clone(), records: records.clone() };
@@ -48,19 +48,20 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn shard_text(report: &ShardReport, output: &Path) -> String {
+/// What was done of a shard, whose places are called `what`, for people.
+pub(super) fn shard_text(report: &ShardReport, what: &str, output: &Path) -> String {
     let ShardReport { shard, places, of, wall_s, .. } = report;
     let output = output.display();
-    let mut text = format!("{output}: shard {shard}: {places} of {of} places, in {wall_s:.1} s");
-    text += &resumed(report.resumed);
+    let mut text = format!("{output}: shard {shard}: {places} of {of} {what}, in {wall_s:.1} s");
+    text += &resumed(report.resumed, what);
     text + "\n"
 }
 
-fn resumed(places: usize) -> String {
+fn resumed(places: usize, what: &str) -> String {
     if places == 0 {
         return String::new();
     }
-    format!(" ({places} places were measured already)")
+    format!(" ({places} {what} were done already)")
 }
 
 /// What was done, for people.
@@ -74,7 +75,7 @@ pub(super) fn text(report: &Report, output: &Path) -> String {
         report.writes,
         report.wall_s,
     );
-    text += &resumed(report.resumed);
+    text += &resumed(report.resumed, "places");
     text += &format!(
         "\nhalf of the latencies are known within {:.2} %, 95 % of them within {:.2} %; {} of {} have \
          had the most repetitions and are less exact than asked for\n",

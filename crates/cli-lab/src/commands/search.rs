@@ -8,8 +8,11 @@ use kirikae_algorithms::Algorithm;
 use kirikae_command::{Choice, print};
 use kirikae_policy::WarmStart;
 use kirikae_scenario::{Contender, Controls};
-use kirikae_simlab::search::{self, Options};
+use kirikae_simlab::search::{self, Options, Report};
+use kirikae_simlab::shards::Shard;
 use kirikae_terminal::colour_wanted;
+
+use super::characterize::shard_text;
 
 /// Search for paths on which kirikae loses: thousands drawn at random, and uphill from the worst
 ///
@@ -19,8 +22,11 @@ use kirikae_terminal::colour_wanted;
 /// and what still loses with seeds that had no part in choosing it is a find. Finds are made simple as
 /// long as they lose, and written as scenario files that `kirikae-lab sim` plays with the same result.
 ///
-/// The same seed and count give the same finds on every machine. On Ctrl-C it reports what it has.
-/// Exit status 1 where something was found, or it was interrupted; 0 where nothing was.
+/// The same seed and count give the same finds on every machine. On Ctrl-C it reports what it has. With --shard 1/n
+/// to n/n, on as many machines, the drawn paths are played in parts; `kirikae-lab merge` climbs from the worst of
+/// all, and reports and writes the same. A shard keeps what is finished in FILE.partial: after an interruption
+/// the same command goes on from there.
+/// Exit status 1 where something was found, or it was interrupted; 0 where nothing was, or a shard is written.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Seed of everything that is drawn
@@ -45,9 +51,12 @@ pub struct Arguments {
     /// Ratio of mean latencies from which on kirikae loses
     #[arg(long, value_name = "RATIO", default_value = "1.10", value_parser = loss)]
     loss: f64,
-    /// Directory for the finds, new or empty; without it none are written
-    #[arg(long, value_name = "DIRECTORY", conflicts_with = "only")]
+    /// Directory for the finds, new or empty, without which none are written; or the shard's file, which is replaced
+    #[arg(long, value_name = "DIRECTORY|FILE", conflicts_with = "only")]
     output: Option<PathBuf>,
+    /// Play the i-th (from 1) of n parts of the drawn paths, for `kirikae-lab merge`
+    #[arg(long, value_name = "i/n", requires = "output", conflicts_with = "only")]
+    shard: Option<Shard>,
     /// Search nothing: print the path drawn with this index (from 0) as a scenario file
     #[arg(long, value_name = "INDEX", conflicts_with_all = ["json", "count", "climbs"])]
     only: Option<u64>,
@@ -83,11 +92,6 @@ fn loss(text: &str) -> Result<f64, String> {
 /// Searches, or prints one path.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let Than(than) = arguments.than.clone();
-    let controls = Controls {
-        algorithms: Algorithm::all().collect(),
-        table: arguments.choice.kernel_table()?,
-        ..Controls::default()
-    };
     let options = Options {
         seed: arguments.seed,
         count: arguments.count,
@@ -97,14 +101,29 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         new_connections: arguments.new_connections,
         loss: arguments.loss,
         output: arguments.output.clone(),
-        controls,
+        controls: controls(&arguments.choice)?,
     };
     if let Some(index) = arguments.only {
         write!(io::stdout().lock(), "{}", search::only(&options, index)?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let report = search::run(&options)?;
-    print(&report, || search::render(&report, colour_wanted()), arguments.json)?;
+    if let (Some(shard), Some(output)) = (arguments.shard, &arguments.output) {
+        let report = search::run_shard(&options, shard, output)?;
+        print(&report, || shard_text(&report, "paths", output), arguments.json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    tell(&search::run(&options)?, arguments.json)
+}
+
+/// What the contenders are made of.
+pub(super) fn controls(choice: &Choice) -> anyhow::Result<Controls> {
+    let algorithms = Algorithm::all().collect();
+    Ok(Controls { algorithms, table: choice.kernel_table()?, ..Controls::default() })
+}
+
+/// Prints what was found.
+pub(super) fn tell(report: &Report, json: bool) -> anyhow::Result<ExitCode> {
+    print(report, || search::render(report, colour_wanted()), json)?;
     let nothing = report.finds.is_empty() && !report.interrupted;
     Ok(if nothing { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

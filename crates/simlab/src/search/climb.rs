@@ -1,12 +1,17 @@
-//! From the worst paths uphill: changed a little, again and again, keeping what is worse for the
+//! From one of the worst paths uphill: changed a little, again and again, keeping what is worse for the
 //! switcher.
+
+use std::sync::atomic::AtomicBool;
 
 use kirikae_path::{RandomStream, stream_seed};
 use kirikae_results::Error;
+use rayon::prelude::*;
 
+use super::course::{Course, Tested, test};
 use super::draw::Draw;
-use super::verdict::Verdict;
-use super::{Options, Player, Stage, distribution};
+use super::played::Played;
+use super::player::{Player, Stage};
+use super::{Options, distribution};
 
 /// Generations of a climb, usually.
 pub const GENERATIONS: u64 = 15;
@@ -17,33 +22,39 @@ const REPETITIONS: u32 = 8;
 const CHANGES: u64 = 3;
 const STAGE: u64 = 4;
 
-/// The path at which each climb from `starts` ends. All of a generation meet the same seeds, those of the next one
-/// others, so that the luck of one generation does not last; who has the highest lower end of its
-/// interval is kept.
-pub(super) fn climb(player: &Player, starts: Vec<Draw>) -> Result<Vec<Draw>, Error> {
-    let generations = player.options.generations;
-    let bar = player.progress("climbing", generations as usize * starts.len() * (MUTANTS + 1));
-    let mut heights = starts;
-    for generation in 0..generations {
+/// From which of the drawn paths it climbs: those that are worst when they are played again.
+pub fn starts(options: &Options, courses: &[Course]) -> Vec<u64> {
+    let again = worst_first(courses).into_iter().take(options.climbs);
+    again.map(|played| played.draw.index).collect()
+}
+
+/// All paths that were played again, the worst first.
+pub(super) fn worst_first(courses: &[Course]) -> Vec<&Played> {
+    let mut again: Vec<&Played> = courses.iter().filter_map(|it| it.again.as_ref()).collect();
+    again.sort_by(|a, b| {
+        b.at_least().total_cmp(&a.at_least()).then(a.draw.index.cmp(&b.draw.index))
+    });
+    again
+}
+
+/// Climbs from the drawn path with this index, and tests where it ends; None where that is where it began. All of a
+/// generation meet the same seeds, those of the next one others, so that the luck of one generation does not
+/// last; who has the highest lower end of its interval is kept.
+///
+/// # Errors
+/// [`Error::Interrupted`] when `stop` is set meanwhile; none else but a defect: a path that is no scenario.
+pub fn climb(options: &Options, index: u64, stop: &AtomicBool) -> Result<Option<Tested>, Error> {
+    let player = Player { options, stop };
+    let mut height = Draw::new(options.seed, index);
+    for generation in 0..options.generations {
         let stage = Stage { labels: [STAGE, generation], repetitions: REPETITIONS };
-        let families: Vec<Draw> =
-            heights.iter().flat_map(|draw| family(player.options, generation, draw)).collect();
-        let verdicts = player.all(&stage, &families, &bar)?;
-        let scored: Vec<(&Draw, Option<Verdict>)> = families.iter().zip(verdicts).collect();
-        if scored.iter().any(|(_, verdict)| verdict.is_none()) {
-            break;
-        }
-        let score = |(_, verdict): &&(&Draw, Option<Verdict>)| {
-            verdict.as_ref().map_or(0.0, Verdict::at_least)
-        };
-        let worst = |family: &[(&Draw, Option<Verdict>)]| {
-            let worst = family.iter().max_by(|a, b| score(a).total_cmp(&score(b)));
-            worst.expect("a family has members").0.clone()
-        };
-        heights = scored.chunks(MUTANTS + 1).map(worst).collect();
+        let family = family(options, generation, &height).into_par_iter().with_max_len(1);
+        let played = family.map(|draw| player.play(&stage, &draw));
+        let played = played.collect::<Result<Vec<Played>, Error>>()?;
+        let worst = played.into_iter().max_by(|a, b| a.at_least().total_cmp(&b.at_least()));
+        height = worst.expect("a family has members").draw;
     }
-    bar.finish_and_clear();
-    Ok(heights)
+    height.is_changed().then(|| test(&player, &height)).transpose()
 }
 
 /// The path and its mutants.

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kirikae_path::{RandomStream, stream_seed};
+use serde::{Deserialize, Serialize};
 
 /// Label of the streams of drawn numbers, under the search's seed.
 const NUMBERS: u64 = 1;
@@ -11,15 +12,15 @@ const NUMBERS: u64 = 1;
 const STEP: f64 = 0.15;
 
 /// A path among all that may be drawn: it follows from seed and index, and from what was changed since.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Draw {
     seed: u64,
     /// Its place among those that were drawn.
     pub index: u64,
     /// Numbers that are not as drawn any more, by name, each from 0 to 1.
-    changed: BTreeMap<&'static str, f64>,
+    changed: BTreeMap<String, f64>,
     /// Quantities that are written with one digit instead of two.
-    coarse: BTreeSet<&'static str>,
+    coarse: BTreeSet<String>,
 }
 
 impl Draw {
@@ -44,7 +45,8 @@ impl Draw {
             let value = self.number(gene.name);
             let moved = if down { value - near } else { value + near };
             let is_moved = gene.kind == Kind::Quantity && !anew;
-            mutant.changed.insert(gene.name, if is_moved { moved.clamp(0.0, 1.0) } else { far });
+            let value = if is_moved { moved.clamp(0.0, 1.0) } else { far };
+            mutant.changed.insert(gene.name.into(), value);
         }
         mutant
     }
@@ -54,8 +56,8 @@ impl Draw {
         let mut simpler = self.clone();
         let differs = match gene.kind {
             Kind::Choice(None) => false,
-            Kind::Choice(Some(_)) => simpler.changed.insert(gene.name, 0.0) != Some(0.0),
-            Kind::Quantity => simpler.coarse.insert(gene.name),
+            Kind::Choice(Some(_)) => simpler.changed.insert(gene.name.into(), 0.0) != Some(0.0),
+            Kind::Quantity => simpler.coarse.insert(gene.name.into()),
         };
         differs.then_some(simpler)
     }

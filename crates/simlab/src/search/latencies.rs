@@ -6,7 +6,8 @@ use kirikae_scenario::{Contender, Controls, Scenario};
 
 use super::distribution::{self, Play};
 use super::draw::Draw;
-use super::{name, verdict};
+use super::played::waits;
+use super::player::name;
 
 /// Of the seeds of connections, under that of the paths.
 const LABEL: u64 = 6;
@@ -34,7 +35,7 @@ pub fn latencies(
     };
     let text = distribution::scenario(&Draw::new(seed, index), play);
     let scenario = Scenario::parse(&name(index), text)?.remove(0);
-    let mut waits = verdict::waits(&scenario, contender, scenario.seed, controls)?;
+    let mut waits = waits(&scenario, contender, scenario.seed, controls)?;
     waits.sort_by_key(|(start, _)| *start);
     Ok(waits.into_iter().map(|(_, wait_s)| wait_s).collect())
 }

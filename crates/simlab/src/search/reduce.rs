@@ -2,8 +2,9 @@
 
 use kirikae_results::Error;
 
+use super::distribution;
 use super::draw::Draw;
-use super::{Player, Stage, distribution};
+use super::player::{Player, Stage};
 
 /// Connections for each step.
 const REPETITIONS: u32 = 12;
@@ -18,8 +19,7 @@ pub(super) fn reduce(player: &Player, find: &Draw) -> Result<Draw, Error> {
         again = false;
         for gene in distribution::genes(&reduced, player.options.new_connections) {
             let Some(simpler) = reduced.simpler(&gene) else { continue };
-            let Some(verdict) = player.play(&STAGE, &simpler)? else { return Ok(reduced) };
-            if verdict.loses(player.options.loss, 0.95) {
+            if player.play(&STAGE, &simpler)?.loses(player.options.loss, 0.95) {
                 reduced = simpler;
                 again = true;
             }

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use kirikae_results::report::estimate;
 use kirikae_terminal::{Cell, columns, figures, wrapped, wrapped_to};
 
-use super::{AGAIN, BURSTS, CONFIRMED, MISTAKE, Report, Tried};
+use super::course::{AGAIN, CONFIRMED};
+use super::{BURSTS, MISTAKE, Report, Tried};
 
 const COLUMNS: [&str; 6] = ["path", "what", "ratio ± 95 %", "n", "kirikae", "other"];
 /// How wide the columns of [`COLUMNS`] are beside what a path is.

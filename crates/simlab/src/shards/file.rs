@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use kirikae_provenance::digest_of;
 use kirikae_results::Error;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
-use super::{Header, Sweep, line, replace, results};
+use super::{Header, Swept, line, replace, results};
 
 const ALLOWED: &str = "a whole file that --shard wrote";
 
@@ -22,9 +22,9 @@ struct End {
 }
 
 /// Writes a shard's results.
-pub(crate) fn write<T: Serialize>(
+pub(crate) fn write<S: Serialize, T: Serialize>(
     output: &Path,
-    header: &Header,
+    header: &Header<S>,
     results: &BTreeMap<usize, T>,
 ) -> Result<(), Error> {
     let mut text = line(header);
@@ -37,8 +37,10 @@ pub(crate) fn write<T: Serialize>(
 ///
 /// # Errors
 /// A file that is no whole shard, one of other code or of another sweep than the first, one twice, one missing.
-pub(crate) fn read<T: DeserializeOwned>(files: &[PathBuf]) -> Result<(Sweep, Vec<T>), Error> {
-    let mut first: Option<(&Path, Header)> = None;
+pub(crate) fn read<S: Swept + DeserializeOwned, T: DeserializeOwned>(
+    files: &[PathBuf],
+) -> Result<(S, Vec<T>), Error> {
+    let mut first: Option<(&Path, Header<S>)> = None;
     let mut read: BTreeMap<u32, &Path> = BTreeMap::new();
     let mut all = BTreeMap::new();
     for file in files {
@@ -89,12 +91,22 @@ pub(crate) fn read<T: DeserializeOwned>(files: &[PathBuf]) -> Result<(Sweep, Vec
 }
 
 /// What a whole file says, or what is wrong with it.
-fn shard<T: DeserializeOwned>(file: &Path) -> Result<(Header, BTreeMap<usize, T>), String> {
+fn shard<S: Swept + DeserializeOwned, T: DeserializeOwned>(
+    file: &Path,
+) -> Result<(Header<S>, BTreeMap<usize, T>), String> {
     let text = fs::read_to_string(file)
         .map_err(|error| format!("cannot be read ({error}); allowed: {ALLOWED}"))?;
     let first = text.lines().next().unwrap_or_default();
-    let header: Header = serde_json::from_str(first)
-        .map_err(|_| format!("it is no file of a shard; allowed: {ALLOWED}"))?;
+    let header: Header<S> =
+        serde_json::from_str(first).map_err(|_| {
+            match serde_json::from_str::<Header<IgnoredAny>>(first) {
+                Ok(_) => {
+                    "it is of something else than the others; allowed: the shards of one sweep"
+                        .into()
+                }
+                Err(_) => format!("it is no file of a shard; allowed: {ALLOWED}"),
+            }
+        })?;
     let cut = || format!("shard {} is cut off; allowed: {ALLOWED}", header.shard);
     let whole = text.strip_suffix('\n').ok_or_else(cut)?;
     let last = whole.rfind('\n').map_or(0, |before| before + 1);

@@ -9,7 +9,7 @@ use super::Shard;
 /// sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Header {
+pub(crate) struct Header<S = Sweep> {
     /// The version of this program.
     kirikae: String,
     /// Digests of the sources that determine results.
@@ -17,31 +17,33 @@ pub(crate) struct Header {
     pub shard: Shard,
     /// Places of the whole sweep.
     pub places: usize,
-    pub sweep: Sweep,
+    pub sweep: S,
 }
 
 /// What is computed.
+pub(crate) trait Swept {
+    /// The groups of sources that determine its results.
+    fn sources(&self) -> Inputs;
+
+    /// What differs from another one, if something does.
+    fn difference(&self, expected: &Self) -> Option<String>;
+}
+
+/// A latency table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) enum Sweep {
-    /// A latency table.
     Table {
         /// The lines of the grid file that count.
         grid: Vec<String>,
     },
 }
 
-impl Sweep {
-    /// The groups of sources that determine its results.
+impl Swept for Sweep {
     fn sources(&self) -> Inputs {
-        match self {
-            Sweep::Table { .. } => {
-                Inputs::built(&["algorithms", "simulator", "switcher", "measuring", "laboratory"])
-            }
-        }
+        Inputs::built(&["algorithms", "simulator", "switcher", "measuring", "laboratory"])
     }
 
-    /// What differs from another one, if something does.
     fn difference(&self, expected: &Sweep) -> Option<String> {
         let (Sweep::Table { grid }, Sweep::Table { grid: expected }) = (self, expected);
         let lines = grid.len().max(expected.len());
@@ -57,9 +59,9 @@ impl Sweep {
     }
 }
 
-impl Header {
+impl<S: Swept> Header<S> {
     /// Of what this program computes.
-    pub fn new(sweep: Sweep, shard: Shard, places: usize) -> Header {
+    pub fn new(sweep: S, shard: Shard, places: usize) -> Header<S> {
         let kirikae = env!("CARGO_PKG_VERSION").into();
         Header { kirikae, sources: sweep.sources().to_string(), shard, places, sweep }
     }
@@ -84,7 +86,7 @@ impl Header {
     }
 
     /// What of the sweep and of how it is divided differs from another one, if something does.
-    pub fn other_sweep(&self, expected: &Header) -> Option<String> {
+    pub fn other_sweep(&self, expected: &Header<S>) -> Option<String> {
         if let Some(difference) = self.sweep.difference(&expected.sweep) {
             return Some(difference);
         }

@@ -11,7 +11,7 @@ use kirikae_results::{Error, While};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Header, beside, line, results};
+use super::{Header, Swept, beside, line, results};
 
 /// The open journal. Nobody else has it open.
 pub(crate) struct Journal {
@@ -24,9 +24,9 @@ impl Journal {
     ///
     /// # Errors
     /// One that is of another sweep, shard or code, or in use.
-    pub fn open<T: DeserializeOwned>(
+    pub fn open<S: Swept + Serialize + DeserializeOwned, T: DeserializeOwned>(
         output: &Path,
-        header: &Header,
+        header: &Header<S>,
     ) -> Result<(Journal, BTreeMap<usize, T>), Error> {
         let path = beside(output, ".partial");
         let opening = || format!("opening {}", path.display());
@@ -89,9 +89,12 @@ impl Journal {
 }
 
 /// What a whole journal says, or what is wrong with it.
-fn read<T: DeserializeOwned>(text: &str, expected: &Header) -> Result<BTreeMap<usize, T>, String> {
+fn read<S: Swept + DeserializeOwned, T: DeserializeOwned>(
+    text: &str,
+    expected: &Header<S>,
+) -> Result<BTreeMap<usize, T>, String> {
     let mut lines = text.lines();
-    let header: Option<Header> = lines.next().and_then(|line| serde_json::from_str(line).ok());
+    let header: Option<Header<S>> = lines.next().and_then(|line| serde_json::from_str(line).ok());
     let header = header.ok_or("found something else in line 1")?;
     if let Some(other) = header.other_code() {
         return Err(format!("other code wrote it: {other}"));

@@ -1,6 +1,7 @@
 //! A sweep in parts, for schedulers that start processes: each computes one shard into a file, and the
 //! files together make what one process would have made. A process alone computes one shard of one.
 
+mod compute;
 mod file;
 mod header;
 mod journal;
@@ -16,8 +17,9 @@ use kirikae_results::{Error, While};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use compute::{Computed, compute, progress};
 pub(crate) use file::{read, write};
-pub(crate) use header::{Header, Sweep};
+pub(crate) use header::{Header, Sweep, Swept};
 pub(crate) use journal::Journal;
 
 /// A part of a sweep: of its places, which are numbered from 0, every so many-th.
@@ -118,10 +120,10 @@ fn line(value: &impl Serialize) -> String {
 }
 
 /// The results of places, in lines from this number on, or what is wrong with them.
-fn results<'a, T: DeserializeOwned>(
+fn results<'a, S: Swept, T: DeserializeOwned>(
     lines: impl Iterator<Item = &'a str>,
     first: usize,
-    header: &Header,
+    header: &Header<S>,
 ) -> Result<BTreeMap<usize, T>, String> {
     let result = |(number, line)| {
         let read: Option<(usize, T)> = serde_json::from_str(line).ok();

@@ -1,4 +1,4 @@
-//! Whether the switcher loses on a path: its mean latency over that of whom it is held against.
+//! A path that was played: the switcher's mean latencies beside those of whom it is held against.
 
 use kirikae_path::Time;
 use kirikae_results::Error;
@@ -6,10 +6,20 @@ use kirikae_results::play::exchanges;
 use kirikae_results::statistics::{Estimate, ratio_of_means, ratio_of_means_within};
 use kirikae_scenario::{Contender, Controls, FlowGroup, Scenario};
 use kirikae_sim::FlowOutcome;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::Options;
+use super::draw::Draw;
 use crate::sim;
+
+/// All that there is to know of what came of a path.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Played {
+    pub draw: Draw,
+    /// Whom it was held against: of several the one whose bursts took least on these connections.
+    pub best: Contender,
+    /// Mean latencies of each repetition, seconds: the switcher's, and that of the best. Not empty.
+    pairs: Vec<(f64, f64)>,
+}
 
 /// What came of a path.
 #[derive(Clone, Debug, Serialize)]
@@ -25,40 +35,41 @@ pub struct Verdict {
     pub best: Contender,
     /// The mean latency of that one, seconds.
     pub best_mean_s: f64,
-    /// Of each repetition the switcher's mean latency and that of the best.
-    #[serde(skip)]
-    pairs: Vec<(f64, f64)>,
 }
 
 impl Verdict {
-    /// Plays the scenario's repetitions, in which the switcher is the last of the contenders.
-    pub fn of(scenario: &Scenario, options: &Options) -> Result<Verdict, Error> {
+    /// The lower end of the 95 % interval: what is not luck.
+    pub fn at_least(&self) -> f64 {
+        self.ratio.value - self.ratio.half_width.unwrap_or(0.0)
+    }
+}
+
+impl Played {
+    /// Plays the path's scenario, all repetitions; the switcher is the last of its contenders.
+    pub fn of(draw: &Draw, scenario: &Scenario, controls: &Controls) -> Result<Played, Error> {
         let means = |contender: &Contender| {
             let seeds = scenario.seeds();
-            seeds.map(|seed| mean_wait(scenario, *contender, seed, options)).collect()
+            seeds.map(|seed| mean_wait(scenario, *contender, seed, controls)).collect()
         };
         let mut of_each: Vec<Vec<f64>> =
             scenario.contenders.iter().map(means).collect::<Result<_, Error>>()?;
         let own = of_each.pop().expect("the switcher contends");
-        let all = |means: &[f64]| means.iter().sum::<f64>() / means.len() as f64;
         let others = scenario.contenders.iter().zip(&of_each);
         let (best, theirs) = others
-            .min_by(|a, b| all(a.1).total_cmp(&all(b.1)))
+            .min_by(|a, b| mean(a.1.iter()).total_cmp(&mean(b.1.iter())))
             .expect("there is somebody to lose to");
-        let pairs: Vec<(f64, f64)> = own.iter().copied().zip(theirs.iter().copied()).collect();
-        Ok(Verdict {
-            ratio: ratio_of_means(&pairs).expect("latencies above 0"),
-            repetitions: own.len(),
-            mean_s: all(&own),
-            best: *best,
-            best_mean_s: all(theirs),
-            pairs,
-        })
+        let pairs = own.into_iter().zip(theirs.iter().copied()).collect();
+        Ok(Played { draw: draw.clone(), best: *best, pairs })
     }
 
-    /// The lower end of the 95 % interval: what is not luck.
+    /// Mean latency of the switcher over that of the best.
+    pub fn ratio(&self) -> f64 {
+        self.verdict().ratio.value
+    }
+
+    /// The lower end of the ratio's 95 % interval.
     pub fn at_least(&self) -> f64 {
-        self.ratio.value - self.ratio.half_width.unwrap_or(0.0)
+        self.verdict().at_least()
     }
 
     /// Whether the ratio is at least this, and with this confidence (0 to 1) not just by chance above 1.
@@ -67,6 +78,22 @@ impl Verdict {
         let Some(Estimate { value, half_width: Some(half) }) = estimate else { return false };
         value >= loss && value - half > 1.0
     }
+
+    /// As it is told.
+    pub fn verdict(&self) -> Verdict {
+        Verdict {
+            ratio: ratio_of_means(&self.pairs).expect("latencies above 0"),
+            repetitions: self.pairs.len(),
+            mean_s: mean(self.pairs.iter().map(|(own, _)| own)),
+            best: self.best,
+            best_mean_s: mean(self.pairs.iter().map(|(_, best)| best)),
+        }
+    }
+}
+
+fn mean<'a>(of: impl ExactSizeIterator<Item = &'a f64>) -> f64 {
+    let n = of.len() as f64;
+    of.sum::<f64>() / n
 }
 
 /// Mean over the writes that count of how long each took.
@@ -74,9 +101,9 @@ fn mean_wait(
     scenario: &Scenario,
     contender: Contender,
     seed: u64,
-    options: &Options,
+    controls: &Controls,
 ) -> Result<f64, Error> {
-    let waits = waits(scenario, contender, seed, &options.controls)?;
+    let waits = waits(scenario, contender, seed, controls)?;
     Ok(waits.iter().map(|(_, wait_s)| wait_s).sum::<f64>() / waits.len() as f64)
 }
 
