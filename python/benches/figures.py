@@ -100,18 +100,54 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
 
 
-def ray() -> None:
-    """What a batch of some seconds costs on Ray beside the same in this process, and what a second worker brings."""
-    with cluster() as engine:
-        # Many short bursts, whose results are as much work as results can be; and flows, which have few.
-        batches_on_ray(engine, "shallow-isolated-0.5", batch=1000, seeds=4_000)
-        batches_on_ray(engine, "dumbbell", batch=60, seeds=240)
+# Many short bursts, whose results are as much work as results can be; and flows, which have few.
+SWEPT = ("shallow-isolated-0.5", "dumbbell")
+# Batches of a sweep: of a short one, and of one that is twice as long.
+BATCHES = (4, 8)
 
 
-def sweep() -> None:
-    """The same of flows in three times as many batches."""
+def batch() -> None:
+    """What a batch costs on Ray beside what is computed in it, and the process that asks."""
     with cluster() as engine:
-        batches_on_ray(engine, "dumbbell", batch=60, seeds=720)
+        for sweep in sweeps():
+            costs, asking = [], []
+            for _ in range(TURNS):
+                timed = Timed(engine)
+                with one_worker(engine):
+                    # So that it is there.
+                    sweep.simulate(2, engine=engine, batch=2)
+                    begin = time.process_time()
+                    took = sweep.simulate(sweep.seeds, engine=timed, batch=sweep.batch)
+                asking.append(1000 * (time.process_time() - begin) / sweep.batches)
+                costs.append(1000 * (took - timed.seconds) / sweep.batches)
+            each = timed.seconds / sweep.batches
+            spread = f"{statistics.median(costs):.0f} ({min(costs):.0f} to {max(costs):.0f})"
+            print(f"batch: {sweep.name}, {sweep.batches} batches of {each:.1f} s: {spread} ms more than that each")
+            print(f"batch: {sweep.name}: who asks computes {statistics.median(asking):.1f} ms for each")
+
+
+def workers() -> None:
+    """What a second worker brings on Ray, and a second process without it."""
+    with cluster() as engine:
+        for sweep in sweeps():
+
+            def on_ray(sweep: Sweep = sweep) -> None:
+                sweep.simulate(sweep.seeds, engine=engine, batch=sweep.batch)
+
+            def on_one(on_ray: Callable[[], None] = on_ray) -> None:
+                with one_worker(engine):
+                    on_ray()
+
+            on_ray()
+            one, two, alone, beside = medians(
+                on_one,
+                on_ray,
+                lambda sweep=sweep: sweep.simulate(sweep.seeds, threads=1),
+                lambda sweep=sweep: side_by_side(sweep.file, sweep.seeds // 2),
+            )
+            told = f"workers: {sweep.name}, {sweep.batches} batches of {one / sweep.batches:.1f} s"
+            print(f"{told}: two are {one / two / 2:.2f} of twice as fast as one")
+            print(f"{told}: two processes without Ray {alone / beside / 2:.2f} of twice as fast as one")
 
 
 @contextlib.contextmanager
@@ -128,37 +164,55 @@ def cluster() -> Iterator[kirikae.Ray]:
     nodes.shutdown()
 
 
-def batches_on_ray(engine: kirikae.Ray, name: str, batch: int, seeds: int) -> None:
-    file = ROOT / f"scenarios/{name}.toml"
-    scenario = kirikae.Scenario.load(file)
-    batches = seeds // batch
-    driver = []
+@contextlib.contextmanager
+def one_worker(engine: kirikae.Ray) -> Iterator[None]:
+    """Somebody else has taken the core of the other one."""
+    taken = engine.ray.util.placement_group([{"CPU": 1}])
+    engine.ray.get(taken.ready())
+    yield
+    engine.ray.util.remove_placement_group(taken)
 
-    def on_ray(workers: int) -> None:
-        # Somebody else takes the core of a worker that is to be idle.
-        taken = [engine.ray.util.placement_group([{"CPU": 1}]) for _ in range(2 - workers)]
-        for it in taken:
-            engine.ray.get(it.ready())
-        begin = time.process_time()
-        kirikae.simulate(scenario, contenders="cubic", seeds=range(seeds), engine=engine, batch=batch)
-        driver.append(time.process_time() - begin)
-        for it in taken:
-            engine.ray.util.remove_placement_group(it)
 
-    # So that the workers are there.
-    on_ray(2)
-    alone, one, two, beside = medians(
-        lambda: kirikae.simulate(scenario, contenders="cubic", seeds=range(seeds), threads=1),
-        lambda: on_ray(1),
-        lambda: on_ray(2),
-        lambda: side_by_side(file, seeds // 2),
-    )
-    cost = 1000 * (one - alone) / batches
-    spent = 1000 * statistics.median(driver) / batches
-    print(f"ray: {name}, {batches} batches of {alone / batches:.2f} s: {cost:.0f} ms more a batch")
-    print(f"ray: {name}, {one:.2f} s with one worker, {two:.2f} s with two: {one / two / 2:.2f} of twice as fast")
-    print(f"ray: {name}, two processes without Ray: {alone / beside / 2:.2f} of twice as fast as one")
-    print(f"ray: {name}, this process computes {spent:.1f} ms for a batch")
+class Timed:
+    """An engine that tells how many seconds were spent in batches."""
+
+    def __init__(self, engine: kirikae.Ray) -> None:
+        self.engine = engine
+        self.seconds = 0.0
+
+    def map(self, function, batches):
+        def timed(batch):
+            begin = time.perf_counter()
+            result = function(batch)
+            return result, time.perf_counter() - begin
+
+        for result, took in self.engine.map(timed, batches):
+            self.seconds += took
+            yield result
+
+
+class Sweep:
+    """So many batches of two seconds each."""
+
+    def __init__(self, name: str, batches: int) -> None:
+        self.name, self.batches = name, batches
+        self.file = ROOT / f"scenarios/{name}.toml"
+        self.scenario = kirikae.Scenario.load(self.file)
+        few = 40
+        # The first takes longer.
+        self.simulate(few, threads=1)
+        self.batch = round(2 * few / self.simulate(few, threads=1))
+        self.seeds = batches * self.batch
+
+    def simulate(self, seeds: int, **by: object) -> float:
+        """How many seconds it takes."""
+        return seconds(lambda: kirikae.simulate(self.scenario, contenders="cubic", seeds=range(seeds), **by))
+
+
+def sweeps() -> Iterator[Sweep]:
+    for batches in BATCHES:
+        for name in SWEPT:
+            yield Sweep(name, batches)
 
 
 def side_by_side(file: pathlib.Path, seeds: int) -> None:
@@ -170,6 +224,6 @@ def side_by_side(file: pathlib.Path, seeds: int) -> None:
 
 
 if __name__ == "__main__":
-    FIGURES = {it.__name__: it for it in (speed, first, frame, ray, sweep)}
+    FIGURES = {it.__name__: it for it in (speed, first, frame, batch, workers)}
     for name in sys.argv[1:] or FIGURES:
         FIGURES[name]()
