@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use kirikae_path::{ElementSpec, sustained_rate};
+use kirikae_path::sustained_rate;
 use kirikae_results::contest::Contest;
-use kirikae_scenario::{Controls, FlowGroup, Link, Scenario};
+use kirikae_scenario::{Controls, FlowGroup, Scenario};
 use kirikae_simlab::sim::simulation;
 
 use crate::error::Error;
@@ -120,19 +120,58 @@ impl Waves<'_> {
     }
 }
 
-/// The rate of the links that are full for as long as the scenario is played, bit/s: those on the way of
-/// bulk. The mean rate of other links is far below what they could carry.
+/// The rate of what bulk carries over its links for as long as the scenario is played, bit/s, all links together: it is no
+/// faster on any of them than on its narrowest. (ACKs are reckoned with what they acknowledge. The mean rate of
+/// other links is far below what they could carry.)
 fn steady_load(scenario: &Scenario) -> f64 {
-    let is_bulk =
-        |group: &&FlowGroup| group.activities.iter().any(|activity| activity.workload.is_bulk());
-    let bulk = || scenario.flows.iter().filter(is_bulk);
-    let of_link = |(place, link): (usize, &Link)| {
-        let forward = bulk().any(|group| group.forward.contains(&place));
-        let backward = bulk().any(|group| group.backward.contains(&place));
-        let rate = |used: bool, elements: &[ElementSpec]| {
-            sustained_rate(elements).filter(|_| used).unwrap_or(0) as f64
-        };
-        rate(forward, &link.path.forward) + rate(backward, &link.path.backward)
+    let mut of_links = vec![0; scenario.links.len()];
+    let rate = |group: &FlowGroup, place: usize| {
+        let path = &scenario.links[place].path;
+        sustained_rate(if group.reversed { &path.backward } else { &path.forward })
     };
-    scenario.links.iter().enumerate().map(of_link).sum()
+    let is_bulk = |group: &&FlowGroup| group.activities.iter().any(|it| it.workload.is_bulk());
+    for group in scenario.flows.iter().filter(is_bulk) {
+        let narrowest = group.forward.iter().filter_map(|place| rate(group, *place)).min();
+        for place in &group.forward {
+            let own = rate(group, *place).unwrap_or(u64::MAX);
+            of_links[*place] = own.min(of_links[*place] + narrowest.unwrap_or(0));
+        }
+    }
+    of_links.iter().sum::<u64>() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two links one after the other, of so many Mbit/s, and these flows.
+    fn load(first: u64, second: u64, flows: &str) -> f64 {
+        let link = |name: &str, rate: u64| {
+            let way = |way: &str| {
+                format!(
+                    "[[link.{way}]]\nelement = \"rate\"\nrate = \"{rate} Mbit/s\"\nqueue = \"30 packets\"\n"
+                )
+            };
+            format!("[[link]]\nname = \"{name}\"\n{}{}", way("forward"), way("backward"))
+        };
+        let text = format!(
+            "title = \"T\"\nseed = 1\n{}{}{flows}[workload]\nkind = \"bulk\"\nbytes = \"unlimited\"\n\
+             [sim]\nduration = \"10 s\"\n",
+            link("a", first),
+            link("b", second),
+        );
+        steady_load(&Scenario::parse("t.toml".as_ref(), text).unwrap()[0]) / 1e6
+    }
+
+    #[test]
+    fn bulk_is_as_fast_as_its_narrowest_link() {
+        let flow =
+            |name: &str, route: &str| format!("[[flow]]\nname = \"{name}\"\nroute = [{route}]\n");
+        assert_eq!(load(11, 10, &flow("x", r#""a", "b""#)), 20.0);
+        assert_eq!(load(1, 100, &flow("x", r#""a", "b""#)), 2.0);
+        // Two that share a link have no more of it than there is.
+        let both = flow("x", r#""a", "b""#) + &flow("y", r#""b""#);
+        assert_eq!(load(4, 10, &both), 14.0);
+        assert_eq!(load(4, 100, &both), 104.0);
+    }
 }
