@@ -26,7 +26,7 @@ from .characterization import characterize
 from .engines import Engine, Processes, Ray, Threads
 from .reproduction import reproduce
 from .searching import drawn_path, search
-from .simulation import BatchError, simulate
+from .simulation import BatchError, simulate, trace
 
 __all__ = [
     "Algorithm",
@@ -54,4 +54,5 @@ __all__ = [
     "reproduce",
     "search",
     "simulate",
+    "trace",
 ]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 
 from . import algorithm, batches
-from ._kirikae import Error, Outcome, Plan, Results, Scenario
+from ._kirikae import Error, Outcome, Plan, Results, Scenario, Table
 from .algorithm import Contenders
 from .batches import Batch, Done, Failed, Series
 from .campaign import Campaign
@@ -63,6 +63,28 @@ def simulate(
         raise Error("threads: found an engine beside it; allowed: one of the two")
     engine = Threads(threads) if engine is None else engine_of(engine)
     return _in_batches(plan, series, engine, None if campaign is None else Campaign(campaign), batch)
+
+
+def trace(
+    scenario: Scenario | Sequence[Scenario],
+    *,
+    repetitions: int | None = None,
+    seed: int | None = None,
+    seeds: range | None = None,
+    contenders: Contenders | None = None,
+    threads: int | None = None,
+) -> Table:
+    """What the senders knew while they were simulated, as a Table: that of `kirikae-lab sim --trace`.
+
+    >>> rows = polars.DataFrame(kirikae.trace(scenario, contenders=["cubic", "kirikae"], repetitions=1))
+    >>> rows.filter(polars.col("flow") == 0).select("contender", "time_s", "cwnd", "srtt_us")
+
+    It has a row for each segment that a sending end has dealt with, mostly ACKs, after it has: its `scenario`,
+    `contender` and `seed`, and the columns that `--trace` has. The arguments are those of `simulate`. Ctrl-C ends it.
+    Raises what `simulate` raises.
+    """
+    names, _ = algorithm.named(contenders)
+    return Plan(scenario, repetitions=repetitions, seed=seed, seeds=seeds, contenders=names).trace(threads)
 
 
 def _in_batches(

@@ -23,6 +23,7 @@ mod search;
 mod simulate;
 mod table;
 mod tables;
+mod trace;
 
 /// Congestion controls compared in virtual time.
 #[pyo3::pymodule]

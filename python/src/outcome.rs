@@ -3,13 +3,16 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 use kirikae_results::records::{Clock, Records};
 use kirikae_results::report;
-use kirikae_results::summary::Summary;
+use kirikae_results::statistics::Estimate;
+use kirikae_results::summary::{ScenarioSummary, Summary};
 use kirikae_scenario::{Controls, Scenario};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::columns::Columns;
 use crate::errors::failed;
 use crate::html::preformatted;
 use crate::json::dict;
@@ -21,6 +24,37 @@ use crate::tables::{BURSTS, FLOWS, SWITCHES};
 /// `print` shows the tables that `kirikae-lab sim` prints.
 #[pyclass(frozen, module = "kirikae")]
 pub struct Outcome(pub Arc<kirikae_results::outcome::Outcome>);
+
+/// A row for each contender of each scenario.
+fn contenders(summary: &Summary) -> RecordBatch {
+    let rows =
+        summary.scenarios.iter().flat_map(|ScenarioSummary { title, contenders, .. }| {
+            contenders.iter().map(move |contender| (title, contender))
+        });
+    let value = |of: Option<Estimate>| of.map(|it| it.value);
+    let half_width = |of: Option<Estimate>| of.and_then(|it| it.half_width);
+    Columns::of(rows)
+        .text("scenario", |(title, _)| title)
+        .text("contender", |(_, it)| it.contender.name())
+        .whole("n", |(_, it)| it.n as u64)
+        .whole("unfinished", |(_, it)| it.unfinished.into())
+        .number_if_any("mean_s", |(_, it)| value(it.mean_s))
+        .number_if_any("mean_half_width_s", |(_, it)| half_width(it.mean_s))
+        .number_if_any("p50_s", |(_, it)| it.p50_s)
+        .number_if_any("p95_s", |(_, it)| it.p95_s)
+        .number_if_any("p99_s", |(_, it)| it.p99_s)
+        .number_if_any("under_1_s", |(_, it)| it.under_1_s)
+        .number_if_any("over_cubic", |(_, it)| value(it.over_cubic))
+        .number_if_any("over_cubic_half_width", |(_, it)| half_width(it.over_cubic))
+        .number_if_any("over_best_fixed", |(_, it)| value(it.over_best_fixed))
+        .number_if_any("over_best_fixed_half_width", |(_, it)| half_width(it.over_best_fixed))
+        .number_if_any("over_bound", |(_, it)| value(it.over_bound))
+        .number_if_any("over_bound_half_width", |(_, it)| half_width(it.over_bound))
+        .whole("channel_drops", |(_, it)| it.channel_drops)
+        .whole("queue_drops", |(_, it)| it.queue_drops)
+        .whole("switches", |(_, it)| it.switches as u64)
+        .table()
+}
 
 #[pymethods]
 impl Outcome {
@@ -40,6 +74,14 @@ impl Outcome {
     #[getter]
     fn switches(&self) -> Table {
         Table::of_outcome(&self.0, &SWITCHES)
+    }
+
+    /// Every contender of the scenarios that are compared write by write: its latency over all seeds, and that over stock
+    /// cubic's, over that of the best fixed contender, which is the regret, and over the lower bound. Columns that end
+    /// in `half_width` are half of the 95 % interval.
+    #[getter]
+    fn contenders(&self, py: Python) -> Table {
+        py.detach(|| Table::made(contenders(&Summary::of(&self.0))))
     }
 
     /// The summary as JSON, byte for byte what `kirikae-lab sim --json` prints without `--output`.

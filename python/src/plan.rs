@@ -16,7 +16,9 @@ use crate::batch::Results;
 use crate::errors::{Error, failed, refused};
 use crate::outcome::Outcome;
 use crate::outside;
-use crate::simulate::{count, simulated, until_signal};
+use crate::simulate::{caught, count, simulated, until_signal};
+use crate::table::Table;
+use crate::trace::{Directory, traced};
 
 /// One scenario, or several.
 #[derive(FromPyObject)]
@@ -121,6 +123,17 @@ impl Plan {
         let comparisons = until_signal(py, threads, compute, told)?;
         let comparisons = comparisons.map_err(|error| failed(py, &error))?;
         Ok(outcome(comparisons, false))
+    }
+
+    /// Simulates everything on so many threads, and returns what the senders knew meanwhile.
+    #[pyo3(signature = (threads = None))]
+    fn trace(&self, threads: Option<i128>, py: Python) -> PyResult<Table> {
+        let scenarios = self.scenarios.clone();
+        let directory = Directory::new().map_err(|error| failed(py, &error))?;
+        let path = directory.path();
+        let trace = move |_: &_| caught(|| traced(&scenarios, &outside::controls(), &path));
+        let rows = until_signal(py, count(threads)?, trace, |_| Ok(()))?;
+        rows.map(Table::made).map_err(|error| failed(py, &error))
     }
 
     /// What is simulated, scenario by scenario and contender by contender: what said the scenario, its place in that,

@@ -238,3 +238,19 @@ def test_other_threads_go_on(values):
 
 def test_the_example_runs(shallow):
     assert set(latencies(shallow)) == {"cubic", "kk_hybla"}
+
+
+def test_contenders_are_a_table_of_what_the_summary_says(values):
+    scenario = Scenario(**values)
+    outcome = simulate(scenario, contenders=["cubic", "bbr", "kirikae"], repetitions=3)
+    rows = polars.DataFrame(outcome.contenders)
+    (told,) = outcome.summary["scenarios"]
+    assert rows["scenario"].to_list() == scenario.titles * 3
+    for row, it in zip(rows.iter_rows(named=True), told["contenders"], strict=True):
+        for name in ("contender", "n", "unfinished", "p50_s", "p95_s", "p99_s", "under_1_s", "queue_drops", "switches"):
+            assert row[name] == it[name], name
+        assert (row["mean_s"], row["mean_half_width_s"]) == (it["mean_s"]["value"], it["mean_s"]["half_width"])
+        for name in ("over_cubic", "over_best_fixed", "over_bound"):
+            assert (row[name], row[f"{name}_half_width"]) == (it[name]["value"], it[name]["half_width"]), name
+    # The regret of the best is none.
+    assert rows["over_best_fixed"].min() <= 1.0
