@@ -65,23 +65,19 @@ def run(part: Part, threads: int | None = 1) -> Result:
 Compute = Callable[[Sequence[Part]], Iterable[Result]]
 
 
-def computing(engine: Engine | Executor | None, threads: int | None, alone: Engine | None = None) -> Compute:
-    """Who computes parts: an engine, each on one thread. Without it they are computed on `threads` threads each, one
-    after the other in this process, or by the engine `alone`.
+def computing(engine: Engine | Executor | None, threads: int | None) -> Compute:
+    """Who computes parts: an engine, each on one thread. Without it they are computed in this process, one after the
+    other, on `threads` threads each.
     """
     if engine is None:
         if threads is not None and not 1 <= threads <= 1024:
             raise Error(f"threads: found {threads}; allowed: 1 to 1024")
-        return partial(_map(alone) if alone else map, partial(run, threads=threads))
+        return partial(map, partial(run, threads=threads))
     if threads is not None:
         raise Error("threads: found an engine beside it; allowed: one of the two")
-    return partial(_map(engine), run)
-
-
-def _map(engine: Engine | Executor) -> Callable[..., Iterable[Result]]:
-    """How an engine maps, which may be whatever has a number."""
+    # An engine may map whatever has a number.
     maps: Callable[..., Iterable[Any]] = engine_of(engine).map
-    return maps
+    return partial(maps, run)
 
 
 def done(

@@ -10,7 +10,7 @@ use kirikae_algorithms::Algorithm;
 use kirikae_policy::WarmStart;
 use kirikae_results::While;
 use kirikae_scenario::{Contender, Controls};
-use kirikae_simlab::search::{self, Course, Options, Report, Tested, Tried};
+use kirikae_simlab::search::{self, Examined, Options, Report, Tested, Tried};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
@@ -79,18 +79,18 @@ impl SearchOptions {
         py: Python<'py>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let options = self.0.clone();
-        let play = move |stop: &AtomicBool| -> Result<Vec<Course>, kirikae_results::Error> {
+        let play = move |stop: &AtomicBool| -> Result<Vec<Examined>, kirikae_results::Error> {
             // One at a time: they differ in length.
             let indexes: Vec<u64> = (first..first + count).collect();
             let each = indexes.into_par_iter().with_max_len(1);
-            each.map(|index| caught(|| search::course(&options, index, stop))).collect()
+            each.map(|index| caught(|| search::examine(&options, index, stop))).collect()
         };
         computed(threads, play, py)
     }
 
     /// From which paths it climbs, of all that `play` returned, in order.
     fn starts(&self, paths: Vec<PyBackedBytes>) -> PyResult<Vec<u64>> {
-        Ok(search::starts(&self.0, &courses(&paths)?))
+        Ok(search::starts(&self.0, &examined(&paths)?))
     }
 
     /// Climbs from the drawn path with this index on so many threads, and returns where that leads to as MessagePack.
@@ -130,8 +130,8 @@ fn unpacked<T: DeserializeOwned>(packed: &[u8]) -> PyResult<T> {
         .map_err(|error| Error::new_err(format!("results of a search: {error}")))
 }
 
-fn courses(paths: &[PyBackedBytes]) -> PyResult<Vec<Course>> {
-    let parts = paths.iter().map(|it| unpacked(it)).collect::<PyResult<Vec<Vec<Course>>>>()?;
+fn examined(paths: &[PyBackedBytes]) -> PyResult<Vec<Examined>> {
+    let parts = paths.iter().map(|it| unpacked(it)).collect::<PyResult<Vec<Vec<Examined>>>>()?;
     Ok(parts.into_iter().flatten().collect())
 }
 
@@ -214,23 +214,23 @@ impl From<&Tried> for Row {
 
 impl Found {
     fn of((options, paths, climbs, wall_s): Parts, py: Python) -> PyResult<Found> {
-        let courses = courses(&paths)?;
+        let examined = examined(&paths)?;
         let climbed = climbs.iter().map(|it| unpacked(it)).collect::<PyResult<Vec<_>>>()?;
         let options = options.get().0.clone();
-        let found = py.detach(move || Found::concluded(options, &courses, &climbed, wall_s));
+        let found = py.detach(move || Found::concluded(options, &examined, &climbed, wall_s));
         found.map_err(|error| failed(py, &error))
     }
 
     fn concluded(
         mut options: Options,
-        courses: &[Course],
+        examined: &[Examined],
         climbed: &[Option<Tested>],
         wall_s: f64,
     ) -> Result<Found, kirikae_results::Error> {
         // The laboratory writes finds into directories alone.
         let directory = tempfile::tempdir().during(|| "making a directory".into())?;
         options.output = Some(directory.path().to_owned());
-        let concluded = search::conclude(&options, courses, climbed)?;
+        let concluded = search::conclude(&options, examined, climbed)?;
         let mut report = Report { wall_s, ..concluded };
         let mut finds = Vec::new();
         for find in &mut report.finds {

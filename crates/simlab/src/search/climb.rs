@@ -7,8 +7,8 @@ use kirikae_path::{RandomStream, stream_seed};
 use kirikae_results::Error;
 use rayon::prelude::*;
 
-use super::course::{Course, Tested, test};
 use super::draw::Draw;
+use super::examination::{Examined, Tested, test};
 use super::played::Played;
 use super::player::{Player, Stage};
 use super::{Options, distribution};
@@ -23,14 +23,14 @@ const CHANGES: u64 = 3;
 const STAGE: u64 = 4;
 
 /// From which of the drawn paths it climbs: those that are worst when they are played again.
-pub fn starts(options: &Options, courses: &[Course]) -> Vec<u64> {
-    let again = worst_first(courses).into_iter().take(options.climbs);
+pub fn starts(options: &Options, examined: &[Examined]) -> Vec<u64> {
+    let again = worst_first(examined).into_iter().take(options.climbs);
     again.map(|played| played.draw.index).collect()
 }
 
 /// All paths that were played again, the worst first.
-pub(super) fn worst_first(courses: &[Course]) -> Vec<&Played> {
-    let mut again: Vec<&Played> = courses.iter().filter_map(|it| it.again.as_ref()).collect();
+pub(super) fn worst_first(examined: &[Examined]) -> Vec<&Played> {
+    let mut again: Vec<&Played> = examined.iter().filter_map(|it| it.again.as_ref()).collect();
     again.sort_by(|a, b| {
         b.at_least().total_cmp(&a.at_least()).then(a.draw.index.cmp(&b.draw.index))
     });

@@ -9,7 +9,7 @@ use kirikae_scenario::Contender;
 use serde::Serialize;
 
 use super::climb::worst_first;
-use super::course::{AGAIN, CONFIRMED, Course, REDUCED, Tested};
+use super::examination::{AGAIN, CONFIRMED, Examined, REDUCED, Tested};
 use super::played::{Played, Verdict};
 use super::player::tried;
 use super::{MISTAKE, Options, files};
@@ -90,13 +90,13 @@ pub struct Find {
 /// Files that cannot be written.
 pub fn conclude(
     options: &Options,
-    courses: &[Course],
+    examined: &[Examined],
     climbed: &[Option<Tested>],
 ) -> Result<Report, Error> {
-    let mut ratios: Vec<f64> = courses.iter().map(|course| course.ratio).collect();
+    let mut ratios: Vec<f64> = examined.iter().map(|it| it.ratio).collect();
     ratios.sort_by(f64::total_cmp);
     let tested =
-        || courses.iter().filter_map(|it| it.tested.as_ref()).chain(climbed.iter().flatten());
+        || examined.iter().filter_map(|it| it.tested.as_ref()).chain(climbed.iter().flatten());
     let confidence = 1.0 - MISTAKE / tested().count().max(1) as f64;
     let mut lost: Vec<&Tested> =
         tested().filter(|it| it.played.loses(options.loss, confidence)).collect();
@@ -108,7 +108,7 @@ pub fn conclude(
     finds.dedup_by(|a, b| a.reduced.text == b.reduced.text);
     options.output.as_deref().map_or(Ok(()), |output| files::write(output, &mut finds))?;
 
-    let again = worst_first(courses);
+    let again = worst_first(examined);
     let is_find = |played: &Played| {
         finds.iter().any(|find| !find.found.changed && find.found.path == played.draw.index)
     };

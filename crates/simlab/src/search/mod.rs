@@ -3,9 +3,9 @@
 
 mod climb;
 mod conclusion;
-mod course;
 mod distribution;
 mod draw;
+mod examination;
 mod files;
 mod latencies;
 mod played;
@@ -27,10 +27,10 @@ use rayon::prelude::*;
 use crate::shards::progress;
 pub use climb::{GENERATIONS, climb, starts};
 pub use conclusion::{Find, Report, Tried, conclude};
-use course::DRAWN;
-pub use course::{Course, Tested, course};
 pub use distribution::BURSTS;
 use draw::Draw;
+use examination::DRAWN;
+pub use examination::{Examined, Tested, examine};
 pub use latencies::latencies;
 pub use played::Verdict;
 use player::{Player, name, text};
@@ -107,21 +107,21 @@ pub fn run(options: &Options) -> Result<Report, Error> {
     options.output.as_deref().map_or(Ok(()), files::prepare)?;
     let interruption = Interruption::listen()?;
     let indexes: Vec<u64> = (0..options.count).collect();
-    let play = |index| course(options, index, interruption.flag());
-    let courses = all("paths", indexes, &play)?;
-    finish(options, &courses, began, &interruption)
+    let play = |index| examine(options, index, interruption.flag());
+    let examined = all("paths", indexes, &play)?;
+    finish(options, &examined, began, &interruption)
 }
 
 /// Climbs from the worst of all paths, and concludes.
 fn finish(
     options: &Options,
-    courses: &[Course],
+    examined: &[Examined],
     began: Instant,
     interruption: &Interruption,
 ) -> Result<Report, Error> {
     let up = |index| climb(options, index, interruption.flag());
-    let climbed = all("climbs", starts(options, courses), &up)?;
-    let report = conclude(options, courses, &climbed)?;
+    let climbed = all("climbs", starts(options, examined), &up)?;
+    let report = conclude(options, examined, &climbed)?;
     let wall_s = began.elapsed().as_secs_f64();
     Ok(Report { interrupted: interruption.came(), wall_s, ..report })
 }

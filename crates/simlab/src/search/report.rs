@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use kirikae_results::report::estimate;
 use kirikae_terminal::{Cell, columns, figures, wrapped, wrapped_to};
 
-use super::course::{AGAIN, CONFIRMED};
+use super::examination::{AGAIN, CONFIRMED};
 use super::{BURSTS, MISTAKE, Report, Tried};
 
 const COLUMNS: [&str; 6] = ["path", "what", "ratio ± 95 %", "n", "kirikae", "other"];

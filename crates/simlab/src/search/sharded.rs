@@ -1,7 +1,8 @@
 //! A search in parts, for schedulers that start processes: each plays its drawn paths into a file, and who has all
 //! files climbs from the worst and tells what was found.
 
-use std::fs;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -13,7 +14,7 @@ use kirikae_scenario::{Contender, Controls};
 use serde::{Deserialize, Serialize};
 use zerocopy::IntoBytes;
 
-use super::{Course, Options, Report, course, files, finish};
+use super::{Examined, Options, Report, examine, files, finish};
 use crate::characterize::ShardReport;
 use crate::shards::{self, Computed, Header, Shard, Swept};
 
@@ -86,7 +87,7 @@ impl Search {
 pub fn run_shard(options: &Options, shard: Shard, output: &Path) -> Result<ShardReport, Error> {
     let began = Instant::now();
     let header = Header::new(Search::of(options), shard, options.count as usize);
-    let play = |place: usize, stop: &_| course(options, place as u64, stop);
+    let play = |place: usize, stop: &_| examine(options, place as u64, stop);
     let Computed { results, resumed, journal } = shards::compute(&header, output, "paths", play)?;
     shards::write(output, &header, &results)?;
     journal.remove()?;
@@ -101,9 +102,9 @@ pub fn run_shard(options: &Options, shard: Shard, output: &Path) -> Result<Shard
 
 /// Whether a file begins as [`run_shard`] begins it.
 pub fn is_shard(file: &Path) -> bool {
-    let text = fs::read_to_string(file).unwrap_or_default();
-    let first = text.lines().next().unwrap_or_default();
-    serde_json::from_str::<Header<Search>>(first).is_ok()
+    let mut first = String::new();
+    let read = File::open(file).and_then(|file| BufReader::new(file).read_line(&mut first));
+    read.is_ok() && serde_json::from_str::<Header<Search>>(&first).is_ok()
 }
 
 /// What [`run`](super::run) reports and writes, of the files that [`run_shard`] wrote, in any order. What is
@@ -119,7 +120,7 @@ pub fn merge(
     output: Option<PathBuf>,
 ) -> Result<Report, Error> {
     let began = Instant::now();
-    let (search, courses): (Search, Vec<Course>) = shards::read(shards)?;
+    let (search, examined): (Search, Vec<Examined>) = shards::read(shards)?;
     let options = search.options(controls, output).ok_or_else(|| {
         Error::Shard(format!(
             "{}: it was searched by another latency table; allowed: the --table and --friendliness that \
@@ -128,5 +129,5 @@ pub fn merge(
         ))
     })?;
     options.output.as_deref().map_or(Ok(()), files::prepare)?;
-    finish(&options, &courses, began, &Interruption::listen()?)
+    finish(&options, &examined, began, &Interruption::listen()?)
 }

@@ -21,7 +21,7 @@ pub(super) const REDUCED: Stage = Stage { labels: [2, 3], repetitions: 40 };
 
 /// What came of a drawn path.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Course {
+pub struct Examined {
     /// Mean latency of the switcher over that of whom it is held against, played once.
     pub(super) ratio: f64,
     /// Played again, where that was half way to a loss.
@@ -44,7 +44,7 @@ pub struct Tested {
 ///
 /// # Errors
 /// [`Error::Interrupted`] when `stop` is set meanwhile; none else but a defect: a drawn path that is no scenario.
-pub fn course(options: &Options, index: u64, stop: &AtomicBool) -> Result<Course, Error> {
+pub fn examine(options: &Options, index: u64, stop: &AtomicBool) -> Result<Examined, Error> {
     let player = Player { options, stop };
     let draw = Draw::new(options.seed, index);
     let ratio = player.play(&DRAWN, &draw)?.ratio();
@@ -54,7 +54,7 @@ pub fn course(options: &Options, index: u64, stop: &AtomicBool) -> Result<Course
         Some(again) if again.ratio() >= options.loss => Some(test(&player, &draw)?),
         _ => None,
     };
-    Ok(Course { ratio, again, tested })
+    Ok(Examined { ratio, again, tested })
 }
 
 /// Whether a path is a find, and what is left of it then.
