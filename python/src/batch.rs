@@ -11,7 +11,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use crate::errors::Error;
-use crate::outside;
+use crate::out_of_tree;
 use crate::packed::{pack, unpack};
 use crate::plan::Names;
 use crate::simulate::{simulated, until_signal};
@@ -37,7 +37,7 @@ pub fn simulate_batch<'py>(
     one.contenders = Names::Text(contender.into()).contenders().map_err(Error::new_err)?;
     (one.seed, one.repetitions) = (seed, count);
     let each = move |stop: &AtomicBool| {
-        let controls = outside::controls();
+        let controls = out_of_tree::controls();
         let mut seconds = Vec::new();
         let mut kept: Vec<Kept> = Vec::new();
         for contest in Contest::of(&one) {

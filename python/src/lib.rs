@@ -12,8 +12,8 @@ mod html;
 mod json;
 mod latency_table;
 mod list;
+mod out_of_tree;
 mod outcome;
-mod outside;
 mod packed;
 mod plan;
 mod reproduce;
@@ -43,9 +43,9 @@ mod _kirikae {
     #[pymodule_export]
     use crate::latency_table::LatencyTable;
     #[pymodule_export]
-    use crate::outcome::Outcome;
+    use crate::out_of_tree::{check_algorithm, compile_algorithm, load_algorithm};
     #[pymodule_export]
-    use crate::outside::{check_algorithm, compile_algorithm, load_algorithm};
+    use crate::outcome::Outcome;
     #[pymodule_export]
     use crate::plan::Plan;
     #[pymodule_export]

@@ -14,8 +14,8 @@ use rayon::prelude::*;
 
 use crate::batch::Results;
 use crate::errors::{Error, failed, refused};
+use crate::out_of_tree;
 use crate::outcome::Outcome;
-use crate::outside;
 use crate::simulate::{caught, count, simulated, until_signal};
 use crate::table::Table;
 use crate::trace::{Directory, traced};
@@ -108,7 +108,7 @@ impl Plan {
         let done = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&done);
         let compute = move |stop: &AtomicBool| {
-            let controls = outside::controls();
+            let controls = out_of_tree::controls();
             let simulate = |contest| {
                 let kept = simulated(contest, &controls, stop);
                 counted.fetch_add(1, Ordering::Relaxed);
@@ -131,7 +131,7 @@ impl Plan {
         let scenarios = self.scenarios.clone();
         let directory = Directory::new().map_err(|error| failed(py, &error))?;
         let path = directory.path();
-        let trace = move |_: &_| caught(|| traced(&scenarios, &outside::controls(), &path));
+        let trace = move |_: &_| caught(|| traced(&scenarios, &out_of_tree::controls(), &path));
         let rows = until_signal(py, count(threads)?, trace, |_| Ok(()))?;
         rows.map(Table::made).map_err(|error| failed(py, &error))
     }
@@ -218,12 +218,12 @@ impl Names {
             Names::Text(text) => text,
             Names::List(names) => names.join(","),
         };
-        if !text.split(',').any(|name| outside::contender(name).is_some()) {
+        if !text.split(',').any(|name| out_of_tree::contender(name).is_some()) {
             return Contender::list(&text);
         }
         let mut chosen = Vec::new();
         for name in text.split(',') {
-            let loaded = outside::contender(name).map(|it| Ok(vec![it]));
+            let loaded = out_of_tree::contender(name).map(|it| Ok(vec![it]));
             let found = loaded.unwrap_or_else(|| Contender::list(name))?;
             if let Some(twice) = found.iter().find(|it| chosen.contains(*it)) {
                 return Err(format!("found {:?} twice; allowed: each once", twice.name()));

@@ -22,7 +22,7 @@ use kirikae_vocabulary::{
 use serde::de::value::Error;
 use serde::de::{DeserializeOwned, IntoDeserializer};
 
-use crate::outside;
+use crate::out_of_tree;
 
 /// The results of the simulations that are the rows of this.
 ///
@@ -328,12 +328,12 @@ fn owned(text: &str) -> Result<String, Error> {
 /// A name of an algorithm, which need not be kept for each burst.
 fn algorithm(name: &str) -> Result<Cow<'static, str>, Error> {
     let ours = Contender::all().into_iter().find(|it| it.congestion_control() == name);
-    let known = ours.or_else(|| outside::contender(name));
+    let known = ours.or_else(|| out_of_tree::contender(name));
     Ok(known.map_or(Cow::Owned(name.into()), |it| Cow::Borrowed(it.congestion_control())))
 }
 
 fn contender(name: &str) -> Result<Contender, Error> {
-    outside::contender(name).map_or_else(|| kind(name), Ok)
+    out_of_tree::contender(name).map_or_else(|| kind(name), Ok)
 }
 
 /// One of several kinds, by what the records call it.

@@ -21,13 +21,16 @@
 #define FLIGHTS_OF_BURST 4
 
 /* Returns what a loss leaves of the window, where the algorithm would leave `ssthresh`. */
-static __always_inline u32 ssthresh_app_limited(const struct sock *sk, u32 ssthresh)
+static __always_inline u32 ssthresh_app_limited(struct sock *sk, u32 ssthresh)
 {
 	struct idle_keep *keep = idle_keep(sk);
+	const struct connection *connection = connection_of(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u32 flight = max(tp->max_packets_out, tp->packets_out);
 
 	overflow_loss(keep, tp);
+	if (connection && is_path_in_doubt(connection))
+		ssthresh = max(ssthresh, TCP_INIT_CWND);
 
 	if (!parameter(sk, idle_keep) || tp->write_seq != tp->snd_nxt ||
 	    tp->data_segs_out - keep->start_segs < FLIGHTS_OF_BURST * flight ||

@@ -285,7 +285,7 @@ static __always_inline void idle_keep_measure_anew(struct sock *sk, struct idle_
 	carried = min(bytes / max(tp->mss_cache, 1), (u64)CWND_MAX);
 	/* Where nothing was lost after all, the outage has held segments back, and their round
 	 * trips say nothing of the path. */
-	if (!bytes || ca_state(sk) < TCP_CA_Recovery)
+	if (!bytes || (ca_state(sk) < TCP_CA_Recovery && is_after_outage(connection)))
 		return;
 	tp->snd_ssthresh = max((u32)carried, TCP_INIT_CWND);
 	idle_keep_judge(sk, keep);
@@ -425,6 +425,7 @@ static __always_inline void idle_keep_init(struct sock *sk)
 	if (!connection || !parameter(sk, idle_keep))
 		return;
 	*idle_keep(sk) = connection->idle;
+	idle_keep_lost(sk);
 	if (connection->idle.rate && sk->sk_pacing_status == SK_PACING_NONE)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }

@@ -17,14 +17,20 @@
 #include "algorithms/common/takeover.h"
 #include "connection/outage.h"
 
+/* Returns whether recovery ends before all is ACKed that was in flight when it began: it was a
+ * mistake. */
+static __always_inline bool is_undone(const struct tcp_sock *tp)
+{
+	return (s32)(tp->high_seq - tp->snd_una) > 0;
+}
+
 /* outage_set_state() calls this. What follows is not paced where that is our doing: the rate would
  * be by the same round trip. */
 static __always_inline void limited_transmit(struct sock *sk, u8 new_state)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	bool is_undone = (s32)(tp->high_seq - tp->snd_una) > 0;
 
-	if (new_state != TCP_CA_Open || ca_state(sk) != TCP_CA_Loss || !is_undone ||
+	if (new_state != TCP_CA_Open || ca_state(sk) != TCP_CA_Loss || !is_undone(tp) ||
 	    !is_after_outage(connection_of(sk)))
 		return;
 	allow_limited_transmit(tp);

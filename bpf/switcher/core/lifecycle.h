@@ -16,24 +16,9 @@
 #include "switcher/core/decision.h"
 #include "switcher/core/host.h"
 #include "switcher/core/new_path.h"
+#include "switcher/core/outage_switch.h"
 #include "switcher/core/reporting.h"
 #include "switcher/core/warm_start.h"
-
-/* Where a program has set another algorithm than was given, the connection is left alone, unless
- * the policy overrules programs. Then the program's algorithm is the one in use, and is restored in
- * the end. */
-static __always_inline bool is_taken_away(struct connection *c, const struct tcp_sock *tp,
-					  const struct scope *scope, const char *in_use)
-{
-	if (!(scope->flags & SCOPE_OVERRULES))
-		return has_app_chosen(c, tp, in_use);
-	if (!same_name(in_use, c->current)) {
-		__builtin_memcpy(c->original, in_use, sizeof(c->original));
-		c->flags |= CONNECTION_OVERRULED;
-		connection_met(c);
-	}
-	return false;
-}
 
 /* Chooses, and switches where the choice is another algorithm. */
 static __always_inline void choose_and_switch(void *sock, struct tcp_sock *tp, struct connection *c,
@@ -140,31 +125,6 @@ static __attribute__((noinline)) int keep_time(void *sock, struct tcp_sock *tp,
 		unbound_back_off(sock, tp, &c->timeouts);
 	else if (call->op == BPF_SOCK_OPS_RTT_CB)
 		timeouts_renew(sock, tp, c, may_be_bounded, call->args[0]);
-	return read_now(0);
-}
-
-/*
- * Because of an outage the connection gets kk_cubic, until the path is known again. An undo of the
- * window that is pending is given up for that. This is a function for the sake of the stack.
- * Returns 0, as on_rtt_sample().
- */
-static __attribute__((noinline)) int
-switch_for_outage(void *sock, struct tcp_sock *tp, struct connection *c, const struct scope *scope)
-{
-	const struct latency_table *table = host_table(sock, scope);
-	char in_use[TCP_CA_NAME_MAX] = {};
-	char to[TCP_CA_NAME_MAX] = "kk_cubic";
-
-	if (!table || scope->flags & SCOPE_OBSERVED || is_held_back(c) ||
-	    column_of(table, to) == TABLE_ALGORITHMS)
-		return read_now(0);
-	if (!host_get_algorithm(sock, tp, in_use) || is_taken_away(c, tp, scope, in_use))
-		return read_now(0);
-	about_to_switch(c, tp, to);
-	if (!host_set_algorithm(sock, tp, to))
-		return read_now(0);
-	report(sock, tp, c, REASON_OUTAGE, scope, to);
-	note_switched(c, to);
 	return read_now(0);
 }
 

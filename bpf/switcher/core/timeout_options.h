@@ -85,7 +85,7 @@ static __always_inline void timeouts_renew(void *sock, struct tcp_sock *tp, stru
 	struct timeouts *t = &c->timeouts;
 	u32 wanted_us = rto_min_renew(t, tp, is_after_outage(c));
 
-	note_sample(c, sample_us);
+	count_long_samples(c, sample_us);
 	if (!may_stay || !is_path_in_doubt(c) || !is_bounded_in_doubt(c))
 		unbound_back_off(sock, tp, t);
 	if (!wanted_us)

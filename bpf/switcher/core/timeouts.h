@@ -124,8 +124,8 @@ static __always_inline u32 timeout_us(const struct tcp_sock *tp)
 	return (tp->srtt_us >> 3) + tp->rttvar_us;
 }
 
-/* Takes up an RTT sample. */
-static __always_inline void note_sample(struct connection *c, u32 sample_us)
+/* There is an RTT sample: counts those in a row that the bound is short for. */
+static __always_inline void count_long_samples(struct connection *c, u32 sample_us)
 {
 	bool is_long = min(c->rtt.present, sample_us) > BOUNDED_RTO_MS * USEC_PER_MSEC / 2;
 

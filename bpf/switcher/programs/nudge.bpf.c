@@ -6,17 +6,19 @@
  *
  * Source: RFC 3042 (limited transmit). A BPF program outside of congestion control may change no
  * window, and so the connection's algorithm begins anew by way of another: its init, which is told
- * of it, leaves room for the two (algorithms/common/takeover.h). Setting TCP_NODELAY has the kernel
+ * of it, leaves room for the two (algorithms/common/takeover.h). A BBR and an algorithm of the
+ * kernel's give way to kk_cubic (core/outage_switch.h). Setting TCP_NODELAY has the kernel
  * send what waits.
  *
  * It is an iterator: reading it runs it over all TCP sockets of the reader's network namespace. It
  * prints a byte for each connection that was made to send.
  */
-#include "connection/connection.h"
 #include "switcher/bind/active_policy.h"
 #include "switcher/bind/path_sets.h"
 #include "switcher/core/host_socket.h"
 #include "switcher/core/names.h"
+#include "switcher/core/new_path.h"
+#include "switcher/core/outage_switch.h"
 #include "switcher/core/policy_match.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";
@@ -40,52 +42,75 @@ static __always_inline bool is_over_back_interface(const struct tcp_sock *tp)
 	return back && *back == (u32)BPF_CORE_READ(route, sk_dst_cache, dev, ifindex);
 }
 
-/* Returns whether it has waited for an ACK for longer than one takes, and has something new that
- * its window does not let it send. */
-static __always_inline bool has_been_silent(const struct tcp_sock *tp)
+/* Returns whether it has waited for an ACK for longer than the first one takes, and has something
+ * new that its window does not let it send. However long the queue is, ACKs come one after the
+ * other: hence the lowest RTT. */
+static __always_inline bool has_been_silent(const struct tcp_sock *tp, const struct connection *c)
 {
 	u64 now_us = bpf_ktime_get_ns() / 1000;
-	u32 rtt_us = tp->srtt_us >> 3;
+	u32 rtt_us = min(lowest_rtt_us(c), tp->srtt_us >> 3);
 
 	return tp->packets_out && tp->write_seq != tp->snd_nxt && tp->srtt_us &&
 	       now_us > tp->delivered_mstamp + rtt_us + rtt_us / 4 + DELAYED_ACK_US;
 }
 
-/* Returns whether the connection is one to be made to send: BBR's window is its model's. */
-static __always_inline bool may_be_nudged(const struct connection *c)
+/* Returns whether its window is to do with what it has: BBR's is its model's. */
+static __always_inline bool has_window_of_ours(const struct connection *c)
 {
-	const struct policy *policy = active_policy();
-	const struct scope *scope = policy ? active_scope(policy, &c->place) : NULL;
-
-	return scope && has_timeouts(c, scope) && !(scope->flags & SCOPE_OBSERVED) &&
-	       !is_held_back(c) && is_ours(c->current) && !is_our_bbr(c->current) &&
-	       !(c->flags & (CONNECTION_LEFT_ALONE | CONNECTION_CLOSING));
+	return is_ours(c->current) && !is_our_bbr(c->current);
 }
 
-/* The algorithm begins anew. Returns whether it is in use again. */
+/* The connection's algorithm begins anew, by way of one that every kernel has. Returns whether it
+ * does. */
 static __always_inline bool begin_anew(struct tcp_sock *tp, struct connection *c)
 {
-	char by_way_of[TCP_CA_NAME_MAX] = "kk_cubic";
-	char cubic[TCP_CA_NAME_MAX] = "kk_cubic";
+	char by_way_of[TCP_CA_NAME_MAX] = "reno";
 	char in_use[TCP_CA_NAME_MAX] = {};
 
 	if (!host_get_algorithm(tp, tp, in_use) || !same_name(in_use, c->current))
 		return false;
-	if (same_name(in_use, cubic))
-		__builtin_memcpy(by_way_of, "kk_reno", sizeof("kk_reno"));
 	if (!host_set_algorithm(tp, tp, by_way_of))
 		return false;
-	c->flags |= CONNECTION_NUDGED;
 	if (!host_set_algorithm(tp, tp, c->current))
 		__builtin_memcpy(c->current, by_way_of, sizeof(c->current));
-	c->flags &= ~CONNECTION_NUDGED;
 	return true;
+}
+
+/* Its path was gone. Returns whether there is room for new data. */
+static __always_inline bool make_room(struct tcp_sock *tp, struct connection *c,
+				      const struct scope *scope)
+{
+	bool has_room;
+
+	doubt_path(c, tp);
+	c->flags |= CONNECTION_NUDGED;
+	if (has_window_of_ours(c)) {
+		has_room = begin_anew(tp, c);
+	} else {
+		read_now(switch_for_outage(tp, tp, c, scope));
+		has_room = has_window_of_ours(c);
+	}
+	c->flags &= ~CONNECTION_NUDGED;
+	return has_room;
+}
+
+/* Returns the scope in which the connection is to be made to send; NULL: it is not to be. */
+static __always_inline const struct scope *nudged_scope(const struct connection *c)
+{
+	const struct policy *policy = active_policy();
+	const struct scope *scope = policy ? active_scope(policy, &c->place) : NULL;
+
+	if (!scope || !has_timeouts(c, scope) || scope->flags & SCOPE_OBSERVED || is_held_back(c) ||
+	    c->flags & (CONNECTION_LEFT_ALONE | CONNECTION_CLOSING))
+		return NULL;
+	return scope;
 }
 
 SEC("iter/tcp")
 int nudge_silent(struct bpf_iter__tcp *ctx)
 {
 	struct sock_common *skc = ctx->sk_common;
+	const struct scope *scope;
 	struct connection *c;
 	struct tcp_sock *tp;
 	bool is_set;
@@ -98,11 +123,14 @@ int nudge_silent(struct bpf_iter__tcp *ctx)
 	if (!tp)
 		return 0;
 	c = bpf_sk_storage_get(&connections, tp, 0, 0);
-	if (!c || !may_be_nudged(c) || !is_over_back_interface(tp) || !has_been_silent(tp))
+	if (!c || !is_over_back_interface(tp) || !has_been_silent(tp, c))
+		return 0;
+	scope = nudged_scope(c);
+	if (!scope)
 		return 0;
 	/* Once, until something is ACKed. */
 	acked = (u32)tp->bytes_acked + 1;
-	if (c->outage.nudged_at == acked || !begin_anew(tp, c))
+	if (c->outage.nudged_at == acked || !make_room(tp, c, scope))
 		return 0;
 	c->outage.nudged_at = acked;
 	/* This also sends where it is set already. */

@@ -1,6 +1,6 @@
 //! The congestion controls of `bpf/algorithms/`, what they are and what can be set of them.
 
-pub mod outside;
+pub mod out_of_tree;
 
 use std::ffi::{CStr, c_char};
 use std::fmt;

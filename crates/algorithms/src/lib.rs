@@ -10,7 +10,7 @@ mod socket;
 mod switcher;
 mod twin;
 
-pub use algorithm::{Algorithm, Parameter, ParameterError, outside};
+pub use algorithm::{Algorithm, Parameter, ParameterError, out_of_tree};
 pub use bpftune::Bpftune;
 pub use rule::Rule;
 pub use socket::{CaEvent, CaState, LargeState, RateSample, Socket};

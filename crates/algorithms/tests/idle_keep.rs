@@ -377,13 +377,14 @@ fn after_an_outage_ssthresh_is_what_the_path_carries_in_a_round_trip() {
     }
 }
 
-/// Segments that were sent here and there in a round trip come back so, however fast the path is.
+/// Segments that were sent here and there in a round trip come back so, however fast the path is. What it carries is
+/// for slow start to find.
 #[test]
 fn what_was_sent_as_slowly_as_it_was_acked_is_no_measure() {
     for algorithm in algorithms_with_idle_keep() {
         for sent_us in [3_000, 4_000] {
             let socket = back_after_outage_sent(algorithm, 400_000, 4_000, sent_us);
-            assert_eq!(socket.fields.snd_ssthresh, 30, "{algorithm:?}, every {sent_us} us");
+            assert_eq!(socket.finite_ssthresh(), None, "{algorithm:?}, every {sent_us} us");
         }
         // What pacing would make of a smoothed round trip as long as the outage is none, either.
         let socket = back_after_outage(algorithm, 400_000, 4_000);
@@ -432,6 +433,37 @@ fn of_another_path_nothing_is_known_but_what_it_has_shown() {
             let socket = back_after_outage(algorithm, rtt_us, 20_000);
             assert_eq!(kept_after(socket, 2_000_000).map(|(cwnd, _)| cwnd), None, "{algorithm:?}");
         }
+    }
+}
+
+/// Where recovery was a mistake, ssthresh is what it was before; where the path is known, too.
+#[test]
+fn slow_start_is_for_what_was_lost_and_not_measured() {
+    for algorithm in algorithms_with_idle_keep() {
+        for (rounds, unacked, expected) in [(8, 0, None), (8, MSS, Some(30)), (0, 0, Some(30))] {
+            let mut socket = avoiding(algorithm.name(), 100_000, 60);
+            burst(&mut socket, 10);
+            socket.connection.as_mut().unwrap().outage.rounds = rounds;
+            (socket.fields.snd_cwnd, socket.fields.snd_ssthresh) = (1, 30);
+            socket.set_state(CaState::Loss);
+            socket.fields.high_seq = socket.fields.snd_una + unacked;
+            socket.set_state(CaState::Open);
+            let told = format!("{algorithm:?}, {rounds} round trips in doubt, {unacked} bytes");
+            assert_eq!(socket.finite_ssthresh(), expected, "{told}");
+        }
+    }
+}
+
+#[test]
+fn while_the_path_is_in_doubt_a_loss_leaves_an_initial_window() {
+    for algorithm in algorithms_with_idle_keep() {
+        let after_loss = |rounds| {
+            let mut socket = avoiding(algorithm.name(), 100_000, 6);
+            socket.connection.as_mut().unwrap().outage.rounds = rounds;
+            socket.ssthresh()
+        };
+        assert!(after_loss(0) < 10, "{algorithm:?}");
+        assert_eq!(after_loss(1), 10, "{algorithm:?}");
     }
 }
 

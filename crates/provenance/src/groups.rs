@@ -27,7 +27,7 @@ pub const GROUPS: &[Group] = &[
         without: &[
             "bpf/connection/connection.h",
             "bpf/kernel/sock_ops.h",
-            "crates/algorithms/src/algorithm/outside.rs",
+            "crates/algorithms/src/algorithm/out_of_tree.rs",
             "crates/algorithms/src/drive",
             "crates/algorithms/src/portrait.rs",
             "crates/algorithms/src/switcher",

@@ -8,8 +8,9 @@ use crate::error::{Doing, Error};
 use crate::object;
 use crate::switcher::Switcher;
 
-/// The policy in force, which the program asks.
-const POLICY: [&str; 2] = ["active_generation", "policies"];
+/// The policy in force, which the program asks, and where it tells of switches.
+const SWITCHERS: [&str; 5] =
+    ["active_generation", "policies", "latency_tables", "switch_events", "events_lost"];
 
 /// The loaded program.
 pub(super) struct SocketIterator {
@@ -29,11 +30,11 @@ impl SocketIterator {
         doing: &'static str,
     ) -> Result<SocketIterator, Error> {
         let connections = switcher.map(CONNECTIONS)?;
-        let policy = POLICY.map(|name| Ok((name, switcher.map(name)?)));
-        let policy = policy.into_iter().collect::<Result<Vec<_>, Error>>()?;
+        let maps = SWITCHERS.map(|name| Ok((name, switcher.map(name)?)));
+        let maps = maps.into_iter().collect::<Result<Vec<_>, Error>>()?;
         let object = object::load(object, doing, |object| {
-            object.keep_only(&[&[CONNECTIONS, wanted], &POLICY[..]].concat())?;
-            policy.iter().try_for_each(|(name, map)| object.share(name, map))?;
+            object.keep_only(&[&[CONNECTIONS, wanted], &SWITCHERS[..]].concat())?;
+            maps.iter().try_for_each(|(name, map)| object.share(name, map))?;
             object.share(CONNECTIONS, &connections)
         })?;
         let program = object.progs_mut().next().expect("the object has one program");

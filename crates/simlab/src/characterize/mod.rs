@@ -5,21 +5,17 @@ mod grid_file;
 mod measurement;
 mod records;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use kirikae_provenance::table_line;
 use kirikae_results::Error;
-use kirikae_results::interruption::Interruption;
 use kirikae_results::statistics::quantile;
 use kirikae_settings::section::Source;
 use kirikae_table::{LatencyTable, row_text};
-use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::shards::{self, Header, Journal, Shard, Sweep};
+use crate::shards::{self, Computed, Header, Shard, Sweep};
 pub use grid_file::{Confidence, GridFile};
 pub use measurement::Measurement;
 use records::Records;
@@ -83,7 +79,8 @@ pub struct ShardReport {
 pub fn run(grid: &GridFile, options: &Options) -> Result<Report, Error> {
     let began = Instant::now();
     let records = Records::of(options)?;
-    let Measured { results, resumed, journal, .. } = measured(grid, Shard::WHOLE, &options.output)?;
+    let (_, measured) = measured(grid, Shard::WHOLE, &options.output)?;
+    let Computed { results, resumed, journal } = measured;
     let results: Vec<Vec<Measurement>> = results.into_values().collect();
     let report = write(grid, &results, &options.output, records)?;
     journal.remove()?;
@@ -97,7 +94,7 @@ pub fn run(grid: &GridFile, options: &Options) -> Result<Report, Error> {
 /// A journal of something else, a file that cannot be written, [`Error::Interrupted`].
 pub fn run_shard(grid: &GridFile, shard: Shard, output: &Path) -> Result<ShardReport, Error> {
     let began = Instant::now();
-    let Measured { header, results, resumed, journal } = measured(grid, shard, output)?;
+    let (header, Computed { results, resumed, journal }) = measured(grid, shard, output)?;
     shards::write(output, &header, &results)?;
     journal.remove()?;
     Ok(ShardReport {
@@ -162,46 +159,15 @@ pub fn combine(
     Ok(Report { wall_s: began.elapsed().as_secs_f64(), ..report })
 }
 
-/// What is measured of a shard, all of it, and still kept in its journal.
-struct Measured {
-    header: Header,
-    results: BTreeMap<usize, Vec<Measurement>>,
-    resumed: usize,
-    journal: Journal,
-}
-
-fn measured(grid: &GridFile, shard: Shard, output: &Path) -> Result<Measured, Error> {
+fn measured(
+    grid: &GridFile,
+    shard: Shard,
+    output: &Path,
+) -> Result<(Header, Computed<Vec<Measurement>>), Error> {
     let sweep = Sweep::Table { grid: grid.lines.clone() };
     let header = Header::new(sweep, shard, places(grid));
-    let (journal, mut results) = Journal::open(output, &header)?;
-    let resumed = results.len();
-    let all = shard.places(places(grid));
-    let left: Vec<usize> = all.filter(|place| !results.contains_key(place)).collect();
-    let all = resumed + left.len();
-
-    let interruption = Interruption::listen()?;
-    let bar = progress(resumed, all);
-    // One at a time: they differ in length.
-    let measured = left.into_par_iter().with_max_len(1).map(|place| {
-        if interruption.came() {
-            return Ok(None);
-        }
-        let measurements = measure(grid, place)?;
-        journal.add(place, &measurements)?;
-        bar.inc(1);
-        Ok(Some((place, measurements)))
-    });
-    let measured = measured.collect::<Result<Vec<_>, Error>>()?;
-    bar.finish_and_clear();
-    results.extend(measured.into_iter().flatten());
-    if results.len() < all {
-        return Err(Error::Interrupted(format!(
-            "{} of {all} places are measured and kept in {}; the same command goes on from there",
-            results.len(),
-            journal.path().display(),
-        )));
-    }
-    Ok(Measured { header, results, resumed, journal })
+    let computed = shards::compute(&header, output, "places", |place, _| measure(grid, place))?;
+    Ok((header, computed))
 }
 
 /// Writes the table and, if they are wanted, the records.
@@ -273,13 +239,4 @@ fn origin(grid: &GridFile, capped: usize) -> Vec<String> {
     ];
     lines.extend(grid.lines.iter().map(|line| format!("    {line}")));
     lines
-}
-
-/// How many are done, and the time left; only on a terminal.
-fn progress(done: usize, places: usize) -> ProgressBar {
-    let style = ProgressStyle::with_template("{wide_bar} {pos} of {len} places, {eta} left");
-    let bar = ProgressBar::new(places as u64).with_style(style.expect("a valid template"));
-    bar.set_position(done as u64);
-    bar.reset_eta();
-    bar
 }

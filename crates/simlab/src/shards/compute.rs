@@ -44,7 +44,11 @@ where
 
     let interruption = Interruption::listen()?;
     let bar = progress(what, resumed, all);
+    // One at a time: they differ in length.
     let each = left.into_par_iter().with_max_len(1).map(|place| {
+        if interruption.came() {
+            return Ok(None);
+        }
         let result = match compute(place, interruption.flag()) {
             Err(Error::Interrupted(_)) => return Ok(None),
             computed => computed?,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-use kirikae_algorithms::outside::{Compiled, Undefined, check, compile, load};
+use kirikae_algorithms::out_of_tree::{Compiled, Undefined, check, compile, load};
 use kirikae_algorithms::{Algorithm, Parameter};
 use kirikae_scenario::{Contender, Controls};
 use pyo3::prelude::*;
