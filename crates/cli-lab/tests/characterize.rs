@@ -146,7 +146,7 @@ fn what_was_interrupted_goes_on_with_the_same_bytes() {
     assert_eq!(
         message.trim(),
         format!(
-            "kirikae-lab: interrupted: {places} of {PLACES} places are measured and kept in \
+            "kirikae-lab: interrupted: {places} of {PLACES} places are done and kept in \
              table.csv.partial; the same command goes on from there"
         )
     );
