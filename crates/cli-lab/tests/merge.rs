@@ -275,7 +275,7 @@ fn a_shard_that_was_interrupted_goes_on() {
     let kept = fs::read_to_string(&journal).unwrap();
     let places = kept.lines().count() - 1;
     assert!((1..PLACES / 2).contains(&places));
-    let told = format!("{places} of {} places are measured and kept in 1.partial", PLACES / 2);
+    let told = format!("{places} of {} places are done and kept in 1.partial", PLACES / 2);
     assert!(message.contains(&told), "{message}");
     assert!(!directory.path().join("1").exists());
 
