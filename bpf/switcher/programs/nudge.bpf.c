@@ -54,8 +54,8 @@ static __always_inline bool has_been_silent(const struct tcp_sock *tp, const str
 	       now_us > tp->delivered_mstamp + rtt_us + rtt_us / 4 + DELAYED_ACK_US;
 }
 
-/* Returns whether its window is to do with what it has: BBR's is its model's. */
-static __always_inline bool has_window_of_ours(const struct connection *c)
+/* Returns whether it has an algorithm whose init leaves the room: BBR's window is its model's. */
+static __always_inline bool has_our_window_algorithm(const struct connection *c)
 {
 	return is_ours(c->current) && !is_our_bbr(c->current);
 }
@@ -84,11 +84,11 @@ static __always_inline bool make_room(struct tcp_sock *tp, struct connection *c,
 
 	doubt_path(c, tp);
 	c->flags |= CONNECTION_NUDGED;
-	if (has_window_of_ours(c)) {
+	if (has_our_window_algorithm(c)) {
 		has_room = begin_anew(tp, c);
 	} else {
 		read_now(switch_for_outage(tp, tp, c, scope));
-		has_room = has_window_of_ours(c);
+		has_room = has_our_window_algorithm(c);
 	}
 	c->flags &= ~CONNECTION_NUDGED;
 	return has_room;
