@@ -27,7 +27,7 @@
 	P(low_window, 14, 2, 1000, "up to this window it is Reno, segments") \
 	P(fast_convergence, 1, 0, 1, "1: W_max goes down where the window did not get back to it") \
 	IDLE_KEEP_PARAMETER(P)
-#include "algorithms/common/app_limited.h"
+#include "algorithms/common/ssthresh.h"
 #include "algorithms/common/idle_keep.h"
 #include "algorithms/common/after_outage.h"
 #include "algorithms/common/parameters.h"
@@ -132,7 +132,7 @@ CALLBACK(u32, bic_ssthresh, struct sock *sk)
 		bic->w_max = cwnd;
 	if (cwnd <= parameter(sk, low_window))
 		ssthresh = reno_half(tcp_sk(sk));
-	return ssthresh_app_limited(sk, ssthresh);
+	return bounded_ssthresh(sk, ssthresh);
 }
 
 CALLBACK(u32, bic_undo_cwnd, struct sock *sk)

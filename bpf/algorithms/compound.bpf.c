@@ -25,7 +25,7 @@
 	P(beta_1000, 500, 100, 900, "beta, what is given up of the window for a loss, in 1/1000") \
 	P(gamma, 30, 5, 1000, "gamma to begin with and at most, segments in the queue") \
 	IDLE_KEEP_PARAMETER(P)
-#include "algorithms/common/app_limited.h"
+#include "algorithms/common/ssthresh.h"
 #include "algorithms/common/idle_keep.h"
 #include "algorithms/common/after_outage.h"
 #include "algorithms/common/parameters.h"
@@ -168,7 +168,7 @@ CALLBACK(u32, compound_ssthresh, struct sock *sk)
 	win = max(win, max(half, 2));
 	c->delay.dwnd = win - half;
 	gamma_adapt(c, sk);
-	return ssthresh_app_limited(sk, win);
+	return bounded_ssthresh(sk, win);
 }
 
 CALLBACK(u32, compound_undo_cwnd, struct sock *sk)

@@ -23,7 +23,7 @@
 	P(alpha, 20, 1, 10000, "alpha, segments to be kept in the queue") \
 	P(gamma_1000, 500, 10, 1000, "gamma, part of the way gone in a round trip, in 1/1000") \
 	IDLE_KEEP_PARAMETER(P)
-#include "algorithms/common/app_limited.h"
+#include "algorithms/common/ssthresh.h"
 #include "algorithms/common/idle_keep.h"
 #include "algorithms/common/after_outage.h"
 #include "algorithms/common/parameters.h"
@@ -97,7 +97,7 @@ CALLBACK(void, fast_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 
 CALLBACK(u32, fast_ssthresh, struct sock *sk)
 {
-	return ssthresh_app_limited(sk, reno_half(tcp_sk(sk)));
+	return bounded_ssthresh(sk, reno_half(tcp_sk(sk)));
 }
 
 CWND_EVENT(fast_cwnd_event, sk, event)

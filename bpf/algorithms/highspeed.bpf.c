@@ -17,7 +17,7 @@
  * avoidance: a(w) and b(w) are those of the window found. In slow start: as a new connection.
  */
 #define PARAMETERS(P) IDLE_KEEP_PARAMETER(P)
-#include "algorithms/common/app_limited.h"
+#include "algorithms/common/ssthresh.h"
 #include "algorithms/common/idle_keep.h"
 #include "algorithms/common/after_outage.h"
 #include "algorithms/common/reno.h"
@@ -107,7 +107,7 @@ CALLBACK(u32, highspeed_ssthresh, struct sock *sk)
 
 	if (!hs->a)
 		ssthresh = reno_half(tcp_sk(sk));
-	return ssthresh_app_limited(sk, ssthresh);
+	return bounded_ssthresh(sk, ssthresh);
 }
 
 CWND_EVENT(highspeed_cwnd_event, sk, event)

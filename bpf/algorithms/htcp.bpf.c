@@ -31,7 +31,7 @@
 	P(rtt_scaling, 1, 0, 1, \
 	  "1: a connection with a long round trip grows as fast as a short one") \
 	IDLE_KEEP_PARAMETER(P)
-#include "algorithms/common/app_limited.h"
+#include "algorithms/common/ssthresh.h"
 #include "algorithms/common/idle_keep.h"
 #include "algorithms/common/after_outage.h"
 #include "algorithms/common/parameters.h"
@@ -223,8 +223,7 @@ CALLBACK(u32, htcp_ssthresh, struct sock *sk)
 	h->learned_before = h->learned;
 	beta_update(h, sk);
 	rtt_max_fade(h, tcp_min_rtt(tp));
-	return ssthresh_app_limited(sk,
-				    max((u32)((u64)tp->snd_cwnd * h->learned.beta_1000 / 1000), 2));
+	return bounded_ssthresh(sk, max((u32)((u64)tp->snd_cwnd * h->learned.beta_1000 / 1000), 2));
 }
 
 CALLBACK(u32, htcp_undo_cwnd, struct sock *sk)

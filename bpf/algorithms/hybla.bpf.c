@@ -30,7 +30,7 @@
 #define PARAMETERS(P) \
 	P(rtt0_us, 25000, 1000, 1000000, "RTT of the connection to be as fast as, microseconds") \
 	IDLE_KEEP_PARAMETER(P)
-#include "algorithms/common/app_limited.h"
+#include "algorithms/common/ssthresh.h"
 #include "algorithms/common/idle_keep.h"
 #include "algorithms/common/after_outage.h"
 #include "algorithms/common/parameters.h"
@@ -153,7 +153,7 @@ CALLBACK(void, hybla_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 
 CALLBACK(u32, hybla_ssthresh, struct sock *sk)
 {
-	return ssthresh_app_limited(sk, reno_half(tcp_sk(sk)));
+	return bounded_ssthresh(sk, reno_half(tcp_sk(sk)));
 }
 
 CWND_EVENT(hybla_cwnd_event, sk, event)

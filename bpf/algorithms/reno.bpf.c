@@ -14,7 +14,7 @@
  * Switched in mid-flight: has no state of its own; goes on from the window it finds.
  */
 #define PARAMETERS(P) IDLE_KEEP_PARAMETER(P)
-#include "algorithms/common/app_limited.h"
+#include "algorithms/common/ssthresh.h"
 #include "algorithms/common/idle_keep.h"
 #include "algorithms/common/after_outage.h"
 #include "algorithms/common/reno.h"
@@ -38,7 +38,7 @@ CALLBACK(void, reno_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 
 CALLBACK(u32, reno_ssthresh, struct sock *sk)
 {
-	return ssthresh_app_limited(sk, reno_half(tcp_sk(sk)));
+	return bounded_ssthresh(sk, reno_half(tcp_sk(sk)));
 }
 
 CWND_EVENT(reno_cwnd_event, sk, event)

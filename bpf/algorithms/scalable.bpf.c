@@ -14,7 +14,7 @@
  * Switched in mid-flight: has no state of its own; goes on from the window it finds.
  */
 #define PARAMETERS(P) IDLE_KEEP_PARAMETER(P)
-#include "algorithms/common/app_limited.h"
+#include "algorithms/common/ssthresh.h"
 #include "algorithms/common/idle_keep.h"
 #include "algorithms/common/after_outage.h"
 #include "algorithms/common/reno.h"
@@ -43,7 +43,7 @@ CALLBACK(u32, scalable_ssthresh, struct sock *sk)
 {
 	u32 cwnd = tcp_sk(sk)->snd_cwnd;
 
-	return ssthresh_app_limited(sk, max(cwnd - (cwnd >> 3), 2));
+	return bounded_ssthresh(sk, max(cwnd - (cwnd >> 3), 2));
 }
 
 CWND_EVENT(scalable_cwnd_event, sk, event)

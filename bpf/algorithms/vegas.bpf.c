@@ -24,7 +24,7 @@
 	P(beta, 4, 1, 1000, "beta, at least alpha: more segments in it let the window shrink") \
 	P(gamma, 1, 1, 1000, "gamma, more segments in the queue end slow start") \
 	IDLE_KEEP_PARAMETER(P)
-#include "algorithms/common/app_limited.h"
+#include "algorithms/common/ssthresh.h"
 #include "algorithms/common/idle_keep.h"
 #include "algorithms/common/after_outage.h"
 #include "algorithms/common/parameters.h"
@@ -125,7 +125,7 @@ CALLBACK(void, vegas_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 
 CALLBACK(u32, vegas_ssthresh, struct sock *sk)
 {
-	return ssthresh_app_limited(sk, reno_half(tcp_sk(sk)));
+	return bounded_ssthresh(sk, reno_half(tcp_sk(sk)));
 }
 
 CALLBACK(void, vegas_set_state, struct sock *sk, u8 new_state)

@@ -23,7 +23,7 @@
  * as Reno would.
  */
 #define PARAMETERS(P) IDLE_KEEP_PARAMETER(P)
-#include "algorithms/common/app_limited.h"
+#include "algorithms/common/ssthresh.h"
 #include "algorithms/common/idle_keep.h"
 #include "algorithms/common/after_outage.h"
 #include "algorithms/common/reno.h"
@@ -110,7 +110,7 @@ CALLBACK(u32, westwood_ssthresh, struct sock *sk)
 	const struct westwood *w = inet_csk_ca(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
 
-	return ssthresh_app_limited(sk, w->bandwidth ? pipe_segments(w, tp) : reno_half(tp));
+	return bounded_ssthresh(sk, w->bandwidth ? pipe_segments(w, tp) : reno_half(tp));
 }
 
 CWND_EVENT(westwood_cwnd_event, sk, event)

@@ -17,7 +17,7 @@
 	IDLE_KEEP_PARAMETER(P)
 #include "algorithms/common/cube_root.h"
 #include "algorithms/common/hystart.h"
-#include "algorithms/common/app_limited.h"
+#include "algorithms/common/ssthresh.h"
 #include "algorithms/common/idle_keep.h"
 #include "algorithms/common/after_outage.h"
 #include "algorithms/common/parameters.h"
@@ -169,7 +169,7 @@ CALLBACK(u32, cubic_ssthresh, struct sock *sk)
 	epoch_end(c, sk);
 	c->reduction = REDUCTION_OF_LOSS;
 	c->w_prior = cwnd;
-	return ssthresh_app_limited(sk, max((u32)(cwnd * parameter(sk, beta_1000) / 1000), 2));
+	return bounded_ssthresh(sk, max((u32)(cwnd * parameter(sk, beta_1000) / 1000), 2));
 }
 
 /* Section 4.9: what was before the reduction is restored. The window before the reduction before

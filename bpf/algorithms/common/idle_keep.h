@@ -36,8 +36,8 @@
  * RFC 7661 lets a window that is not in use be kept for 5 minutes; so does this.
  *
  * The algorithm's file lists IDLE_KEEP_PARAMETER among its parameters. With 0 nothing of this is
- * done, nor what app_limited.h says, only the time of the latest ACK is kept, and what a
- * predecessor knew of the path is left to a successor as it was.
+ * done, nor what ssthresh.h says of losses while the application is the limit, only the time of the
+ * latest ACK is kept, and what a predecessor knew of the path is left to a successor as it was.
  */
 #ifndef KIRIKAE_IDLE_KEEP_H
 #define KIRIKAE_IDLE_KEEP_H

@@ -9,8 +9,8 @@
 #define KIRIKAE_DECISION_H
 
 #include "connection/lowest_rtt.h"
-#include "switcher/core/app_choice.h"
 #include "switcher/core/choice.h"
+#include "switcher/core/names.h"
 #include "switcher/core/streams.h"
 
 /* The kernel's bbr empties the queue with a window of so many segments, for 200 ms. */

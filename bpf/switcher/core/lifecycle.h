@@ -13,6 +13,7 @@
 
 #include "interface/call_record.h"
 #include "switcher/core/admission.h"
+#include "switcher/core/app_choice.h"
 #include "switcher/core/decision.h"
 #include "switcher/core/host.h"
 #include "switcher/core/new_path.h"

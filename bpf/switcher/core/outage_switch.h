@@ -7,25 +7,9 @@
 #ifndef KIRIKAE_OUTAGE_SWITCH_H
 #define KIRIKAE_OUTAGE_SWITCH_H
 
-#include "switcher/core/decision.h"
+#include "switcher/core/app_choice.h"
 #include "switcher/core/host.h"
 #include "switcher/core/reporting.h"
-
-/* Where a program has set another algorithm than was given, the connection is left alone, unless
- * the policy overrules programs. Then the program's algorithm is the one in use, and is restored in
- * the end. */
-static __always_inline bool is_taken_away(struct connection *c, const struct tcp_sock *tp,
-					  const struct scope *scope, const char *in_use)
-{
-	if (!(scope->flags & SCOPE_OVERRULES))
-		return has_app_chosen(c, tp, in_use);
-	if (!same_name(in_use, c->current)) {
-		__builtin_memcpy(c->original, in_use, sizeof(c->original));
-		c->flags |= CONNECTION_OVERRULED;
-		connection_met(c);
-	}
-	return false;
-}
 
 /* An undo of the window that is pending is given up for that. This is a function for the sake of
  * the stack. Returns 0, as on_rtt_sample(). */

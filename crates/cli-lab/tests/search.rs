@@ -156,7 +156,7 @@ fn shards_that_do_not_belong_together_are_refused() {
     // That of a latency table: its last line is right.
     let searched = fs::read_to_string(directory.join("second")).unwrap();
     let mut header: Value = serde_json::from_str(searched.lines().next().unwrap()).unwrap();
-    header["sweep"] = serde_json::json!({ "table": { "grid": [] } });
+    header["sweep"] = serde_json::json!({ "grid": [] });
     let header = format!("{header}\n");
     let end = kirikae_provenance::digest_of(&header);
     fs::write(directory.join("table"), format!("{header}{{\"end\":\"{end}\"}}\n")).unwrap();

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use kirikae_command::print;
-use kirikae_simlab::characterize::{self, GridFile, Options, Report, ShardReport};
-use kirikae_simlab::shards::Shard;
+use kirikae_simlab::characterize::{self, GridFile, Options, Report};
+use kirikae_simlab::shards::{Shard, ShardReport};
 
 /// Measure every algorithm at every place of a grid, and write the table that the switcher chooses by
 ///

@@ -4,6 +4,7 @@
 mod grid_file;
 mod measurement;
 mod records;
+mod sharded;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -11,14 +12,14 @@ use std::time::Instant;
 use kirikae_provenance::table_line;
 use kirikae_results::Error;
 use kirikae_results::statistics::quantile;
-use kirikae_settings::section::Source;
 use kirikae_table::{LatencyTable, row_text};
 use serde::Serialize;
 
-use crate::shards::{self, Computed, Header, Shard, Sweep};
+use crate::shards::{self, Computed, Shard};
 pub use grid_file::{Confidence, GridFile};
 pub use measurement::Measurement;
 use records::Records;
+pub use sharded::{merge, run_shard};
 
 /// Where the results go.
 #[derive(Clone, Debug)]
@@ -54,21 +55,6 @@ pub struct Report {
     pub wall_s: f64,
 }
 
-/// What was done of a shard.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ShardReport {
-    /// Which one.
-    pub shard: Shard,
-    /// Places of the shard.
-    pub places: usize,
-    /// Places of the grid.
-    pub of: usize,
-    /// How many of its places an earlier run had measured, which ended early.
-    pub resumed: usize,
-    /// What this run took, seconds.
-    pub wall_s: f64,
-}
-
 /// Measures, on as many threads as the surrounding rayon pool has, and writes the table, the same
 /// bytes for any number of them. Ends early on SIGINT, SIGTERM and SIGHUP; the same call then goes on
 /// where it was, with the same bytes in the end.
@@ -79,43 +65,14 @@ pub struct ShardReport {
 pub fn run(grid: &GridFile, options: &Options) -> Result<Report, Error> {
     let began = Instant::now();
     let records = Records::of(options)?;
-    let (_, measured) = measured(grid, Shard::WHOLE, &options.output)?;
-    let Computed { results, resumed, journal } = measured;
+    let header = sharded::header(grid, Shard::WHOLE);
+    let measure = |place, _: &_| measure(grid, place);
+    let computed = shards::compute(&header, &options.output, "places", measure)?;
+    let Computed { results, resumed, journal } = computed;
     let results: Vec<Vec<Measurement>> = results.into_values().collect();
     let report = write(grid, &results, &options.output, records)?;
     journal.remove()?;
     Ok(Report { resumed, wall_s: began.elapsed().as_secs_f64(), ..report })
-}
-
-/// Measures the places of a shard as [`run`] does all, and writes a file for [`merge`]. One that is
-/// there is replaced as a whole.
-///
-/// # Errors
-/// A journal of something else, a file that cannot be written, [`Error::Interrupted`].
-pub fn run_shard(grid: &GridFile, shard: Shard, output: &Path) -> Result<ShardReport, Error> {
-    let began = Instant::now();
-    let (header, Computed { results, resumed, journal }) = measured(grid, shard, output)?;
-    shards::write(output, &header, &results)?;
-    journal.remove()?;
-    Ok(ShardReport {
-        shard,
-        places: results.len(),
-        of: places(grid),
-        resumed,
-        wall_s: began.elapsed().as_secs_f64(),
-    })
-}
-
-/// Writes the table of the files that [`run_shard`] wrote, in any order: the bytes that [`run`] writes. Which
-/// grid it is they say.
-///
-/// # Errors
-/// A file that is no whole shard, or was computed by other code, shards of different grids, one twice or
-/// missing; files that cannot be written, records that are there already.
-pub fn merge(shards: &[PathBuf], options: &Options) -> Result<Report, Error> {
-    let (Sweep::Table { grid }, measured) = shards::read(shards)?;
-    let source = Source::new(&shards[0], grid.join("\n"));
-    combine(&GridFile::of(&source)?, &measured, options)
 }
 
 /// How many places a grid has. They are numbered from 0, in the order of
@@ -157,17 +114,6 @@ pub fn combine(
     let began = Instant::now();
     let report = write(grid, measured, &options.output, Records::of(options)?)?;
     Ok(Report { wall_s: began.elapsed().as_secs_f64(), ..report })
-}
-
-fn measured(
-    grid: &GridFile,
-    shard: Shard,
-    output: &Path,
-) -> Result<(Header, Computed<Vec<Measurement>>), Error> {
-    let sweep = Sweep::Table { grid: grid.lines.clone() };
-    let header = Header::new(sweep, shard, places(grid));
-    let computed = shards::compute(&header, output, "places", |place, _| measure(grid, place))?;
-    Ok((header, computed))
 }
 
 /// Writes the table and, if they are wanted, the records.

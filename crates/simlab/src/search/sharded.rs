@@ -15,8 +15,7 @@ use serde::{Deserialize, Serialize};
 use zerocopy::IntoBytes;
 
 use super::{Examined, Options, Report, examine, files, finish};
-use crate::characterize::ShardReport;
-use crate::shards::{self, Computed, Header, Shard, Swept};
+use crate::shards::{self, Header, Shard, ShardReport, Sweep};
 
 /// What is searched.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,7 +32,7 @@ struct Search {
     table: String,
 }
 
-impl Swept for Search {
+impl Sweep for Search {
     fn sources(&self) -> Inputs {
         Inputs::built(&["algorithms", "simulator", "switcher", "laboratory", "tables", "search"])
     }
@@ -85,19 +84,9 @@ impl Search {
 /// # Errors
 /// A journal of something else, a file that cannot be written, [`Error::Interrupted`].
 pub fn run_shard(options: &Options, shard: Shard, output: &Path) -> Result<ShardReport, Error> {
-    let began = Instant::now();
     let header = Header::new(Search::of(options), shard, options.count as usize);
     let play = |place: usize, stop: &_| examine(options, place as u64, stop);
-    let Computed { results, resumed, journal } = shards::compute(&header, output, "paths", play)?;
-    shards::write(output, &header, &results)?;
-    journal.remove()?;
-    Ok(ShardReport {
-        shard,
-        places: results.len(),
-        of: header.places,
-        resumed,
-        wall_s: began.elapsed().as_secs_f64(),
-    })
+    shards::compute_file(&header, output, "paths", play)
 }
 
 /// Whether a file begins as [`run_shard`] begins it.

@@ -1,8 +1,10 @@
-//! Computes a shard, and goes on where an earlier run ended early.
+//! Computes a shard, into a file of its own or for who writes something of it, and goes on where an earlier run ended
+//! early.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use kirikae_results::Error;
@@ -11,7 +13,22 @@ use rayon::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Header, Journal, Swept};
+use super::{Header, Journal, Shard, Sweep, write};
+
+/// What was done of a shard.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ShardReport {
+    /// Which one.
+    pub shard: Shard,
+    /// Places of the shard.
+    pub places: usize,
+    /// Places of the whole sweep.
+    pub of: usize,
+    /// How many of its places an earlier run had computed, which ended early.
+    pub resumed: usize,
+    /// What this run took, seconds.
+    pub wall_s: f64,
+}
 
 /// All results of a shard, which its journal still keeps.
 pub(crate) struct Computed<T> {
@@ -33,7 +50,7 @@ pub(crate) fn compute<S, T>(
     compute: impl Fn(usize, &AtomicBool) -> Result<T, Error> + Sync,
 ) -> Result<Computed<T>, Error>
 where
-    S: Swept + Serialize + DeserializeOwned,
+    S: Sweep,
     T: Serialize + DeserializeOwned + Send,
 {
     let (journal, mut results) = Journal::open(output, header)?;
@@ -68,6 +85,29 @@ where
         )));
     }
     Ok(Computed { results, resumed, journal })
+}
+
+/// Computes the places of a shard as [`compute`] does, and writes its file. One that is there is replaced as a whole.
+///
+/// # Errors
+/// Those of [`compute`], a file that cannot be written.
+pub(crate) fn compute_file<S, T>(
+    header: &Header<S>,
+    output: &Path,
+    what: &'static str,
+    compute_place: impl Fn(usize, &AtomicBool) -> Result<T, Error> + Sync,
+) -> Result<ShardReport, Error>
+where
+    S: Sweep,
+    T: Serialize + DeserializeOwned + Send,
+{
+    let began = Instant::now();
+    let Computed { results, resumed, journal } = compute(header, output, what, compute_place)?;
+    write(output, header, &results)?;
+    journal.remove()?;
+    let (shard, of) = (header.shard, header.places);
+    let wall_s = began.elapsed().as_secs_f64();
+    Ok(ShardReport { shard, places: results.len(), of, resumed, wall_s })
 }
 
 /// How many are done, and the time left; only on a terminal.

@@ -10,7 +10,7 @@ use kirikae_results::Error;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
-use super::{Header, Swept, line, replace, results};
+use super::{Header, Sweep, line, replace, results};
 
 const ALLOWED: &str = "a whole file that --shard wrote";
 
@@ -22,7 +22,7 @@ struct End {
 }
 
 /// Writes a shard's results.
-pub(crate) fn write<S: Serialize, T: Serialize>(
+pub(super) fn write<S: Serialize, T: Serialize>(
     output: &Path,
     header: &Header<S>,
     results: &BTreeMap<usize, T>,
@@ -37,9 +37,7 @@ pub(crate) fn write<S: Serialize, T: Serialize>(
 ///
 /// # Errors
 /// A file that is no whole shard, one of other code or of another sweep than the first, one twice, one missing.
-pub(crate) fn read<S: Swept + DeserializeOwned, T: DeserializeOwned>(
-    files: &[PathBuf],
-) -> Result<(S, Vec<T>), Error> {
+pub(crate) fn read<S: Sweep, T: DeserializeOwned>(files: &[PathBuf]) -> Result<(S, Vec<T>), Error> {
     let mut first: Option<(&Path, Header<S>)> = None;
     let mut read: BTreeMap<u32, &Path> = BTreeMap::new();
     let mut all = BTreeMap::new();
@@ -91,7 +89,7 @@ pub(crate) fn read<S: Swept + DeserializeOwned, T: DeserializeOwned>(
 }
 
 /// What a whole file says, or what is wrong with it.
-fn shard<S: Swept + DeserializeOwned, T: DeserializeOwned>(
+fn shard<S: Sweep, T: DeserializeOwned>(
     file: &Path,
 ) -> Result<(Header<S>, BTreeMap<usize, T>), String> {
     let text = fs::read_to_string(file)

@@ -1,6 +1,7 @@
 //! Of which sweep results are, and by which code.
 
 use kirikae_provenance::Inputs;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::Shard;
@@ -9,7 +10,7 @@ use super::Shard;
 /// sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Header<S = Sweep> {
+pub(crate) struct Header<S> {
     /// The version of this program.
     kirikae: String,
     /// Digests of the sources that determine results.
@@ -20,8 +21,8 @@ pub(crate) struct Header<S = Sweep> {
     pub sweep: S,
 }
 
-/// What is computed.
-pub(crate) trait Swept {
+/// What is computed, in parts: a latency table, a search.
+pub(crate) trait Sweep: Serialize + DeserializeOwned {
     /// The groups of sources that determine its results.
     fn sources(&self) -> Inputs;
 
@@ -29,37 +30,7 @@ pub(crate) trait Swept {
     fn difference(&self, expected: &Self) -> Option<String>;
 }
 
-/// A latency table.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub(crate) enum Sweep {
-    Table {
-        /// The lines of the grid file that count.
-        grid: Vec<String>,
-    },
-}
-
-impl Swept for Sweep {
-    fn sources(&self) -> Inputs {
-        Inputs::built(&["algorithms", "simulator", "switcher", "measuring", "laboratory"])
-    }
-
-    fn difference(&self, expected: &Sweep) -> Option<String> {
-        let (Sweep::Table { grid }, Sweep::Table { grid: expected }) = (self, expected);
-        let lines = grid.len().max(expected.len());
-        let line = |of: &[String], place: usize| {
-            of.get(place).map_or("nothing".into(), |line| format!("`{}`", line.trim()))
-        };
-        let differs = (0..lines).find(|place| grid.get(*place) != expected.get(*place))?;
-        Some(format!(
-            "another grid: {} instead of {}",
-            line(grid, differs),
-            line(expected, differs)
-        ))
-    }
-}
-
-impl<S: Swept> Header<S> {
+impl<S: Sweep> Header<S> {
     /// Of what this program computes.
     pub fn new(sweep: S, shard: Shard, places: usize) -> Header<S> {
         let kirikae = env!("CARGO_PKG_VERSION").into();
@@ -102,32 +73,44 @@ impl<S: Swept> Header<S> {
 mod tests {
     use super::*;
 
-    fn header(shard: &str, grid: &[&str]) -> Header {
-        let grid = grid.iter().map(|line| (*line).to_owned()).collect();
-        Header::new(Sweep::Table { grid }, shard.parse().unwrap(), 10)
+    /// Which numbers are squared.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    struct Squares {
+        numbers: String,
+    }
+
+    impl Sweep for Squares {
+        fn sources(&self) -> Inputs {
+            Inputs::built(&["simulator", "measuring"])
+        }
+
+        fn difference(&self, expected: &Squares) -> Option<String> {
+            let differs = self.numbers != expected.numbers;
+            differs.then(|| format!("squares of {} instead of {}", self.numbers, expected.numbers))
+        }
+    }
+
+    fn header(shard: &str, numbers: &str) -> Header<Squares> {
+        Header::new(Squares { numbers: numbers.into() }, shard.parse().unwrap(), 10)
     }
 
     #[test]
     fn its_places_are_those_of_the_shard() {
-        let header = header("2/4", &[]);
+        let header = header("2/4", "primes");
         let has: Vec<usize> = (0..20).filter(|place| header.has(*place)).collect();
         assert_eq!(has, header.shard.places(10).collect::<Vec<_>>());
     }
 
     #[test]
     fn what_differs_is_told() {
-        let one = header("1/4", &["seed = 1", "rtt = []"]);
-        assert_eq!(one.other_sweep(&header("3/4", &["seed = 1", "rtt = []"])), None);
+        let one = header("1/4", "primes");
+        assert_eq!(one.other_sweep(&header("3/4", "primes")), None);
         assert_eq!(
-            one.other_sweep(&header("1/4", &["seed = 2", "rtt = []"])).unwrap(),
-            "another grid: `seed = 1` instead of `seed = 2`"
+            one.other_sweep(&header("1/4", "cubes")).unwrap(),
+            "squares of primes instead of cubes"
         );
         assert_eq!(
-            one.other_sweep(&header("1/4", &["seed = 1"])).unwrap(),
-            "another grid: `rtt = []` instead of nothing"
-        );
-        assert_eq!(
-            one.other_sweep(&header("1/3", &["seed = 1", "rtt = []"])).unwrap(),
+            one.other_sweep(&header("1/3", "primes")).unwrap(),
             "10 places in 4 shards instead of 10 places in 3 shards"
         );
         assert_eq!(one.other_code(), None);

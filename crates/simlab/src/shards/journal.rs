@@ -11,7 +11,7 @@ use kirikae_results::{Error, While};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Header, Swept, beside, line, results};
+use super::{Header, Sweep, beside, line, results};
 
 /// The open journal. Nobody else has it open.
 pub(crate) struct Journal {
@@ -24,7 +24,7 @@ impl Journal {
     ///
     /// # Errors
     /// One that is of another sweep, shard or code, or in use.
-    pub fn open<S: Swept + Serialize + DeserializeOwned, T: DeserializeOwned>(
+    pub fn open<S: Sweep, T: DeserializeOwned>(
         output: &Path,
         header: &Header<S>,
     ) -> Result<(Journal, BTreeMap<usize, T>), Error> {
@@ -89,7 +89,7 @@ impl Journal {
 }
 
 /// What a whole journal says, or what is wrong with it.
-fn read<S: Swept + DeserializeOwned, T: DeserializeOwned>(
+fn read<S: Sweep, T: DeserializeOwned>(
     text: &str,
     expected: &Header<S>,
 ) -> Result<BTreeMap<usize, T>, String> {

@@ -17,9 +17,11 @@ use kirikae_results::{Error, While};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use compute::{Computed, compute, progress};
-pub(crate) use file::{read, write};
-pub(crate) use header::{Header, Sweep, Swept};
+pub use compute::ShardReport;
+pub(crate) use compute::{Computed, compute, compute_file, progress};
+pub(crate) use file::read;
+use file::write;
+pub(crate) use header::{Header, Sweep};
 pub(crate) use journal::Journal;
 
 /// A part of a sweep: of its places, which are numbered from 0, every so many-th.
@@ -120,7 +122,7 @@ fn line(value: &impl Serialize) -> String {
 }
 
 /// The results of places, in lines from this number on, or what is wrong with them.
-fn results<'a, S: Swept, T: DeserializeOwned>(
+fn results<'a, S: Sweep, T: DeserializeOwned>(
     lines: impl Iterator<Item = &'a str>,
     first: usize,
     header: &Header<S>,
