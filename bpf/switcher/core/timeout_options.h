@@ -2,7 +2,7 @@
 /*
  * The rule of timeouts.h is bound here to a socket's options.
  *
- * A kernel that lacks an option refuses it, and then the timer stays as it is.
+ * A kernel that lacks an option refuses it, and then that part of the timer stays as it is.
  */
 #ifndef KIRIKAE_TIMEOUT_OPTIONS_H
 #define KIRIKAE_TIMEOUT_OPTIONS_H
@@ -38,9 +38,7 @@ static __always_inline bool rto_min_is_ours(void *sock, struct tcp_sock *tp,
 
 static __always_inline void unbound_back_off(void *sock, struct tcp_sock *tp, struct timeouts *t)
 {
-	if (!t->kernel_max_ms)
-		return;
-	if (host_get_option(sock, tp, TCP_RTO_MAX_MS) == BOUNDED_RTO_MS)
+	if (t->kernel_max_ms && host_get_option(sock, tp, TCP_RTO_MAX_MS) == BOUNDED_RTO_MS)
 		host_set_option(sock, tp, TCP_RTO_MAX_MS, t->kernel_max_ms);
 	t->kernel_max_ms = 0;
 	/* 0 is what it was: the kernel reckons. */
@@ -104,6 +102,9 @@ static __always_inline void timed_out(void *sock, struct tcp_sock *tp, struct co
 	u32 found_ms = host_get_option(sock, tp, TCP_RTO_MAX_MS);
 	u32 kernel_max_ms = t->kernel_max_ms ? t->kernel_max_ms : found_ms;
 
+	/* The kernel cannot bound it, as before Linux 6.15, or somebody else has. */
+	if (kernel_max_ms <= BOUNDED_RTO_MS)
+		return;
 	if (!back_off_is_bounded(c, tp, earlier) || !is_kept(sock, tp, t, kernel_max_ms)) {
 		unbound_back_off(sock, tp, t);
 		return;
@@ -114,7 +115,7 @@ static __always_inline void timed_out(void *sock, struct tcp_sock *tp, struct co
 
 static __always_inline bool timeouts_are_changed(const struct timeouts *t)
 {
-	return t->kernel_min_us || t->kernel_max_ms;
+	return t->kernel_min_us || t->kernel_max_ms || t->given_up_ms;
 }
 
 /* Makes everything as it was before; what a program has set itself since stays. */

@@ -113,6 +113,19 @@ fn thirty_timeouts_in_a_row_are_bounded_and_no_more() {
     }
 }
 
+/// Kernels before Linux 6.15 know no longest timeout, and say 0.
+#[test]
+fn what_cannot_be_bounded_is_given_up_no_sooner() {
+    for rto_max_ms in [0, 1_000] {
+        let (mut switcher, mut socket) = met(ADAPTED, KERNEL_MIN_US, rto_max_ms);
+        for earlier in 0..40 {
+            switcher.timed_out(&mut socket, earlier);
+            assert_eq!(socket.fields.rto_max_ms, rto_max_ms, "after {earlier}");
+            assert_eq!(socket.fields.user_timeout_ms, 0, "{rto_max_ms} ms, after {earlier}");
+        }
+    }
+}
+
 /// Its program gives up itself, at a time that it has set.
 #[test]
 fn a_time_of_the_programs_own_stays() {

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 
-/// Begins a line, before the file and the texts: `<!-- quotes FILE: TEXT; TEXT -->`.
+/// Begins a line, before what is quoted from and the texts: `<!-- quotes FILE: TEXT; TEXT -->`, or, of a row of a
+/// generated table by its first cell, `<!-- quotes FILE BLOCK, ROW: TEXT; TEXT -->`.
 const BEGIN: &str = "\n<!-- quotes ";
 const GENERATED: &str = "<!-- generated ";
 const END: &str = "<!-- end ";
@@ -49,21 +50,26 @@ fn check(root: &Path, file: &str, misquoted: &mut Vec<Misquoted>) -> anyhow::Res
     for comment in document.split(BEGIN).skip(1) {
         let read_comment = || comment.split_once(" -->")?.0.split_once(": ");
         let Some((source, texts)) = read_comment() else {
-            bail!("{file}: allowed: `{}FILE: TEXT; TEXT -->`", BEGIN.trim_start());
+            bail!("{file}: allowed: `{}FILE BLOCK, ROW: TEXT; TEXT -->`", BEGIN.trim_start());
         };
-        let source_text = match source == file {
-            true => blocks.clone(),
-            false => parts(&read(source)?).concat(),
+        let (source_file, of_row) = source.split_once(' ').unzip();
+        let source_file = source_file.unwrap_or(source);
+        let source_text = match of_row.map(|it| it.split_once(", ")) {
+            Some(Some((block, first))) => row(&read(source_file)?, block, first)
+                .with_context(|| format!("{file}: {source_file} has no row {first} in {block}"))?,
+            Some(None) => bail!("{file}: {source}: allowed: FILE or FILE BLOCK, ROW"),
+            None if source_file == file => blocks.clone(),
+            None => parts(&read(source_file)?).concat(),
         };
         for text in texts.split(';').map(normal) {
             count += 1;
             let mut miss = |missing_in: String| {
                 misquoted.push(Misquoted { file: file.into(), text: text.clone(), missing_in });
             };
-            if !source_text.contains(&text) {
+            if !has(&source_text, &text) {
                 miss(format!("{source}, from which it is quoted"));
             }
-            if !prose.contains(&text) {
+            if !has(&prose, &text) {
                 miss("the prose that quotes it".into());
             }
         }
@@ -87,6 +93,26 @@ fn parts(document: &str) -> [String; 2] {
         comment &= !line.ends_with("-->");
     }
     [normal(&blocks), normal(&prose)]
+}
+
+/// The row of a generated table that begins with this cell.
+fn row(document: &str, block: &str, first: &str) -> Option<String> {
+    let begin = format!("{GENERATED}{block}: ");
+    let of_block = document.lines().skip_while(|line| !line.starts_with(&begin));
+    let mut of_block = of_block.take_while(|line| !line.starts_with(END));
+    of_block.find(|line| line.starts_with(&format!("| {first} |"))).map(normal)
+}
+
+/// Whether the text is there, and no part of a longer number.
+fn has(all: &str, text: &str) -> bool {
+    let is_of_number = |character: Option<char>| character.is_some_and(|it| it.is_ascii_digit());
+    all.match_indices(text).any(|(at, _)| {
+        let (before, after) = (&all[..at], &all[at + text.len()..]);
+        let goes_on = |text: &str| is_of_number(text.trim_start_matches('.').chars().next());
+        let began = |text: &str| is_of_number(text.trim_end_matches('.').chars().last());
+        let (first, last) = (text.chars().next(), text.chars().last());
+        !(is_of_number(first) && began(before) || is_of_number(last) && goes_on(after))
+    })
 }
 
 /// With single spaces, since lines end anywhere.
@@ -126,5 +152,28 @@ mod tests {
         let prose = "the prose that quotes it".to_owned();
         assert_eq!(missing(&rewritten, "162 of 168"), [("0.78 ± 0.44".into(), prose)]);
         assert!(of("<!-- quotes y.md -->", "").is_err());
+    }
+
+    #[test]
+    fn a_part_of_a_number_is_not_quoted() {
+        assert!(has("1.10 of it, and 2 x 5.", "1.10") && has("it is 5.", "5"));
+        for longer in ["1.106", "11.10", "1.1.10", "21.10"] {
+            assert!(!has(longer, "1.10"), "{longer}");
+        }
+        assert!(has("| 162 of 168 |", "162 of 168") && !has("| 1162 of 168 |", "162 of 168"));
+    }
+
+    #[test]
+    fn a_row_is_quoted_from_its_table() {
+        let table = |row: &str| {
+            format!(
+                "<!-- generated a: make; inputs: b 1 -->\n| x | 7 |\n{row}\n<!-- end a -->\n| y | 7 |\n"
+            )
+        };
+        let quoted = |row: &str| of("<!-- quotes y.md a, y: 7 -->\nIt has 7.\n", &table(row));
+        assert_eq!(quoted("| y | 7 |").unwrap(), (1, vec![]));
+        assert_eq!(quoted("| y | 8 |").unwrap().1[0].text, "7");
+        assert!(quoted("").is_err(), "there is no such row in the table");
+        assert!(of("<!-- quotes y.md a: 7 -->\n7\n", &table("")).is_err());
     }
 }
