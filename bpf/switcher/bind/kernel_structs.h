@@ -98,6 +98,18 @@ struct sock___cgroup {
 	struct sock_cgroup_data sk_cgrp_data;
 } KERNEL_STRUCT;
 
+struct net_device {
+	int ifindex;
+} KERNEL_STRUCT;
+
+struct dst_entry {
+	struct net_device *dev;
+} KERNEL_STRUCT;
+
+struct sock___route {
+	struct dst_entry *sk_dst_cache;
+} KERNEL_STRUCT;
+
 struct seq_file;
 
 struct bpf_iter_meta {

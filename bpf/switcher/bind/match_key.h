@@ -38,6 +38,14 @@ static __always_inline u32 namespace_of(const struct tcp_sock *tp)
 	return BPF_CORE_READ(sk, skc_net.net, ns.inum);
 }
 
+/* Returns the index of the interface over which it sends; 0: it has no route. */
+static __always_inline u32 interface_of(const struct tcp_sock *tp)
+{
+	const struct sock___route *sk = (const void *)tp;
+
+	return BPF_CORE_READ(sk, sk_dst_cache, dev, ifindex);
+}
+
 /* Writes down the cgroup that the socket, or its listener, was made in, and those above it. */
 static __always_inline void cgroups_of(const struct tcp_sock *tp, struct match_key *key)
 {

@@ -17,19 +17,6 @@ struct {
 	__type(value, struct path_set);
 } path_sets SEC(".maps");
 
-struct net_device {
-	int ifindex;
-} KERNEL_STRUCT;
-
-struct dst_entry {
-	struct net_device *dev;
-} KERNEL_STRUCT;
-
-/* No algorithm needs this of a struct sock. */
-struct sock___route {
-	struct dst_entry *sk_dst_cache;
-} KERNEL_STRUCT;
-
 /* The age of an entry goes on while the host is asleep. */
 static __always_inline u32 boot_time_s(void)
 {
@@ -57,13 +44,12 @@ static __always_inline u64 network_of(const struct address *address)
 
 static __always_inline void path_key_of(const struct tcp_sock *tp, struct path_key *key)
 {
-	const struct sock___route *sk = (const void *)tp;
 	struct ends ends = {};
 
 	ends_of(tp, &ends);
 	key->network = network_of(&ends.remote);
 	key->namespace = namespace_of(tp);
-	key->interface = BPF_CORE_READ(sk, sk_dst_cache, dev, ifindex);
+	key->interface = interface_of(tp);
 }
 
 #endif

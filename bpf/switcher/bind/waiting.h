@@ -4,7 +4,7 @@
 #define KIRIKAE_BIND_WAITING_H
 
 #include "interface/waiting.h"
-#include "switcher/bind/path_sets.h"
+#include "switcher/bind/match_key.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -18,13 +18,12 @@ struct {
  */
 static __always_inline void tell_waiting(const struct tcp_sock *tp, u32 earlier)
 {
-	const struct sock___route *route = (const void *)tp;
 	struct waiting w = {};
 
 	if (earlier >= TOLD_TIMEOUTS)
 		return;
 	w.namespace = namespace_of(tp);
-	w.interface = BPF_CORE_READ(route, sk_dst_cache, dev, ifindex);
+	w.interface = interface_of(tp);
 	if (w.interface)
 		bpf_ringbuf_output(&waiting, &w, sizeof(w), 0);
 }

@@ -13,13 +13,11 @@
  * It is an iterator: reading it runs it over all TCP sockets of the reader's network namespace. It
  * prints a byte for each connection that was made to send.
  */
-#include "switcher/bind/active_policy.h"
-#include "switcher/bind/path_sets.h"
+#include "switcher/bind/match_key.h"
+#include "switcher/bind/revival.h"
 #include "switcher/core/host_socket.h"
-#include "switcher/core/names.h"
 #include "switcher/core/new_path.h"
 #include "switcher/core/outage_switch.h"
-#include "switcher/core/policy_match.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";
 
@@ -36,10 +34,9 @@ struct {
 
 static __always_inline bool is_over_back_interface(const struct tcp_sock *tp)
 {
-	const struct sock___route *route = (const void *)tp;
 	u32 first = 0, *back = bpf_map_lookup_elem(&back_interface, &first);
 
-	return back && *back == (u32)BPF_CORE_READ(route, sk_dst_cache, dev, ifindex);
+	return back && *back == interface_of(tp);
 }
 
 /* Returns whether it has waited for an ACK for longer than the first one takes, and has something
@@ -62,18 +59,22 @@ static __always_inline bool has_our_window_algorithm(const struct connection *c)
 
 /* The connection's algorithm begins anew, by way of one that every kernel has. Returns whether it
  * does. */
-static __always_inline bool begin_anew(struct tcp_sock *tp, struct connection *c)
+static __always_inline bool begin_anew(struct tcp_sock *tp, struct connection *c,
+				       const struct scope *scope)
 {
 	char by_way_of[TCP_CA_NAME_MAX] = "reno";
 	char in_use[TCP_CA_NAME_MAX] = {};
 
-	if (!host_get_algorithm(tp, tp, in_use) || !same_name(in_use, c->current))
+	if (!host_get_algorithm(tp, tp, in_use) || is_taken_away(c, tp, scope, in_use))
 		return false;
 	if (!host_set_algorithm(tp, tp, by_way_of))
 		return false;
-	if (!host_set_algorithm(tp, tp, c->current))
-		__builtin_memcpy(c->current, by_way_of, sizeof(c->current));
-	return true;
+	/* The kernel notes that one was set, and that was not the program. */
+	c->flags |= CONNECTION_SWITCHED;
+	if (host_set_algorithm(tp, tp, c->current))
+		return true;
+	note_switched(c, by_way_of);
+	return false;
 }
 
 /* Its path was gone. Returns whether there is room for new data. */
@@ -85,25 +86,13 @@ static __always_inline bool make_room(struct tcp_sock *tp, struct connection *c,
 	doubt_path(c, tp);
 	c->flags |= CONNECTION_NUDGED;
 	if (has_our_window_algorithm(c)) {
-		has_room = begin_anew(tp, c);
+		has_room = begin_anew(tp, c, scope);
 	} else {
 		read_now(switch_for_outage(tp, tp, c, scope));
 		has_room = has_our_window_algorithm(c);
 	}
 	c->flags &= ~CONNECTION_NUDGED;
 	return has_room;
-}
-
-/* Returns the scope in which the connection is to be made to send; NULL: it is not to be. */
-static __always_inline const struct scope *nudged_scope(const struct connection *c)
-{
-	const struct policy *policy = active_policy();
-	const struct scope *scope = policy ? active_scope(policy, &c->place) : NULL;
-
-	if (!scope || !has_timeouts(c, scope) || scope->flags & SCOPE_OBSERVED || is_held_back(c) ||
-	    c->flags & (CONNECTION_LEFT_ALONE | CONNECTION_CLOSING))
-		return NULL;
-	return scope;
 }
 
 SEC("iter/tcp")
@@ -125,7 +114,7 @@ int nudge_silent(struct bpf_iter__tcp *ctx)
 	c = bpf_sk_storage_get(&connections, tp, 0, 0);
 	if (!c || !is_over_back_interface(tp) || !has_been_silent(tp, c))
 		return 0;
-	scope = nudged_scope(c);
+	scope = revival_scope(c);
 	if (!scope)
 		return 0;
 	/* Once, until something is ACKed. */

@@ -5,7 +5,8 @@
  * (docs/outages.md).
  */
 #include "interface/stalled.h"
-#include "switcher/bind/path_sets.h"
+#include "switcher/bind/match_key.h"
+#include "switcher/bind/revival.h"
 #include "switcher/core/timeout_options.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";
@@ -31,16 +32,18 @@ struct inet_connection_sock___timer {
 } KERNEL_STRUCT;
 
 /* Its program would take the message that makes it send for a failure of the connection. Where the
- * kernel does not tell, it may. */
+ * kernel does not tell, as of IPv6 before Linux 6.7, it may. */
 static __always_inline bool wants_errors(const struct tcp_sock *tp)
 {
 	const struct sock_common *skc = (const struct sock_common *)tp;
 	const struct inet_sock___members *members = (const void *)tp;
 	const struct inet_sock___flags *flags = (const void *)tp;
 
+	if (skc->skc_family != AF_INET && !recverr6)
+		return true;
 	if (bpf_core_field_exists(flags->inet_flags))
 		return !recverr || BPF_CORE_READ(flags, inet_flags) & (recverr | recverr6);
-	return skc->skc_family != AF_INET || !bpf_core_field_exists(members->recverr) ||
+	return !bpf_core_field_exists(members->recverr) ||
 	       BPF_CORE_READ_BITFIELD_PROBED(members, recverr);
 }
 
@@ -49,14 +52,12 @@ int stalled(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
 	const struct inet_connection_sock___timer *icsk;
 	const struct connection *c = ctx->value;
-	const struct sock___route *route;
 	struct sock *sk = ctx->sk;
 	struct stalled s = {};
 	struct tcp_sock *tp;
 	u64 now_ns;
 
-	if (!c || !sk || c->flags & (CONNECTION_LEFT_ALONE | CONNECTION_CLOSING) ||
-	    !timeouts_are_changed(&c->timeouts))
+	if (!c || !sk || !revival_scope(c))
 		return 0;
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
@@ -65,10 +66,9 @@ int stalled(struct bpf_iter__bpf_sk_storage_map *ctx)
 	s.back_off = BPF_CORE_READ(icsk, icsk_backoff);
 	if (!s.back_off || !BPF_CORE_READ(icsk, icsk_retransmits) || wants_errors(tp))
 		return 0;
-	route = (const void *)tp;
 	ends_of(tp, &s.ends);
 	s.namespace = namespace_of(tp);
-	s.interface = BPF_CORE_READ(route, sk_dst_cache, dev, ifindex);
+	s.interface = interface_of(tp);
 	s.snd_una = tp->snd_una;
 	s.rto_us = timeout_us(tp);
 	s.most_us = c->timeouts.kernel_max_ms ? BOUNDED_RTO_MS * USEC_PER_MSEC : ~0U;

@@ -1,13 +1,16 @@
 //! Network namespaces. An iterator over TCP sockets sees those of its reader's namespace alone.
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::ops::AddAssign;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::time::Duration;
 use std::{io, thread};
 
 use nix::sched::{CloneFlags, setns};
+use nix::time::{ClockId, clock_gettime};
 
 use crate::error::{Doing, Error};
 
@@ -40,7 +43,7 @@ impl Namespaces {
         f: impl Fn() -> io::Result<T> + Sync,
     ) -> io::Result<T> {
         let (mut sum, others) = match self {
-            Namespaces::Every => (f()?, others()),
+            Namespaces::Every => (f()?, others(|_| true).into_iter().map(|(_, it)| it).collect()),
             Namespaces::Named(files) => {
                 (T::default(), files.iter().map(File::open).collect::<io::Result<Vec<_>>>()?)
             }
@@ -62,9 +65,22 @@ pub fn own_namespace() -> io::Result<u32> {
 
 /// Those of `wanted`, by their inodes, to which a name or a thread leads, and which are not our own.
 pub(crate) fn others_of(wanted: &HashSet<u32>) -> Vec<(u32, File)> {
-    let inode = |file: &File| file.metadata().map(|metadata| metadata.ino() as u32);
-    let of = |file: File| Some((inode(&file).ok().filter(|it| wanted.contains(it))?, file));
-    others().into_iter().filter_map(of).collect()
+    others(|inode| wanted.contains(&inode))
+}
+
+thread_local! {
+    /// What threads have taken that did something in another namespace for this one.
+    static INSIDE: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+}
+
+/// The processor time that this thread has taken so far, with what it has done in other namespaces. What others take
+/// beside it is not its cost.
+pub(crate) fn processor_time() -> Duration {
+    of_this_thread() + INSIDE.get()
+}
+
+fn of_this_thread() -> Duration {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("Linux has it").into()
 }
 
 /// Does something in a network namespace.
@@ -75,15 +91,18 @@ pub(crate) fn within<T: Send>(
     // A thread that has entered another namespace does not return to ours; it ends.
     thread::scope(|scope| {
         let inside = scope.spawn(|| {
-            setns(namespace, CloneFlags::CLONE_NEWNET).map_err(io::Error::from)?;
-            f()
+            let done = setns(namespace, CloneFlags::CLONE_NEWNET).map_err(io::Error::from);
+            (done.and_then(|()| f()), of_this_thread())
         });
-        inside.join().expect("no panic in a namespace")
+        let (done, taken) = inside.join().expect("no panic in a namespace");
+        INSIDE.set(INSIDE.get() + taken);
+        done
     })
 }
 
-/// Every namespace to which a name or a thread leads, except our own.
-fn others() -> Vec<File> {
+/// The namespaces to which a name or a thread leads and whose inode is wanted, except our own. No others are opened:
+/// there may be more of them than a process may have files.
+fn others(is_wanted: impl Fn(u32) -> bool) -> Vec<(u32, File)> {
     let entries = |directory: &str| {
         fs::read_dir(directory)
             .into_iter()
@@ -96,14 +115,15 @@ fn others() -> Vec<File> {
         .filter(|path| path.file_name().is_some_and(|n| n.as_encoded_bytes()[0].is_ascii_digit()))
         .flat_map(|process| entries(&process.join("task").to_string_lossy()))
         .map(|thread| thread.join("ns/net"));
-    let identity = |path: &PathBuf| fs::metadata(path).map(|m| (m.dev(), m.ino()));
+    let inode = |path: &PathBuf| fs::metadata(path).map(|metadata| metadata.ino() as u32);
 
-    let mut met: HashSet<_> = HashSet::from_iter(identity(&PathBuf::from(OWN)));
+    let mut met: HashSet<_> = HashSet::from_iter(inode(&PathBuf::from(OWN)));
     entries("/run/netns")
         .into_iter()
         .chain(threads)
-        .filter(|path| identity(path).is_ok_and(|id| met.insert(id)))
+        .filter_map(|path| Some((inode(&path).ok()?, path)))
+        .filter(|(inode, _)| met.insert(*inode) && is_wanted(*inode))
         // A namespace that has gone since then has no connections.
-        .filter_map(|path| File::open(path).ok())
+        .filter_map(|(inode, path)| Some((inode, File::open(path).ok()?)))
         .collect()
 }

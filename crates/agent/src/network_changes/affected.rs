@@ -41,6 +41,8 @@ pub(super) struct Change {
     pub paths: PathFilter,
     /// Whether they may carry again, and did not.
     pub may_be_back: bool,
+    /// Whether it is that an interface has a carrier again.
+    pub is_carrier: bool,
 }
 
 impl Network {
@@ -48,11 +50,12 @@ impl Network {
     pub fn changes(&mut self, message: &RouteNetlinkMessage) -> Vec<Change> {
         let over = |index, may_be_back| {
             let paths = PathFilter { interface: Some(index), ..PathFilter::default() };
-            vec![Change { paths, may_be_back }]
+            vec![Change { paths, may_be_back, is_carrier: false }]
         };
         match message {
             RouteNetlinkMessage::NewLink(link) if self.has_turned(link) => {
-                over(link.header.index, is_running(link))
+                let turned = over(link.header.index, is_running(link)).into_iter();
+                turned.map(|it| Change { is_carrier: it.may_be_back, ..it }).collect()
             }
             RouteNetlinkMessage::DelLink(link) if is_whole(link) => {
                 let index = link.header.index;
@@ -82,8 +85,8 @@ impl Network {
         }
     }
 
-    /// Takes every address for removed: messages were lost, and any of them may be.
-    pub fn remove_all(&mut self) {
+    /// Notes every address as one that may be removed: messages were lost.
+    pub fn any_may_be_removed(&mut self) {
         let all = self.addresses.iter();
         self.removed.extend(all.map(|(index, ip)| LocalAddress::new(*index, *ip)));
     }
@@ -167,7 +170,7 @@ fn along(route: &RouteMessage) -> Vec<Change> {
     let remote = IpNet::new(destination, route.header.destination_prefix_length).ok();
     let over = |interface| {
         let paths = PathFilter { remote, interface, ..PathFilter::default() };
-        Change { paths, may_be_back: true }
+        Change { paths, may_be_back: true, is_carrier: false }
     };
     interfaces.into_iter().map(over).collect()
 }
@@ -191,7 +194,13 @@ mod tests {
 
     fn over(index: u32, may_be_back: bool) -> Vec<Change> {
         let paths = PathFilter { interface: Some(index), ..PathFilter::default() };
-        vec![Change { paths, may_be_back }]
+        vec![Change { paths, may_be_back, is_carrier: false }]
+    }
+
+    /// Its carrier is back.
+    fn carrier(index: u32) -> Vec<Change> {
+        let [change] = over(index, true).try_into().unwrap();
+        vec![Change { is_carrier: true, ..change }]
     }
 
     #[test]
@@ -206,9 +215,9 @@ mod tests {
         assert_eq!(told(2, down, AddressFamily::Bridge), []);
         assert_eq!(told(2, down, whole), over(2, false));
         assert_eq!(told(2, down, whole), []);
-        assert_eq!(told(2, up, whole), over(2, true));
+        assert_eq!(told(2, up, whole), carrier(2));
         assert_eq!(told(3, down, whole), [], "it is new");
-        assert_eq!(told(3, up, whole), over(3, true));
+        assert_eq!(told(3, up, whole), carrier(3));
         let gone = link(3, down, whole);
         assert_eq!(network.changes(&RouteNetlinkMessage::DelLink(gone)), over(3, false));
     }
@@ -224,7 +233,7 @@ mod tests {
         };
         assert_eq!(told(7), [], "the first count is no change");
         assert_eq!(told(7), []);
-        assert_eq!(told(8), over(2, true));
+        assert_eq!(told(8), carrier(2));
     }
 
     #[test]
@@ -257,7 +266,7 @@ mod tests {
             let removed = std::mem::take(&mut network.removed);
             removed.iter().map(|it| (it.ip.to_string(), it.interface)).collect::<Vec<_>>()
         };
-        network.remove_all();
+        network.any_may_be_removed();
         let both = [("192.0.2.1".to_owned(), 0), ("fe80::1".to_owned(), 2)];
         assert_eq!(removed(&mut network), both);
         let gone = link(2, LinkFlags::Up, AddressFamily::Unspec);
@@ -274,7 +283,7 @@ mod tests {
         route.header.kind = RouteType::Unicast;
         let led = |remote: &str, interface| {
             let paths = PathFilter { remote: remote.parse().ok(), interface, namespace: None };
-            [Change { paths, may_be_back: true }]
+            [Change { paths, may_be_back: true, is_carrier: false }]
         };
         assert_eq!(along(&route), led("0.0.0.0/0", None));
         route.header.destination_prefix_length = 24;

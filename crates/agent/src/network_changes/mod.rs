@@ -12,6 +12,7 @@ use netlink_packet_core::{
     NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
 };
 use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::address::AddressMessage;
 use netlink_packet_route::link::LinkMessage;
 use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
@@ -27,8 +28,10 @@ pub(crate) use local_address::LocalAddress;
 const GROUPS: [u32; 5] = [1, 5, 9, 7, 11];
 /// Size of the buffer for messages, bytes; the kernel never sends more at once.
 const AT_ONCE: usize = 64 << 10;
-/// What the kernel keeps of messages until they are read, bytes.
+/// What the kernel is asked to keep of messages until they are read, bytes; `net.core.rmem_max` is the most.
 const KEPT: usize = 1 << 20;
+/// So many buffers are read at a time: while a routing daemon writes its table, others want to be looked after, too.
+const READ_AT_ONCE: usize = 64;
 /// When so much has changed, all paths are concerned: it is not told apart any more.
 pub(crate) const TOLD_APART: usize = 256;
 
@@ -46,6 +49,8 @@ pub(crate) struct Changes {
     pub affected: Vec<PathFilter>,
     /// These of them may carry again.
     pub may_be_back: Vec<PathFilter>,
+    /// Interfaces whose carrier is back, by their indices.
+    pub carriers: BTreeSet<u32>,
     /// These addresses were taken from an interface. Another may have them, or they may be back.
     pub removed: BTreeSet<LocalAddress>,
 }
@@ -60,8 +65,13 @@ impl NetworkChanges {
         GROUPS.into_iter().try_for_each(|group| socket.add_membership(group))?;
         // It is looked at after the first change is heard of, so that none is missed.
         let network = present()?;
-        socket.send_to(&links_wanted(), &SocketAddr::new(0, 0), 0)?;
-        Ok(NetworkChanges { socket, namespace: own_namespace()?, network })
+        let changes = NetworkChanges { socket, namespace: own_namespace()?, network };
+        changes.send(&links_wanted())?;
+        Ok(changes)
+    }
+
+    fn send(&self, question: &[u8]) -> io::Result<()> {
+        self.socket.send_to(question, &SocketAddr::new(0, 0), 0).map(drop)
     }
 
     /// The namespace, by its inode.
@@ -69,30 +79,37 @@ impl NetworkChanges {
         self.namespace
     }
 
+    /// Whether an interface of the namespace has the address. Other addresses may be the namespace's by a route
+    /// (`local`).
+    pub fn has_address(&self, ip: IpAddr) -> bool {
+        self.network.addresses.iter().any(|(_, has)| *has == ip)
+    }
+
     /// Asks for an interface. The kernel tells of a carrier that goes up to a second late, and of one that is back by
     /// then as late; the answer comes at once, among what is read.
     pub fn ask(&self, interface: u32) -> io::Result<()> {
         let mut link = LinkMessage::default();
         link.header.index = interface;
-        let wanted = question(0, RouteNetlinkMessage::GetLink(link));
-        self.socket.send_to(&wanted, &SocketAddr::new(0, 0), 0).map(drop)
+        self.send(&question(0, RouteNetlinkMessage::GetLink(link)))
     }
 
-    /// What has changed since the last call.
+    /// What has changed since the last call; there may be more.
     pub fn read(&mut self) -> io::Result<Changes> {
         let mut changes = Vec::new();
-        loop {
+        for _ in 0..READ_AT_ONCE {
             let mut received = Vec::with_capacity(AT_ONCE);
             match self.socket.recv(&mut received, 0) {
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                // More has changed than the kernel has kept for us. What is known of interfaces may be old then;
-                // the next message of each is taken for a change, and any address may have been removed.
+                // More has changed than the kernel has kept for us. What is known of interfaces may be old until it
+                // tells of them again. Any address may have been removed, and others may have come.
                 Err(error) if error.raw_os_error() == Some(nix::libc::ENOBUFS) => {
-                    let every = Change { paths: PathFilter::default(), may_be_back: true };
+                    let every = PathFilter::default();
+                    let every = Change { paths: every, may_be_back: true, is_carrier: false };
                     changes = vec![every; TOLD_APART + 1];
-                    self.network.remove_all();
+                    self.network.any_may_be_removed();
+                    self.send(&addresses_wanted())?;
                     continue;
                 }
                 Err(error) => return Err(error),
@@ -101,14 +118,17 @@ impl NetworkChanges {
                 changes.extend(self.network.changes(&message));
             }
         }
+        let carriers = changes.iter().filter(|it| it.is_carrier);
+        let carriers = carriers.filter_map(|it| it.paths.interface).collect();
         if changes.len() > TOLD_APART {
             let may_be_back = changes.iter().any(|change| change.may_be_back);
-            changes = vec![Change { paths: PathFilter::default(), may_be_back }];
+            let paths = PathFilter::default();
+            changes = vec![Change { paths, may_be_back, is_carrier: false }];
         }
         let namespace = Some(self.namespace);
         let removed = std::mem::take(&mut self.network.removed);
-        let mut told = Changes { removed, ..Changes::default() };
-        for Change { paths, may_be_back } in changes {
+        let mut told = Changes { removed, carriers, ..Changes::default() };
+        for Change { paths, may_be_back, .. } in changes {
             let paths = PathFilter { namespace, ..paths };
             if may_be_back {
                 told.may_be_back.push(paths.clone());
@@ -128,6 +148,11 @@ impl AsFd for NetworkChanges {
 /// Asks for all interfaces, as messages of their own: only these tell how often a carrier has come.
 fn links_wanted() -> Vec<u8> {
     question(NLM_F_DUMP, RouteNetlinkMessage::GetLink(LinkMessage::default()))
+}
+
+/// Asks for all addresses.
+fn addresses_wanted() -> Vec<u8> {
+    question(NLM_F_DUMP, RouteNetlinkMessage::GetAddress(AddressMessage::default()))
 }
 
 /// A question to the kernel, as it is sent.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use nix::time::{ClockId, clock_gettime};
+use crate::namespaces::processor_time;
 
 /// What looks may take of the time, so that many connections on a link that flaps cost no more.
 const SHARE: u32 = 25;
@@ -37,14 +37,12 @@ impl Allowance {
     }
 }
 
-/// What this thread has taken so far. What others take beside it is not its cost.
-fn processor_time() -> Duration {
-    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("Linux has it").into()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
+    use crate::namespaces::{OWN, within};
 
     #[test]
     fn looks_are_free_at_first_and_then_take_their_share() {
@@ -73,5 +71,14 @@ mod tests {
         allowance.owed = Duration::ZERO;
         allowance.spend(|| std::thread::spawn(work).join()).unwrap();
         assert!(allowance.owed < TAKEN / 2, "{:?}", allowance.owed);
+        let own = File::open(OWN).unwrap();
+        if within(&own, || Ok(())).is_ok() {
+            let inside = || {
+                work();
+                Ok(())
+            };
+            allowance.spend(|| within(&own, inside)).unwrap();
+            assert!(allowance.owed >= TAKEN, "{:?}", allowance.owed);
+        }
     }
 }

@@ -18,7 +18,7 @@ mod unreachable;
 mod waiting;
 mod watch;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,7 +30,6 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::eventfd::EventFd;
 
-use crate::algorithms::CONNECTIONS;
 use crate::error::{Doing, Error};
 use crate::network_changes::TOLD_APART;
 use crate::paths::PathFilter;
@@ -63,8 +62,8 @@ pub struct NetworkNews {
     pub revived: u64,
     /// Addresses that are gone and that connections have.
     pub stranded: Vec<Stranded>,
-    /// What does not work, for the operator; told when it is another than before.
-    pub trouble: Option<String>,
+    /// What does not work, for the operator.
+    pub trouble: Vec<String>,
 }
 
 /// The thread, which ends when this is dropped.
@@ -78,7 +77,7 @@ impl Revival {
     /// Hears of changes from now on.
     pub fn start(switcher: &Switcher) -> Result<Revival, Error> {
         const DOING: &str = "watching the network";
-        let listing = Listing::load(&switcher.map(CONNECTIONS)?)?;
+        let listing = Listing::load(switcher)?;
         let (removed, nudge) = (Removed::load(switcher)?, Nudge::load(switcher)?);
         let watches = Watches::begin().doing(|| DOING.into())?;
         let stop = Arc::new(EventFd::new().doing(|| DOING.into())?);
@@ -92,9 +91,10 @@ impl Revival {
             asked: BTreeMap::new(),
             watches,
             tried,
+            back: BTreeSet::new(),
             removed,
             news: told,
-            trouble: None,
+            trouble: BTreeMap::new(),
         };
         let stopped = Arc::clone(&stop);
         let thread = thread::Builder::new()
@@ -131,8 +131,9 @@ impl Tried {
     fn has(&self, stalled: &Stalled) -> bool {
         let PathFilter { namespace, interface, .. } = self.paths;
         namespace.is_none_or(|it| it == stalled.namespace)
-            // A connection that has lost its route has none.
-            && interface.is_none_or(|it| it == stalled.interface || stalled.interface == 0)
+            // A connection that has lost its route has none, and one that a new route concerns has still the old one.
+            && (interface.is_none_or(|it| it == stalled.interface || stalled.interface == 0)
+                || self.paths.remote.is_some())
             && self.paths.has_remote(IpNet::from(stalled.remote.ip()))
     }
 }
@@ -145,10 +146,12 @@ struct Reviver {
     asked: BTreeMap<(u32, u32), Instant>,
     watches: Watches,
     tried: Vec<Tried>,
+    /// Interfaces whose carrier is back and whose silent connections have still to send.
+    back: BTreeSet<(u32, u32)>,
     removed: Removed,
     news: Arc<Mutex<NetworkNews>>,
-    /// What was told last of what does not work.
-    trouble: Option<String>,
+    /// What does not work, and why, as it was told last.
+    trouble: BTreeMap<&'static str, String>,
 }
 
 /// What does not work where something has failed.
@@ -166,8 +169,8 @@ impl Reviver {
                 let followed = wanted.and_then(|wanted| self.watches.follow(&wanted));
                 self.note(NOT_REVIVED, followed);
             }
-            let is_idle = self.tried.is_empty() && self.asked.is_empty();
-            let time = if is_idle { LOOK } else { tick };
+            let is_idle = self.tried.is_empty() && self.asked.is_empty() && self.back.is_empty();
+            let time = if is_idle { LOOK } else { tick.min(LOOK) };
             match self.wait(stop, time) {
                 Ok(true) => return,
                 Ok(false) => {}
@@ -176,6 +179,10 @@ impl Reviver {
             let now = Instant::now();
             self.tried.retain(|tried| tried.until > now);
             self.asked.retain(|_, until| *until > now);
+            if allowance.refused_for(now).is_zero() {
+                let nudged = allowance.spend(|| self.nudge());
+                self.note(NOT_REVIVED, nudged);
+            }
             if listed_at.is_none_or(|at| now - at >= tick) {
                 listed_at = Some(now);
                 let revived = allowance.spend(|| self.ask().and(self.revive()));
@@ -200,7 +207,7 @@ impl Reviver {
         }
         let mut readable =
             fds.iter().map(|fd| fd.any().unwrap_or(true)).collect::<Vec<_>>().into_iter();
-        let (mut read, mut back) = (Ok(()), Vec::new());
+        let mut read = Ok(());
         let until = Instant::now() + ASKED_FOR;
         for (watch, _) in self.watches.iter_mut().zip(&mut readable).filter(|(_, changed)| *changed)
         {
@@ -208,25 +215,28 @@ impl Reviver {
                 Ok(changes) => {
                     let turned = changes.affected.iter().filter_map(interface_of);
                     self.asked.extend(turned.map(|interface| (interface, until)));
-                    back.extend(changes.may_be_back.iter().filter_map(interface_of));
+                    let namespace = watch.changes.namespace();
+                    self.back.extend(changes.carriers.into_iter().map(|it| (namespace, it)));
                     note_affected(&self.news, changes.affected);
                     try_again(&mut self.tried, changes.may_be_back);
-                    self.removed.note(watch.changes.namespace(), changes.removed);
+                    self.removed.note(namespace, changes.removed);
                 }
                 Err(error) => read = Err(error),
             }
         }
         let stopped = readable.next().expect("there is one to stop");
         self.asked.extend(self.waiting.read()?.map(|interface| (interface, until)));
-        back.into_iter().try_for_each(|interface| self.nudge(interface)).and(read)?;
+        read?;
         Ok(stopped)
     }
 
     /// Makes connections send new data that go over an interface whose carrier is back.
-    fn nudge(&self, (namespace, interface): (u32, u32)) -> io::Result<()> {
-        if let Some(watch) = self.watches.get(namespace) {
-            let nudged = self.nudge.nudge(&watch.file, interface)?;
-            locked(&self.news).revived += nudged;
+    fn nudge(&mut self) -> io::Result<()> {
+        for (namespace, interface) in std::mem::take(&mut self.back) {
+            if let Some(watch) = self.watches.get(namespace) {
+                let nudged = self.nudge.nudge(&watch.file, interface)?;
+                locked(&self.news).revived += nudged;
+            }
         }
         Ok(())
     }
@@ -256,13 +266,17 @@ impl Reviver {
             let Some((watch, steps)) = self.watches.get(it.namespace).zip(it.steps()) else {
                 continue;
             };
+            // A message to an address that is not the host's would leave it.
+            if !watch.changes.has_address(it.local.ip()) {
+                continue;
+            }
             let Some(messenger) = &watch.messenger else {
                 revived = Err(io::ErrorKind::PermissionDenied.into());
                 continue;
             };
             match messenger.send(it, steps) {
                 Ok(()) => locked(&self.news).revived += 1,
-                // Its own address may be gone, or there is no room for the moment.
+                // Its own address may be gone since, or there is no room for the moment.
                 Err(error) if is_passing(&error) => {}
                 Err(error) => revived = Err(error),
             }
@@ -276,19 +290,27 @@ impl Reviver {
         for (namespace, addresses) in self.removed.due() {
             // Where there is no watch any more, there are no connections.
             let Some(watch) = self.watches.get(namespace) else { continue };
-            match self.removed.stranded(namespace, &watch.file, addresses) {
+            match self.removed.stranded(namespace, &watch.file, &addresses) {
                 Ok(stranded) => locked(&self.news).stranded.extend(stranded),
-                Err(error) => looked = Err(error),
+                Err(error) => {
+                    self.removed.note(namespace, addresses.into_iter().collect());
+                    looked = Err(error);
+                }
             }
         }
         looked
     }
 
-    fn note(&mut self, what: &str, done: io::Result<()>) {
-        let trouble = done.err().map(|error| format!("{what}: {error}"));
-        if trouble.is_some() && trouble != self.trouble {
-            locked(&self.news).trouble.clone_from(&trouble);
-            self.trouble = trouble;
+    /// Tells of what does not work once, until it works again.
+    fn note(&mut self, what: &'static str, done: io::Result<()>) {
+        let Err(error) = done else {
+            self.trouble.remove(what);
+            return;
+        };
+        let trouble = format!("{what}: {error}");
+        if self.trouble.get(what) != Some(&trouble) {
+            locked(&self.news).trouble.push(trouble.clone());
+            self.trouble.insert(what, trouble);
         }
     }
 }

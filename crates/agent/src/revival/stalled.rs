@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 use kirikae_interface::stalled;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::Enum;
-use libbpf_rs::{IterOpts, Link, MapHandle, MapIterOpts, Object};
+use libbpf_rs::{IterOpts, Link, MapIterOpts, Object};
 use zerocopy::FromBytes;
 
 use crate::algorithms::CONNECTIONS;
@@ -17,6 +17,7 @@ use crate::event::socket_address;
 use crate::iterator::read;
 use crate::kernel::BTF;
 use crate::object;
+use crate::switcher::Switcher;
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stalled.bpf.o"));
 
@@ -77,12 +78,14 @@ pub(super) struct Listing {
 }
 
 impl Listing {
-    pub fn load(connections: &MapHandle) -> Result<Listing, Error> {
+    pub fn load(switcher: &Switcher) -> Result<Listing, Error> {
         const DOING: &str = "loading the listing of stalled connections";
+        const SHARED: [&str; 3] = [CONNECTIONS, "active_generation", "policies"];
         let (ipv4, ipv6) = wants_errors()?;
+        let connections = switcher.map(CONNECTIONS)?;
         let object = object::load(OBJECT, DOING, |object| {
-            object.keep_only(&[CONNECTIONS])?;
-            object.share(CONNECTIONS, connections)?;
+            object.keep_only(&SHARED)?;
+            SHARED.iter().try_for_each(|name| object.share(name, &switcher.map(name)?))?;
             object.set("recverr", ipv4)?;
             object.set("recverr6", ipv6)
         })?;

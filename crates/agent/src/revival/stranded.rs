@@ -85,15 +85,15 @@ impl Removed {
         &self,
         namespace: u32,
         file: &File,
-        addresses: Vec<LocalAddress>,
+        addresses: &[LocalAddress],
     ) -> io::Result<Vec<Stranded>> {
         let SocketIterator { link, wanted: gone, .. } = &self.iterator;
         let found = within(file, move || {
             let there = LocalAddress::all()?;
             let mut looked_for = Vec::new();
             for address in addresses {
-                if !there.contains(&address) && !address.is_routed_here()? {
-                    looked_for.push(address);
+                if !there.contains(address) && !address.is_routed_here()? {
+                    looked_for.push(*address);
                 }
             }
             let at_once = gone.max_entries() as usize;

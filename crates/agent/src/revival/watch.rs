@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io;
 use std::time::{Duration, Instant};
 
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
 use super::unreachable::Messenger;
 use crate::namespaces::{OWN, others_of, within};
 use crate::network_changes::NetworkChanges;
@@ -40,14 +42,17 @@ impl Watch {
 pub(super) struct Watches {
     own: u32,
     by_namespace: BTreeMap<u32, Watch>,
-    /// Those that nothing has led to, and when they were looked for.
+    /// Those that nothing has led to, or that could not be entered, and when they were looked for.
     not_found: HashSet<u32>,
     looked_for: Instant,
 }
 
 impl Watches {
-    /// Watches the namespace of the calling thread.
+    /// Watches the namespace of the calling thread. Each takes four files, and a host may have hundreds, so that this
+    /// process opens as many from now on as it may.
     pub fn begin() -> io::Result<Watches> {
+        let (_, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
+        setrlimit(Resource::RLIMIT_NOFILE, most, most)?;
         let watch = Watch::open()?;
         let own = watch.changes.namespace();
         let by_namespace = BTreeMap::from([(own, watch)]);
@@ -55,26 +60,30 @@ impl Watches {
         Ok(Watches { own, by_namespace, not_found, looked_for })
     }
 
-    /// Watches these, and no others.
+    /// Watches these, and no others. Where one cannot be watched, the others are; returns the first error.
     pub fn follow(&mut self, wanted: &HashSet<u32>) -> io::Result<()> {
         self.by_namespace
             .retain(|namespace, _| *namespace == self.own || wanted.contains(namespace));
         self.not_found.retain(|namespace| wanted.contains(namespace));
         let is_time = self.looked_for.elapsed() >= LOOK_AGAIN;
-        let is_missing = |it: &&u32| {
-            !self.by_namespace.contains_key(it) && (is_time || !self.not_found.contains(it))
-        };
-        let missing: HashSet<u32> = wanted.iter().filter(is_missing).copied().collect();
-        if missing.is_empty() {
+        let watched = |it: &u32| self.by_namespace.contains_key(it);
+        let missing: HashSet<u32> = wanted.iter().filter(|it| !watched(it)).copied().collect();
+        if !missing.iter().any(|it| is_time || !self.not_found.contains(it)) {
             return Ok(());
         }
+        let mut followed = Ok(());
         for (namespace, file) in others_of(&missing) {
-            self.by_namespace.insert(namespace, within(&file, Watch::open)?);
+            match within(&file, Watch::open) {
+                Ok(watch) => {
+                    self.by_namespace.insert(namespace, watch);
+                }
+                Err(error) => followed = followed.and(Err(error)),
+            }
         }
         self.looked_for = Instant::now();
-        let found = &self.by_namespace;
-        self.not_found.extend(missing.into_iter().filter(|it| !found.contains_key(it)));
-        Ok(())
+        let watched = |it: &u32| self.by_namespace.contains_key(it);
+        self.not_found = missing.into_iter().filter(|it| !watched(it)).collect();
+        followed
     }
 
     pub fn get(&self, namespace: u32) -> Option<&Watch> {
