@@ -357,3 +357,39 @@ fn is_passing(error: &io::Error) -> bool {
     ];
     known.iter().any(|errno| error.raw_os_error() == Some(*errno as i32))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn over(interface: u32) -> Stalled {
+        Stalled {
+            local: "192.0.2.1:80".parse().unwrap(),
+            remote: "198.51.100.7:40000".parse().unwrap(),
+            namespace: 1,
+            interface,
+            snd_una: 0,
+            rto_us: 100_000,
+            most_us: u32::MAX,
+            back_off: 1,
+            waited_us: 0,
+        }
+    }
+
+    #[test]
+    fn a_change_concerns_what_goes_over_it_or_to_it() {
+        let tried = |remote: Option<&str>, interface| Tried {
+            paths: PathFilter {
+                remote: remote.map(|it| it.parse().unwrap()),
+                namespace: Some(1),
+                interface: Some(interface),
+            },
+            until: Instant::now(),
+        };
+        assert!(tried(None, 2).has(&over(2)) && !tried(None, 3).has(&over(2)));
+        assert!(tried(None, 3).has(&over(0)), "it has lost its route");
+        assert!(tried(Some("198.51.100.0/24"), 3).has(&over(2)), "it has another route now");
+        assert!(!tried(Some("203.0.113.0/24"), 2).has(&over(2)));
+        assert!(!tried(None, 2).has(&Stalled { namespace: 9, ..over(2) }));
+    }
+}

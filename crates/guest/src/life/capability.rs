@@ -20,6 +20,8 @@ pub enum Capability {
     Switch,
     /// The retransmission timer is shortened.
     Timer,
+    /// A connection outlives an outage, with the time after which the kernel gives it up.
+    Outage,
     /// The kernel goes on when the agent is killed; `kirikae undo` restores everything and leaves nothing.
     Undo,
     /// `observe` makes choices and changes nothing.
@@ -32,13 +34,14 @@ pub enum Capability {
 
 impl Capability {
     /// In the order in which they are looked at.
-    pub const ALL: [Capability; 10] = [
+    pub const ALL: [Capability; 11] = [
         Capability::Load,
         Capability::Verify,
         Capability::Adopt,
         Capability::Idle,
         Capability::Switch,
         Capability::Timer,
+        Capability::Outage,
         Capability::Undo,
         Capability::Observe,
         Capability::Reload,
@@ -54,6 +57,7 @@ impl Capability {
             Capability::Idle => "idle",
             Capability::Switch => "switch",
             Capability::Timer => "timer",
+            Capability::Outage => "outage",
             Capability::Undo => "undo",
             Capability::Observe => "observe",
             Capability::Reload => "reload",

@@ -1,11 +1,11 @@
 //! A connection with both ends here, and what the kernel tells of it.
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::ensure;
+use anyhow::bail;
 use kirikae_emu::Emulated;
 use nix::libc::tcp_info;
 use socket2::{Domain, SockRef, Socket, Type};
@@ -15,6 +15,8 @@ use crate::system::tcp_info;
 /// How often the socket is looked at while an answer is waited for.
 const LOOK: Duration = Duration::from_millis(1);
 const PATIENCE: Duration = Duration::from_secs(120);
+/// The state TCP_CLOSE (net/tcp_states.h).
+const CLOSED: u32 = 7;
 
 pub struct Connection {
     near: TcpStream,
@@ -52,8 +54,18 @@ impl Connection {
         thread::scope(|scope| {
             let writer = scope.spawn(|| (&self.near).write_all(&data));
             let reader = scope.spawn(|| (&self.far).read_exact(&mut received));
-            while tcp_info(&self.near)?.tcpi_bytes_acked < before + bytes as u64 {
-                ensure!(begun.elapsed() < PATIENCE, "{bytes} bytes are not ACKed");
+            loop {
+                let info = tcp_info(&self.near)?;
+                if info.tcpi_bytes_acked >= before + bytes as u64 {
+                    break;
+                }
+                let is_given_up = u32::from(info.tcpi_state) == CLOSED;
+                if is_given_up || begun.elapsed() >= PATIENCE {
+                    // So ends who reads, too.
+                    self.far.shutdown(Shutdown::Both)?;
+                    let why = if is_given_up { "the kernel has given up" } else { "no ACK" };
+                    bail!("{bytes} bytes after {} ms: {why}", begun.elapsed().as_millis());
+                }
                 thread::sleep(LOOK);
             }
             let took = begun.elapsed();
@@ -80,6 +92,11 @@ impl Connection {
     /// The retransmission timeout, milliseconds.
     pub fn rto_ms(&self) -> anyhow::Result<u32> {
         Ok(self.info()?.tcpi_rto / 1000)
+    }
+
+    /// TCP_USER_TIMEOUT; None: the kernel reckons.
+    pub fn given_up_after(&self) -> anyhow::Result<Option<Duration>> {
+        Ok(SockRef::from(&self.near).tcp_user_timeout()?.filter(|it| !it.is_zero()))
     }
 
     pub fn info(&self) -> anyhow::Result<tcp_info> {

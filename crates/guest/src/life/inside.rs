@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use kirikae_emu::Emulated;
-use kirikae_path::{ElementSpec, PathSpec, QueueLimit, Span};
+use kirikae_path::{ElementSpec, Intervals, OutageSpec, PathSpec, QueueLimit, Span, Time};
 
 use super::agent::{Agent, nothing_is_left, succeed};
 use super::algorithms;
@@ -35,6 +35,7 @@ pub fn inside() -> anyhow::Result<()> {
             say(Capability::Idle, idle_keep(&stock))?;
             say(Capability::Switch, switch())?;
             say(Capability::Timer, timer(&stock))?;
+            say(Capability::Outage, outage())?;
             say(Capability::Undo, undo(agent, open, &stock))?;
         }
         Err(error) => say(Capability::Adopt, Err(error))?,
@@ -115,19 +116,22 @@ fn verified() -> anyhow::Result<Outcome> {
     works(format!("{walked} instructions of the switcher"))
 }
 
-/// A path with a queue that never drops; None where the kernel has no TUN devices.
-fn path(loss: f64) -> anyhow::Result<Option<Emulated>> {
+/// A path with a queue that never drops, behind something else; None where the kernel has no TUN devices.
+fn path(behind: ElementSpec) -> anyhow::Result<Option<Emulated>> {
     if !Path::new("/dev/net/tun").exists() {
         return Ok(None);
     }
     let delay = ElementSpec::Delay { delay: Span::from_millis(ROUND_TRIP.as_millis() as u64 / 2) };
     let limit = QueueLimit::Packets(1000);
     let rate = ElementSpec::Rate { bits_per_second: 20_000_000, limit };
-    let loss = ElementSpec::Loss { probability: loss };
-    let spec = PathSpec { forward: vec![loss, rate, delay.clone()], backward: vec![delay] };
+    let spec = PathSpec { forward: vec![behind, rate, delay.clone()], backward: vec![delay] };
     let path = Emulated::create(&spec, 1, "life")?;
     path.sender().set_sysctl("net.ipv4.tcp_congestion_control", "cubic")?;
     Ok(Some(path))
+}
+
+fn loss(probability: f64) -> ElementSpec {
+    ElementSpec::Loss { probability }
 }
 
 fn no_path() -> Outcome {
@@ -162,7 +166,7 @@ struct Stock {
 impl Stock {
     fn look(connection: &mut Connection) -> anyhow::Result<Stock> {
         let (algorithm, rto_ms) = (connection.algorithm()?, connection.rto_ms()?);
-        let idle_ms = match path(0.0)? {
+        let idle_ms = match path(loss(0.0))? {
             Some(path) => Some(after_idle(&mut Connection::open_over(&path)?)?.0),
             None => None,
         };
@@ -171,7 +175,9 @@ impl Stock {
 }
 
 fn idle_keep(stock: &Stock) -> anyhow::Result<Outcome> {
-    let (Some(path), Some(stock_ms)) = (path(0.0)?, stock.idle_ms) else { return Ok(no_path()) };
+    let (Some(path), Some(stock_ms)) = (path(loss(0.0))?, stock.idle_ms) else {
+        return Ok(no_path());
+    };
     let mut connection = Connection::open_over(&path)?;
     let (ours_ms, before, after) = after_idle(&mut connection)?;
     let name = connection.algorithm()?;
@@ -185,7 +191,7 @@ fn idle_keep(stock: &Stock) -> anyhow::Result<Outcome> {
 }
 
 fn switch() -> anyhow::Result<Outcome> {
-    let Some(path) = path(0.02)? else { return Ok(no_path()) };
+    let Some(path) = path(loss(0.02))? else { return Ok(no_path()) };
     let mut connection = Connection::open_over(&path)?;
     let before = connection.algorithm()?;
     for _ in 0..20 {
@@ -204,6 +210,25 @@ fn timer(stock: &Stock) -> anyhow::Result<Outcome> {
     let ours_ms = connection.rto_ms()?;
     ensure!(ours_ms * 2 <= stock.rto_ms, "{ours_ms} ms where the kernel has {}", stock.rto_ms);
     works(format!("{ours_ms} ms for the kernel's {}", stock.rto_ms))
+}
+
+fn outage() -> anyhow::Result<Outcome> {
+    let [from, to, end] = [2_000, 4_000, 5_000].map(|ms| Time::ZERO + Span::from_millis(ms));
+    let when = Intervals { intervals: vec![(from, to)], every: None };
+    let gone = ElementSpec::Outage(OutageSpec { when, hold: false, carrier: false });
+    let begun = Instant::now();
+    let Some(path) = path(gone)? else { return Ok(no_path()) };
+    let mut connection = Connection::open_over(&path)?;
+    let mut longest = Duration::ZERO;
+    while begun.elapsed() < Duration::from_nanos(end.as_nanos()) {
+        longest = longest.max(connection.send(1_000)?);
+        thread::sleep(Duration::from_millis(20));
+    }
+    let given_up_after = connection.given_up_after()?;
+    path.finish()?;
+    ensure!(longest > Duration::from_secs(1), "nothing was written while the path was gone");
+    ensure!(given_up_after.is_none(), "it has kept {given_up_after:?}");
+    works(format!("a write took {} ms, and the kernel's time is what it was", longest.as_millis()))
 }
 
 fn adopted(open: &mut Connection) -> anyhow::Result<Outcome> {
