@@ -50,12 +50,13 @@ impl Network {
     pub fn changes(&mut self, message: &RouteNetlinkMessage) -> Vec<Change> {
         let over = |index, may_be_back| {
             let paths = PathFilter { interface: Some(index), ..PathFilter::default() };
-            vec![Change { paths, may_be_back, is_carrier: false }]
+            Change { paths, may_be_back, is_carrier: false }
         };
         match message {
             RouteNetlinkMessage::NewLink(link) if self.has_turned(link) => {
-                let turned = over(link.header.index, is_running(link)).into_iter();
-                turned.map(|it| Change { is_carrier: it.may_be_back, ..it }).collect()
+                let is_running = is_running(link);
+                let turned = over(link.header.index, is_running);
+                vec![Change { is_carrier: is_running, ..turned }]
             }
             RouteNetlinkMessage::DelLink(link) if is_whole(link) => {
                 let index = link.header.index;
@@ -63,10 +64,10 @@ impl Network {
                 let of_it = self.addresses.iter().filter(|(of, _)| *of == index);
                 self.removed.extend(of_it.map(|(of, ip)| LocalAddress::new(*of, *ip)));
                 self.addresses.retain(|(of, _)| *of != index);
-                over(index, false)
+                vec![over(index, false)]
             }
             RouteNetlinkMessage::NewAddress(message) => match address(message) {
-                Some(address) if self.addresses.insert(address) => over(address.0, true),
+                Some(address) if self.addresses.insert(address) => vec![over(address.0, true)],
                 _ => Vec::new(),
             },
             RouteNetlinkMessage::DelAddress(message) => match address(message) {
@@ -74,7 +75,7 @@ impl Network {
                     // One of which nothing is known may have come with messages that were lost.
                     self.removed.insert(LocalAddress::new(address.0, address.1));
                     let was_known = self.addresses.remove(&address);
-                    if was_known { over(address.0, false) } else { Vec::new() }
+                    if was_known { vec![over(address.0, false)] } else { Vec::new() }
                 }
                 None => Vec::new(),
             },

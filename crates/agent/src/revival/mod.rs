@@ -150,13 +150,31 @@ struct Reviver {
     back: BTreeSet<(u32, u32)>,
     removed: Removed,
     news: Arc<Mutex<NetworkNews>>,
-    /// What does not work, and why, as it was told last.
-    trouble: BTreeMap<&'static str, String>,
+    /// What has failed and has not worked since, and why, as it was told last.
+    trouble: BTreeMap<Step, String>,
 }
 
-/// What does not work where something has failed.
-const NOT_REVIVED: &str = "connections are not made to send when their path is back";
-const NOT_LOOKED_FOR: &str = "connections whose address is gone are not told of";
+/// What may fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    FollowNamespaces,
+    Wait,
+    Nudge,
+    Revive,
+    LookForStranded,
+}
+
+impl Step {
+    /// What does not work where it has failed.
+    fn lost(self) -> &'static str {
+        match self {
+            Step::FollowNamespaces | Step::Wait | Step::Nudge | Step::Revive => {
+                "connections are not made to send when their path is back"
+            }
+            Step::LookForStranded => "connections whose address is gone are not told of",
+        }
+    }
+}
 
 impl Reviver {
     fn run(mut self, stop: &EventFd) {
@@ -167,30 +185,30 @@ impl Reviver {
                 looked_at = Some(Instant::now());
                 let wanted = self.listing.namespaces();
                 let followed = wanted.and_then(|wanted| self.watches.follow(&wanted));
-                self.note(NOT_REVIVED, followed);
+                self.note(Step::FollowNamespaces, followed);
             }
             let is_idle = self.tried.is_empty() && self.asked.is_empty() && self.back.is_empty();
             let time = if is_idle { LOOK } else { tick.min(LOOK) };
-            match self.wait(stop, time) {
-                Ok(true) => return,
-                Ok(false) => {}
-                Err(error) => self.note(NOT_REVIVED, Err(error)),
+            let waited = self.wait(stop, time);
+            if let Ok(true) = waited {
+                return;
             }
+            self.note(Step::Wait, waited.map(drop));
             let now = Instant::now();
             self.tried.retain(|tried| tried.until > now);
             self.asked.retain(|_, until| *until > now);
             if allowance.refused_for(now).is_zero() {
                 let nudged = allowance.spend(|| self.nudge());
-                self.note(NOT_REVIVED, nudged);
+                self.note(Step::Nudge, nudged);
             }
             if listed_at.is_none_or(|at| now - at >= tick) {
                 listed_at = Some(now);
                 let revived = allowance.spend(|| self.ask().and(self.revive()));
-                self.note(NOT_REVIVED, revived);
+                self.note(Step::Revive, revived);
                 tick = TICK.max(allowance.refused_for(Instant::now()));
             }
             let looked = self.look_for_stranded();
-            self.note(NOT_LOOKED_FOR, looked);
+            self.note(Step::LookForStranded, looked);
         }
     }
 
@@ -301,16 +319,16 @@ impl Reviver {
         looked
     }
 
-    /// Tells of what does not work once, until it works again.
-    fn note(&mut self, what: &'static str, done: io::Result<()>) {
+    /// Tells once of what does not work, until it works again.
+    fn note(&mut self, step: Step, done: io::Result<()>) {
         let Err(error) = done else {
-            self.trouble.remove(what);
+            self.trouble.remove(&step);
             return;
         };
-        let trouble = format!("{what}: {error}");
-        if self.trouble.get(what) != Some(&trouble) {
+        let trouble = format!("{}: {error}", step.lost());
+        if self.trouble.get(&step) != Some(&trouble) {
             locked(&self.news).trouble.push(trouble.clone());
-            self.trouble.insert(what, trouble);
+            self.trouble.insert(step, trouble);
         }
     }
 }
