@@ -91,6 +91,7 @@ impl Revival {
             asked: BTreeMap::new(),
             watches,
             tried,
+            has_come_back: false,
             back: BTreeSet::new(),
             removed,
             news: told,
@@ -146,6 +147,8 @@ struct Reviver {
     asked: BTreeMap<(u32, u32), Instant>,
     watches: Watches,
     tried: Vec<Tried>,
+    /// Whether some are since the last look.
+    has_come_back: bool,
     /// Interfaces whose carrier is back and whose silent connections have still to send.
     back: BTreeSet<(u32, u32)>,
     removed: Removed,
@@ -197,11 +200,14 @@ impl Reviver {
             let now = Instant::now();
             self.tried.retain(|tried| tried.until > now);
             self.asked.retain(|_, until| *until > now);
-            if allowance.refused_for(now).is_zero() {
+            let is_allowed = allowance.refused_for(now).is_zero();
+            if is_allowed {
                 let nudged = allowance.spend(|| self.nudge());
                 self.note(Step::Nudge, nudged);
             }
-            if listed_at.is_none_or(|at| now - at >= tick) {
+            // What has just come back is worth a look of its own.
+            let has_come_back = std::mem::take(&mut self.has_come_back) && is_allowed;
+            if has_come_back || listed_at.is_none_or(|at| now - at >= tick) {
                 listed_at = Some(now);
                 let revived = allowance.spend(|| self.ask().and(self.revive()));
                 self.note(Step::Revive, revived);
@@ -236,6 +242,7 @@ impl Reviver {
                     let namespace = watch.changes.namespace();
                     self.back.extend(changes.carriers.into_iter().map(|it| (namespace, it)));
                     note_affected(&self.news, changes.affected);
+                    self.has_come_back |= !changes.may_be_back.is_empty();
                     try_again(&mut self.tried, changes.may_be_back);
                     self.removed.note(namespace, changes.removed);
                 }
