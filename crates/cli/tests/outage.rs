@@ -8,7 +8,7 @@ mod common;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kirikae_emu::Emulated;
 use kirikae_path::{ElementSpec, Intervals, OutageSpec, PathSpec, QueueLimit, Span, Time};
@@ -67,8 +67,13 @@ impl Connection {
     }
 }
 
-/// How often connections were made to send until now. The agent counts it once a second.
-fn revived(agent: &RunningAgent) -> u64 {
+/// How often connections were made to send, once it is at least so often. The agent counts once a second, and what it
+/// counts next is in it, too.
+fn revived(agent: &RunningAgent, at_least: u64) -> u64 {
+    let begun = Instant::now();
+    while agent.status().revived < at_least && begun.elapsed() < PATIENCE {
+        thread::sleep(Duration::from_millis(50));
+    }
     thread::sleep(Duration::from_millis(1_500));
     agent.status().revived
 }
@@ -90,7 +95,7 @@ fn connections_send_when_their_carrier_is_back_and_others_do_not() {
     // Nobody hears of the path's end: the timer alone brings the data.
     let path = Emulated::create(&gone(false), 1, "unseen").unwrap();
     Connection::over(&path).survives(FEW);
-    assert_eq!(revived(&agent), 0);
+    assert_eq!(revived(&agent, 0), 0);
     path.finish().unwrap();
 
     // A program that wants to be told of ICMP messages is not sent any.
@@ -98,7 +103,7 @@ fn connections_send_when_their_carrier_is_back_and_others_do_not() {
     let mut connection = Connection::over(&path);
     tell_errors(&connection.near);
     connection.survives(FEW);
-    assert_eq!(revived(&agent), 0);
+    assert_eq!(revived(&agent, 0), 0);
     assert!(connection.near.take_error().unwrap().is_none());
     path.finish().unwrap();
 
@@ -108,7 +113,7 @@ fn connections_send_when_their_carrier_is_back_and_others_do_not() {
     let mut connection = Connection::over(&path);
     tell_errors(&connection.near);
     connection.survives(MANY);
-    assert_eq!(revived(&agent), 1, "{}", path.sender().run_in(|| ss(&connection.near)).unwrap());
+    assert_eq!(revived(&agent, 1), 1, "{}", path.sender().run_in(|| ss(&connection.near)).unwrap());
     assert!(connection.near.take_error().unwrap().is_none());
     path.finish().unwrap();
 
@@ -116,7 +121,7 @@ fn connections_send_when_their_carrier_is_back_and_others_do_not() {
     let path = Emulated::create(&gone(true), 1, "seen").unwrap();
     let mut connection = Connection::over(&path);
     connection.survives(FEW);
-    assert!(revived(&agent) > 1, "{}", path.sender().run_in(|| ss(&connection.near)).unwrap());
+    assert!(revived(&agent, 2) > 1, "{}", path.sender().run_in(|| ss(&connection.near)).unwrap());
     assert!(connection.near.take_error().unwrap().is_none());
     path.finish().unwrap();
     agent.stop();

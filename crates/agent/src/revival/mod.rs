@@ -52,6 +52,8 @@ const TICK: Duration = Duration::from_millis(20);
 /// For so long after a timeout, and after its carrier has turned, the agent asks for an interface's carrier: the kernel
 /// tells of one that goes up to a second late, and of one that is back by then as late.
 const ASKED_FOR: Duration = Duration::from_secs(2);
+/// What goes on failing is told again after this time.
+const TELL_AGAIN: Duration = Duration::from_secs(3600);
 
 /// What has happened since the agent asked last.
 #[derive(Debug, Default)]
@@ -92,7 +94,7 @@ impl Revival {
             watches,
             tried,
             has_come_back: false,
-            back: BTreeSet::new(),
+            carriers_back: BTreeSet::new(),
             removed,
             news: told,
             trouble: BTreeMap::new(),
@@ -147,14 +149,14 @@ struct Reviver {
     asked: BTreeMap<(u32, u32), Instant>,
     watches: Watches,
     tried: Vec<Tried>,
-    /// Whether some are since the last look.
+    /// Whether some of these have come since the last look.
     has_come_back: bool,
-    /// Interfaces whose carrier is back and whose silent connections have still to send.
-    back: BTreeSet<(u32, u32)>,
+    /// Interfaces whose carrier is back and whose silent connections have still to send, by namespace and index.
+    carriers_back: BTreeSet<(u32, u32)>,
     removed: Removed,
     news: Arc<Mutex<NetworkNews>>,
-    /// What has failed and has not worked since, and why, as it was told last.
-    trouble: BTreeMap<Step, String>,
+    /// What has failed, and when it was told last.
+    trouble: BTreeMap<Step, (String, Instant)>,
 }
 
 /// What may fail.
@@ -190,7 +192,8 @@ impl Reviver {
                 let followed = wanted.and_then(|wanted| self.watches.follow(&wanted));
                 self.note(Step::FollowNamespaces, followed);
             }
-            let is_idle = self.tried.is_empty() && self.asked.is_empty() && self.back.is_empty();
+            let is_idle =
+                self.tried.is_empty() && self.asked.is_empty() && self.carriers_back.is_empty();
             let time = if is_idle { LOOK } else { tick.min(LOOK) };
             let waited = self.wait(stop, time);
             if let Ok(true) = waited {
@@ -240,7 +243,8 @@ impl Reviver {
                     let turned = changes.affected.iter().filter_map(interface_of);
                     self.asked.extend(turned.map(|interface| (interface, until)));
                     let namespace = watch.changes.namespace();
-                    self.back.extend(changes.carriers.into_iter().map(|it| (namespace, it)));
+                    self.carriers_back
+                        .extend(changes.carriers.into_iter().map(|it| (namespace, it)));
                     note_affected(&self.news, changes.affected);
                     self.has_come_back |= !changes.may_be_back.is_empty();
                     try_again(&mut self.tried, changes.may_be_back);
@@ -255,15 +259,18 @@ impl Reviver {
         Ok(stopped)
     }
 
-    /// Makes connections send new data that go over an interface whose carrier is back.
+    /// Makes connections send new data that go over an interface whose carrier is back. Where that fails over one,
+    /// others are tried.
     fn nudge(&mut self) -> io::Result<()> {
-        for (namespace, interface) in std::mem::take(&mut self.back) {
-            if let Some(watch) = self.watches.get(namespace) {
-                let nudged = self.nudge.nudge(&watch.file, interface)?;
-                locked(&self.news).revived += nudged;
+        let mut nudged = Ok(());
+        for (namespace, interface) in std::mem::take(&mut self.carriers_back) {
+            let Some(watch) = self.watches.get(namespace) else { continue };
+            match self.nudge.nudge(&watch.file, interface) {
+                Ok(connections) => locked(&self.news).revived += connections,
+                Err(error) => nudged = Err(error),
             }
         }
-        Ok(())
+        nudged
     }
 
     /// Asks for the carriers of interfaces. The answers are among the changes that are read.
@@ -326,16 +333,15 @@ impl Reviver {
         looked
     }
 
-    /// Tells once of what does not work, until it works again.
+    /// Tells of what does not work, and of the same again after an hour: most steps have nothing to do most of the time,
+    /// so that one that works tells nothing of the next.
     fn note(&mut self, step: Step, done: io::Result<()>) {
-        let Err(error) = done else {
-            self.trouble.remove(&step);
-            return;
-        };
+        let Err(error) = done else { return };
         let trouble = format!("{}: {error}", step.lost());
-        if self.trouble.get(&step) != Some(&trouble) {
+        let told = self.trouble.get(&step);
+        if told.is_none_or(|(told, at)| *told != trouble || at.elapsed() >= TELL_AGAIN) {
             locked(&self.news).trouble.push(trouble.clone());
-            self.trouble.insert(step, trouble);
+            self.trouble.insert(step, (trouble, Instant::now()));
         }
     }
 }
