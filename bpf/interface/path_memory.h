@@ -27,7 +27,7 @@ struct path_key {
 	/* A number in host byte order: the first 64 bits of an IPv6 address, or the last 64 bits of
 	 * ::ffff:a.b.c.d for IPv4. No IPv6 network in use begins with 0:ffff::/32. 0: no entry */
 	u64 network;
-	u32 namespace; /* inode */
+	u32 namespace; /* low bits of its cookie */
 	u32 interface; /* index; 0: not known */
 };
 

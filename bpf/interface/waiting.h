@@ -6,7 +6,7 @@
 #include "kernel/kernel.h"
 
 struct waiting {
-	u32 namespace; /* inode of its network namespace */
+	u32 namespace; /* low bits of its network namespace's cookie */
 	u32 interface; /* over which it sends, by its index */
 };
 

@@ -29,6 +29,7 @@ const WRITTEN: &[&str] = &[
 const READ: &[&str] = &[
     "listed",
     "stalled",
+    "open_namespace",
     "waiting",
     "switch_event",
     "burst_latencies",

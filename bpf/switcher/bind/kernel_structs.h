@@ -66,6 +66,7 @@ struct netns_ipv4 {
 } KERNEL_STRUCT;
 
 struct net {
+	u64 net_cookie;
 	struct ns_common ns;
 	struct netns_ipv4 ipv4;
 } KERNEL_STRUCT;

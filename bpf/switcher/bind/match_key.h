@@ -30,8 +30,17 @@ static __always_inline void ends_of(const struct tcp_sock *tp, struct ends *ends
 	ends->remote_port = __builtin_bswap16(skc->skc_dport);
 }
 
-/* Returns the inode of its network namespace. */
+/* Returns the low bits of the cookie of its network namespace: no other namespace has the same
+ * until four billion have been made. Its inode is given to another as soon as it is gone. */
 static __always_inline u32 namespace_of(const struct tcp_sock *tp)
+{
+	const struct sock_common___net *sk = (const void *)tp;
+
+	return BPF_CORE_READ(sk, skc_net.net, net_cookie);
+}
+
+/* Returns the inode of its network namespace, by which people and /proc name it. */
+static __always_inline u32 namespace_inode_of(const struct tcp_sock *tp)
 {
 	const struct sock_common___net *sk = (const void *)tp;
 

@@ -54,7 +54,7 @@ static __always_inline struct switch_event *switch_event_begin(const struct tcp_
 	}
 	__builtin_memset(&event->ends, 0, sizeof(event->ends));
 	ends_of(tp, &event->ends);
-	event->namespace = namespace_of(tp);
+	event->namespace = namespace_inode_of(tp);
 	return event;
 }
 

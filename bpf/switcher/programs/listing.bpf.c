@@ -23,7 +23,7 @@ static __always_inline void list_socket(struct listed *l, const struct tcp_sock 
 	const struct sock_common *skc = (const void *)tp;
 
 	ends_of(tp, &l->ends);
-	l->namespace = namespace_of(tp);
+	l->namespace = namespace_inode_of(tp);
 	l->state = skc->skc_state;
 	l->srtt_us = tp->srtt_us >> 3;
 	l->cwnd = tp->snd_cwnd;

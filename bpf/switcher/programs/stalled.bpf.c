@@ -79,20 +79,21 @@ int stalled(struct bpf_iter__bpf_sk_storage_map *ctx)
 	return 0;
 }
 
-/* Prints the network namespace, by its inode, of each connection that is open. */
+/* Prints the network namespace of each connection that is open. */
 SEC("iter/bpf_sk_storage_map")
 int namespaces(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
 	struct sock *sk = ctx->sk;
 	struct tcp_sock *tp;
-	u32 namespace;
+	struct open_namespace namespace;
 
 	if (!ctx->value || !sk || !is_open(((const struct sock_common *)sk)->skc_state))
 		return 0;
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return 0;
-	namespace = namespace_of(tp);
+	namespace.cookie = namespace_of(tp);
+	namespace.inode = namespace_inode_of(tp);
 	bpf_seq_write(ctx->meta->seq, &namespace, sizeof(namespace));
 	return 0;
 }

@@ -5,11 +5,15 @@ use std::collections::HashSet;
 use std::fs::{self, File};
 use std::ops::AddAssign;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
 use std::time::Duration;
 use std::{io, thread};
 
+use nix::libc;
 use nix::sched::{CloneFlags, setns};
+use nix::sys::socket::getsockopt;
+use nix::sys::socket::sockopt::GetStruct;
 use nix::time::{ClockId, clock_gettime};
 
 use crate::error::{Doing, Error};
@@ -43,7 +47,7 @@ impl Namespaces {
         f: impl Fn() -> io::Result<T> + Sync,
     ) -> io::Result<T> {
         let (mut sum, others) = match self {
-            Namespaces::Every => (f()?, others(|_| true).into_iter().map(|(_, it)| it).collect()),
+            Namespaces::Every => (f()?, others(|_| true)),
             Namespaces::Named(files) => {
                 (T::default(), files.iter().map(File::open).collect::<io::Result<Vec<_>>>()?)
             }
@@ -55,16 +59,29 @@ impl Namespaces {
     }
 }
 
-/// The inode of the calling thread's network namespace, by which the kernel's side names it.
+nix::getsockopt_impl!(
+    NamespaceCookie,
+    libc::SOL_SOCKET,
+    libc::SO_NETNS_COOKIE,
+    u64,
+    GetStruct<u64>
+);
+
+/// Asks a socket for the cookie of its network namespace.
+#[derive(Clone, Copy)]
+struct NamespaceCookie;
+
+/// The calling thread's network namespace, by the low bits of its cookie, as the kernel's side names it
+/// (`namespace_of` in `bpf/switcher/bind/match_key.h`).
 ///
 /// # Errors
-/// Fails without /proc.
+/// Fails if the process may open no more files.
 pub fn own_namespace() -> io::Result<u32> {
-    Ok(fs::metadata(OWN)?.ino() as u32)
+    Ok(getsockopt(&UnixDatagram::unbound()?, NamespaceCookie)? as u32)
 }
 
 /// Those of `wanted`, by their inodes, to which a name or a thread leads, and which are not our own.
-pub(crate) fn others_of(wanted: &HashSet<u32>) -> Vec<(u32, File)> {
+pub(crate) fn others_of(wanted: &HashSet<u32>) -> Vec<File> {
     others(|inode| wanted.contains(&inode))
 }
 
@@ -102,7 +119,7 @@ pub(crate) fn within<T: Send>(
 
 /// The namespaces to which a name or a thread leads and whose inode is wanted, except our own. No others are opened:
 /// there may be more of them than a process may have files.
-fn others(is_wanted: impl Fn(u32) -> bool) -> Vec<(u32, File)> {
+fn others(is_wanted: impl Fn(u32) -> bool) -> Vec<File> {
     let entries = |directory: &str| {
         fs::read_dir(directory)
             .into_iter()
@@ -124,6 +141,6 @@ fn others(is_wanted: impl Fn(u32) -> bool) -> Vec<(u32, File)> {
         .filter_map(|path| Some((inode(&path).ok()?, path)))
         .filter(|(inode, _)| met.insert(*inode) && is_wanted(*inode))
         // A namespace that has gone since then has no connections.
-        .filter_map(|(inode, path)| Some((inode, File::open(path).ok()?)))
+        .filter_map(|(_, path)| File::open(path).ok())
         .collect()
 }

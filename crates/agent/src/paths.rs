@@ -22,7 +22,7 @@ const IPV6_BITS: u8 = 64;
 pub struct KnownPath {
     /// An IPv4 address, or the /64 of an IPv6 address.
     pub remote: IpNet,
-    /// The network namespace, by its inode.
+    /// The network namespace, by the low 32 bits of its cookie (`SO_NETNS_COOKIE`).
     pub namespace: u32,
     /// The interface over which packets leave, by its index; 0: it is not known.
     pub interface: u32,

@@ -74,7 +74,7 @@ impl NetworkChanges {
         self.socket.send_to(question, &SocketAddr::new(0, 0), 0).map(drop)
     }
 
-    /// The namespace, by its inode.
+    /// The namespace, as the kernel's side names it.
     pub fn namespace(&self) -> u32 {
         self.namespace
     }

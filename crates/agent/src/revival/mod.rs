@@ -322,7 +322,7 @@ impl Reviver {
         for (namespace, addresses) in self.removed.due() {
             // Where there is no watch any more, there are no connections.
             let Some(watch) = self.watches.get(namespace) else { continue };
-            match self.removed.stranded(namespace, &watch.file, &addresses) {
+            match self.removed.stranded(&watch.file, &addresses) {
                 Ok(stranded) => locked(&self.news).stranded.extend(stranded),
                 Err(error) => {
                     self.removed.note(namespace, addresses.into_iter().collect());

@@ -1,11 +1,11 @@
 //! Connections whose retransmission timer has backed off: `struct stalled` of `bpf/interface/stalled.h`.
 
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
-use kirikae_interface::stalled;
+use kirikae_interface::{open_namespace, stalled};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::Enum;
 use libbpf_rs::{IterOpts, Link, MapIterOpts, Object};
@@ -28,7 +28,7 @@ pub(super) struct Stalled {
     pub local: SocketAddr,
     /// Remote end.
     pub remote: SocketAddr,
-    /// Inode of its network namespace.
+    /// Its network namespace.
     pub namespace: u32,
     /// The interface over which it sends; 0: that is not known.
     pub interface: u32,
@@ -110,11 +110,14 @@ impl Listing {
             .collect())
     }
 
-    /// The network namespaces, by their inodes, in which there are remembered connections that are open.
-    pub fn namespaces(&self) -> io::Result<HashSet<u32>> {
+    /// The network namespaces in which there are remembered connections that are open, and the inode of each.
+    pub fn namespaces(&self) -> io::Result<BTreeMap<u32, u32>> {
         let bytes = read(&self.namespaces)?;
-        let (inodes, _) = bytes.as_chunks();
-        Ok(inodes.iter().map(|inode| u32::from_ne_bytes(*inode)).collect())
+        let listed = bytes.chunks_exact(size_of::<open_namespace>());
+        Ok(listed
+            .filter_map(|bytes| open_namespace::ref_from_bytes(bytes).ok())
+            .map(|it| (it.cookie, it.inode))
+            .collect())
     }
 }
 

@@ -6,6 +6,7 @@ use std::fmt;
 use std::fs::File;
 use std::io;
 use std::net::IpAddr;
+use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
 use kirikae_interface::{local_address, stranded};
@@ -81,13 +82,9 @@ impl Removed {
 
     /// Counts the connections that have these addresses of a namespace, but for addresses that are there, and
     /// destroys those whose scope says so. Tells of addresses that connections have.
-    pub fn stranded(
-        &self,
-        namespace: u32,
-        file: &File,
-        addresses: &[LocalAddress],
-    ) -> io::Result<Vec<Stranded>> {
+    pub fn stranded(&self, file: &File, addresses: &[LocalAddress]) -> io::Result<Vec<Stranded>> {
         let SocketIterator { link, wanted: gone, .. } = &self.iterator;
+        let inode = file.metadata()?.ino() as u32;
         let found = within(file, move || {
             let there = LocalAddress::all()?;
             let mut looked_for = Vec::new();
@@ -102,7 +99,7 @@ impl Removed {
         })?;
         let told = |(address, found): (LocalAddress, stranded)| Stranded {
             address: address.ip,
-            namespace,
+            namespace: inode,
             interface: (address.interface != 0).then_some(address.interface),
             connections: found.connections.into(),
             destroyed: found.destroyed.into(),

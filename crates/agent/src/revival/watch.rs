@@ -60,29 +60,31 @@ impl Watches {
         Ok(Watches { own, by_namespace, not_found, looked_for })
     }
 
-    /// Watches these, and no others. Where one cannot be watched, the others are; returns the first error.
-    pub fn follow(&mut self, wanted: &HashSet<u32>) -> io::Result<()> {
+    /// Watches these, each with its inode, and no others. Where one cannot be watched, the others are; returns the
+    /// first error.
+    pub fn follow(&mut self, wanted: &BTreeMap<u32, u32>) -> io::Result<()> {
         self.by_namespace
-            .retain(|namespace, _| *namespace == self.own || wanted.contains(namespace));
-        self.not_found.retain(|namespace| wanted.contains(namespace));
+            .retain(|namespace, _| *namespace == self.own || wanted.contains_key(namespace));
+        self.not_found.retain(|namespace| wanted.contains_key(namespace));
         let is_time = self.looked_for.elapsed() >= LOOK_AGAIN;
         let watched = |it: &u32| self.by_namespace.contains_key(it);
-        let missing: HashSet<u32> = wanted.iter().filter(|it| !watched(it)).copied().collect();
-        if !missing.iter().any(|it| is_time || !self.not_found.contains(it)) {
+        let missing = wanted.iter().filter(|(it, _)| !watched(it));
+        let missing: BTreeMap<u32, u32> = missing.map(|(it, inode)| (*it, *inode)).collect();
+        if !missing.keys().any(|it| is_time || !self.not_found.contains(it)) {
             return Ok(());
         }
         let mut followed = Ok(());
-        for (namespace, file) in others_of(&missing) {
+        for file in others_of(&missing.values().copied().collect()) {
             match within(&file, Watch::open) {
                 Ok(watch) => {
-                    self.by_namespace.insert(namespace, watch);
+                    self.by_namespace.insert(watch.changes.namespace(), watch);
                 }
                 Err(error) => followed = followed.and(Err(error)),
             }
         }
         self.looked_for = Instant::now();
         let watched = |it: &u32| self.by_namespace.contains_key(it);
-        self.not_found = missing.into_iter().filter(|it| !watched(it)).collect();
+        self.not_found = missing.into_keys().filter(|it| !watched(it)).collect();
         followed
     }
 

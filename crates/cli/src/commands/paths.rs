@@ -147,7 +147,7 @@ fn row(ListedPath { path, interface_name }: &ListedPath) -> [String; 9] {
     let unknown = || "-".to_owned();
     let interface = interface_name
         .clone()
-        .unwrap_or_else(|| format!("{} of netns {}", path.interface, path.namespace));
+        .unwrap_or_else(|| format!("{} of netns cookie {}", path.interface, path.namespace));
     let ms = |us: u32| f64::from(us) / 1000.0;
     let share = |losses: u16| f64::from(losses) * 100.0 / f64::from(path.sent.max(1));
     [
