@@ -8,6 +8,7 @@ use kirikae_emu::own_name;
 use kirikae_results::While;
 
 use crate::error::Error;
+use crate::progress::tell;
 
 /// The role in the name of the cgroup. A process runs one comparison at a time.
 const ROLE: &str = "bench";
@@ -50,7 +51,7 @@ impl Cgroup {
 impl Drop for Cgroup {
     fn drop(&mut self) {
         if let Err(error) = remove(&self.path) {
-            eprintln!("cannot remove cgroup {}: {error}", self.path.display());
+            tell(format_args!("cannot remove cgroup {}: {error}", self.path.display()));
         }
     }
 }

@@ -9,6 +9,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::cgroup;
 use crate::error::Error;
+use crate::progress::tell;
 
 /// Refuses contenders that cannot run here; the message names what is missing and says what to do.
 pub fn check(scenarios: &[Scenario]) -> Result<(), Error> {
@@ -52,7 +53,9 @@ fn check_stock(name: &str) -> Result<(), Error> {
 /// Removes the namespaces and cgroups of comparisons that were killed, and no others.
 pub fn clean() -> Result<(), Error> {
     for name in kirikae_emu::remove_stale()? {
-        eprintln!("removed network namespace {name}, left behind by a run that was killed");
+        tell(format_args!(
+            "removed network namespace {name}, left behind by a run that was killed"
+        ));
     }
     let Ok(root) = kirikae_agent::cgroup_root() else { return Ok(()) };
     let entries = std::fs::read_dir(&root).during(|| format!("reading {}", root.display()))?;
@@ -63,7 +66,10 @@ pub fn clean() -> Result<(), Error> {
         if owner.is_some_and(|owner| !owner.is_alive()) {
             let path = entry.path();
             cgroup::remove(&path).during(|| format!("removing cgroup {}", path.display()))?;
-            eprintln!("removed cgroup {}, left behind by a run that was killed", path.display());
+            tell(format_args!(
+                "removed cgroup {}, left behind by a run that was killed",
+                path.display()
+            ));
         }
     }
     Ok(())

@@ -1,12 +1,18 @@
 //! Shows on stderr how far a run has come: a bar on a terminal, otherwise a line now and then.
 
-use std::io::IsTerminal;
+use std::fmt;
+use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Time between two lines if there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// Tells whoever started the run a line; that nobody reads it is no reason to end.
+pub(crate) fn tell(line: fmt::Arguments) {
+    drop(writeln!(io::stderr(), "{line}"));
+}
 
 /// Counts what was played, and shows the time that is left of what is played now.
 pub struct Progress {
@@ -23,7 +29,7 @@ pub struct Progress {
 impl Progress {
     /// The progress of a run of so many contests.
     pub fn new(contests: usize) -> Progress {
-        let bar = std::io::stderr().is_terminal().then(|| {
+        let bar = io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(0);
             let style = "{elapsed_precise} {wide_bar} {msg}";
             bar.with_style(ProgressStyle::with_template(style).expect("a valid template"))
@@ -67,7 +73,7 @@ impl Progress {
                 bar.set_message(state);
             }
             None if Instant::now() >= self.next_line => {
-                eprintln!("{state}");
+                tell(format_args!("{state}"));
                 self.next_line = Instant::now() + LINE_EVERY;
             }
             None => {}

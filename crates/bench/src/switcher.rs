@@ -15,6 +15,7 @@ use kirikae_vocabulary::Switch;
 use crate::cgroup::Cgroup;
 use crate::error::Error;
 use crate::lockstep::Recording;
+use crate::progress::tell;
 use crate::r_tcp;
 use crate::switched::Switched;
 
@@ -90,7 +91,7 @@ impl Switcher {
 impl Drop for Switcher {
     fn drop(&mut self) {
         if let Err(error) = self.join() {
-            eprintln!("stopping the agent: {error}");
+            tell(format_args!("stopping the agent: {error}"));
         }
     }
 }

@@ -3,6 +3,9 @@
 //! A library so that the man pages and completions are made from the same definitions
 //! (`examples/manual.rs`).
 
+// These two panic where nobody reads: `tell!`, and `writeln!` with `?`, do not.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod commands;
 
 use std::process::ExitCode;
@@ -42,7 +45,11 @@ pub fn definitions() -> clap::Command {
 
 /// Does what the command line says; errors are printed.
 pub fn run() -> ExitCode {
-    let done = match Arguments::parse().command {
+    let arguments: Arguments = match exit::parse("kirikae-lab") {
+        Ok(arguments) => arguments,
+        Err(status) => return status,
+    };
+    let done = match arguments.command {
         Command::Sim(arguments) => commands::sim::run(&arguments),
         Command::Bench(arguments) => commands::bench::run(&arguments),
         Command::Emulate(arguments) => commands::emulate::run(&arguments),

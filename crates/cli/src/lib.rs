@@ -3,13 +3,20 @@
 //! It is a library so that the man pages and completions can be made from the same definitions
 //! (`examples/manual.rs`).
 
+// These two panic where nobody reads: `tell!`, and `writeln!` with `?`, do not.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod commands;
 mod moved;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use kirikae_command::exit;
+use kirikae_command::{exit, finish_writing, tell};
+
+/// How long the program waits at its end for a reader of what it has told.
+const LAST_LINES_WITHIN: Duration = Duration::from_secs(1);
 
 /// Picks the right congestion control for every TCP connection while it runs.
 #[derive(Parser)]
@@ -44,10 +51,14 @@ pub fn definitions() -> clap::Command {
 /// Does what the command line says; errors are printed.
 pub fn run() -> ExitCode {
     if let Some(said) = moved::to_the_laboratory(std::env::args_os().nth(1).as_deref()) {
-        eprintln!("kirikae: {said}");
+        tell!("kirikae: {said}");
         return ExitCode::from(2);
     }
-    let done = match Arguments::parse().command {
+    let arguments: Arguments = match exit::parse("kirikae") {
+        Ok(arguments) => arguments,
+        Err(status) => return status,
+    };
+    let done = match arguments.command {
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::Undo(arguments) => commands::undo::run(&arguments),
         Command::Check(arguments) => commands::check::run(&arguments),
@@ -62,7 +73,9 @@ pub fn run() -> ExitCode {
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),
     };
-    done.unwrap_or_else(|error| exit::report("kirikae", &error, status))
+    let status = done.unwrap_or_else(|error| exit::report("kirikae", &error, status));
+    finish_writing(LAST_LINES_WITHIN);
+    status
 }
 
 fn status(error: &anyhow::Error) -> u8 {

@@ -10,6 +10,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kirikae_provenance::table_is_stale;
 use kirikae_table::{Friendliness, KernelTable, LatencyTable};
 
+use crate::tell;
+
 /// The options for the table to choose by, and for the candidates.
 #[derive(clap::Args)]
 pub struct Choice {
@@ -79,7 +81,7 @@ impl Choice {
             }
         };
         if let Some(problem) = table_is_stale(&table.origin) {
-            eprintln!("kirikae: warning: {}: {problem} (docs/tables.md)", file.display());
+            tell!("kirikae: warning: {}: {problem} (docs/tables.md)", file.display());
         }
         Ok(chosen)
     }

@@ -36,6 +36,7 @@ struct Numbers {
     switches: Vec<(String, u64)>,
     observed: u64,
     events_lost: u64,
+    lines_lost: u64,
     asked_again: u64,
     unheard: usize,
     revived: u64,
@@ -116,6 +117,7 @@ impl Numbers {
             switches: status.switches.clone().into_iter().collect(),
             observed: status.observed,
             events_lost: status.events_lost,
+            lines_lost: status.lines_lost,
             asked_again: status.asked_again,
             unheard: status.unheard,
             revived: status.revived,
@@ -226,6 +228,7 @@ fn encode_counters(numbers: &Numbers, encoder: &mut DescriptorEncoder) -> fmt::R
             numbers.observed,
         ),
         ("kirikae_events_lost", "Switches that were made and not reported", numbers.events_lost),
+        ("kirikae_lines_lost", "Lines that the agent could not print", numbers.lines_lost),
         (
             "kirikae_callbacks_asked_again",
             "Times that callbacks of a connection were asked for again, because another sock_ops \

@@ -76,6 +76,8 @@ pub struct Service {
     /// Connections whose local address was gone, and how many of them were destroyed.
     stranded: u64,
     destroyed: u64,
+    /// Lines that the agent's program could not print.
+    lines_lost: u64,
     /// The latest listing, and when it was made.
     listed: Option<(Instant, Arc<Connections>)>,
 }
@@ -104,6 +106,7 @@ impl Service {
             revived: 0,
             stranded: 0,
             destroyed: 0,
+            lines_lost: 0,
             listed,
         })
     }
@@ -298,6 +301,11 @@ impl Service {
         }))
     }
 
+    /// Notes how many lines the agent's program could not print, for the status.
+    pub fn note_lines_lost(&mut self, lines: u64) {
+        self.lines_lost = lines;
+    }
+
     /// How many switches were not reported to anybody.
     pub fn events_lost(&self) -> u64 {
         self.agent.events_lost()
@@ -346,6 +354,7 @@ impl Service {
             switches: log.made.clone(),
             observed: log.observed,
             events_lost: self.agent.events_lost(),
+            lines_lost: self.lines_lost,
             asked_again: self.taken.asked_again as u64,
             unheard: self.taken.refused,
             revived: self.revived,

@@ -29,6 +29,9 @@ pub struct Status {
     pub observed: u64,
     /// Switches that were not reported, because they came too fast.
     pub events_lost: u64,
+    /// Lines that the agent could not print: nobody read them fast enough, or they could not be written.
+    #[serde(default)]
+    pub lines_lost: u64,
     /// How often callbacks of a connection were asked for again, because another sock_ops program had taken them.
     pub asked_again: u64,
     /// Connections for which the kernel refused that at the latest look, so that the switcher hears nothing

@@ -113,6 +113,7 @@ async fn status(State(looks): State<Looks>) -> Response {
         switches: BTreeMap::from([("predicted-latency".into(), 17)]),
         observed: 0,
         events_lost: 2,
+        lines_lost: 0,
         asked_again: 0,
         unheard: 0,
         revived: 0,

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use kirikae_command::print;
+use kirikae_command::{print, tell};
 use kirikae_studies::{Findings, JudgedPaper, Run, STUDIES, Study};
 use serde::Serialize;
 
@@ -86,7 +86,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let report = arguments.report.as_deref().map(Report::create).transpose()?;
     let mut all = Vec::new();
     for (study, material) in &studies {
-        eprintln!("{}: {}", study.name, material.definition.about);
+        tell!("{}: {}", study.name, material.definition.about);
         all.push(study.compare(material)?);
     }
     let papers: Vec<JudgedPaper> = papers.iter().map(|paper| paper.judged(&all)).collect();

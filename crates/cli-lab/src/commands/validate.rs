@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use kirikae_bench as bench;
-use kirikae_command::print;
+use kirikae_command::{print, tell};
 use kirikae_scenario::Scenario;
 use kirikae_simlab::sim;
 use kirikae_validate::{self as validate, Side};
@@ -46,10 +46,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         let options = arguments.on_kernel.options(controls.clone());
         let outcome = bench::run(&scenarios, &options)?;
         if let Some(records) = &outcome.records {
-            eprintln!("Records: {}", records.display());
+            tell!("Records: {}", records.display());
         }
         if outcome.interrupted {
-            eprintln!("INTERRUPTED: nothing is compared; the records have what had arrived.");
+            tell!("INTERRUPTED: nothing is compared; the records have what had arrived.");
             return Ok(ExitCode::FAILURE);
         }
         kernel = validate::side(outcome);

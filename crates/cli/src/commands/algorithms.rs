@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use kirikae_agent::KernelAlgorithms;
 use kirikae_algorithms::{Algorithm, Parameter};
 use kirikae_command::setting::{self, Setting};
+use kirikae_command::tell;
 use kirikae_terminal::table;
 use serde::Serialize;
 
@@ -94,8 +95,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         let names: Vec<&str> = names.iter().map(|algorithm| algorithm.name()).collect();
         let gone = kirikae_agent::unregister(&names)?;
         match gone.as_slice() {
-            [] => eprintln!("kirikae: nothing is registered for programs"),
-            gone => eprintln!("kirikae: {} taken away", gone.join(", ")),
+            [] => tell!("kirikae: nothing is registered for programs"),
+            gone => tell!("kirikae: {} taken away", gone.join(", ")),
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -117,12 +118,12 @@ fn register(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let names: Vec<&str> = arguments.register.iter().map(|it| it.name()).collect();
     if let Some(other) = arguments.set.iter().find(|set| !names.contains(&set.algorithm())) {
         let name = other.algorithm();
-        eprintln!("kirikae: --set {name}: allowed: those of --register, {}", names.join(", "));
+        tell!("kirikae: --set {name}: allowed: those of --register, {}", names.join(", "));
         return Ok(ExitCode::from(2));
     }
     let wanted = setting::apply(&arguments.set, arguments.register.iter().copied())?;
     kirikae_agent::register(&wanted)?;
-    eprintln!(
+    tell!(
         "kirikae: {names} registered: `sysctl net.ipv4.tcp_congestion_control={first}` gives it to new \
          connections, `kirikae algorithms --unregister` takes it away",
         names = names.join(", "),

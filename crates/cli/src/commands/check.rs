@@ -1,5 +1,6 @@
 //! `kirikae check`
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -22,10 +23,12 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let cgroup_root = kirikae_agent::cgroup_root()?;
     let host = Host { cgroup_root: &cgroup_root, can_destroy: kirikae_agent::can_destroy() };
     let read = PolicyFile::read(&arguments.file, host)?;
-    println!("{}: right", arguments.file.display());
+    let mut text = format!("{}: right\n", arguments.file.display());
     for scope in &read.policy.scopes {
-        super::status::print_scope(&scope.name, &scope.matching.to_string(), &scope.unusual());
+        let (matches, settings) = (scope.matching.to_string(), scope.unusual());
+        super::status::write_scope(&mut text, &scope.name, &matches, &settings)?;
     }
+    io::stdout().write_all(text.as_bytes())?;
     super::run::tell_missing_cgroups(&read.policy);
     Ok(ExitCode::SUCCESS)
 }

@@ -1,5 +1,6 @@
 //! `kirikae log`
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
@@ -26,11 +27,12 @@ pub struct Arguments {
 
 /// Prints the log.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let mut out = io::stdout().lock();
     let mut latest = 0;
     loop {
         let Switches { switches, .. } = client::get(&format!("/switches?after={latest}"))?;
         for numbered in &switches {
-            super::run::print(&numbered.switch, arguments.json)?;
+            writeln!(out, "{}", super::run::line(&numbered.switch, arguments.json))?;
             latest = numbered.number;
         }
         if !arguments.follow {

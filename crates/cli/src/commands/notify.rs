@@ -4,6 +4,11 @@ use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::time::Duration;
+
+/// How long systemd may take to make room for a message.
+const WITHIN: Duration = Duration::from_secs(1);
+const ALLOWED: &str = "allowed is an absolute path, or @ and a name";
 
 /// Says that the service is ready. Does nothing if nobody asked to be told.
 ///
@@ -30,9 +35,13 @@ fn tell(message: &str) -> io::Result<()> {
     let Some(socket) = std::env::var_os("NOTIFY_SOCKET") else { return Ok(()) };
     let address = match socket.as_bytes() {
         [b'@', name @ ..] => SocketAddr::from_abstract_name(name)?,
-        _ => SocketAddr::from_pathname(&socket)?,
+        [b'/', ..] => SocketAddr::from_pathname(&socket)?,
+        _ => return Err(io::Error::other(format!("NOTIFY_SOCKET is {socket:?}: {ALLOWED}"))),
     };
-    UnixDatagram::unbound()?.send_to_addr(message.as_bytes(), &address)?;
+    let sender = UnixDatagram::unbound()?;
+    // Nobody may have the agent wait by not reading.
+    sender.set_write_timeout(Some(WITHIN))?;
+    sender.send_to_addr(message.as_bytes(), &address)?;
     Ok(())
 }
 
@@ -40,23 +49,55 @@ fn tell(message: &str) -> io::Result<()> {
 mod tests {
     use super::*;
 
+    /// Runs a test of this module in a child that has this NOTIFY_SOCKET: set_var cannot be used, since other threads
+    /// could read the environment meanwhile.
+    fn in_child(test: &str, socket: &str) {
+        let child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", &format!("commands::notify::tests::{test}")])
+            .env("NOTIFY_SOCKET", socket)
+            .status();
+        assert!(child.unwrap().success());
+    }
+
+    fn bind(purpose: &str) -> (UnixDatagram, String) {
+        let name = format!("kirikae-{purpose}-{}", std::process::id());
+        let address = SocketAddr::from_abstract_name(&name).unwrap();
+        (UnixDatagram::bind_addr(&address).unwrap(), format!("@{name}"))
+    }
+
     #[test]
     fn whoever_asked_is_told() {
-        // set_var cannot be used, since other threads could read the environment meanwhile: the test runs
-        // itself in a child.
         if std::env::var_os("NOTIFY_SOCKET").is_some() {
             return ready().unwrap();
         }
-        let name = format!("@kirikae-notify-{}", std::process::id());
-        let address = SocketAddr::from_abstract_name(&name.as_bytes()[1..]).unwrap();
-        let socket = UnixDatagram::bind_addr(&address).unwrap();
-        let child = std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "commands::notify::tests::whoever_asked_is_told"])
-            .env("NOTIFY_SOCKET", &name)
-            .status();
-        assert!(child.unwrap().success());
+        let (socket, name) = bind("notify");
+        in_child("whoever_asked_is_told", &name);
         let mut message = [0; 16];
         let bytes = socket.recv(&mut message).unwrap();
         assert_eq!(&message[..bytes], b"READY=1");
+    }
+
+    #[test]
+    fn who_does_not_read_keeps_nobody_waiting() {
+        if std::env::var_os("NOTIFY_SOCKET").is_some() {
+            // More than net.unix.max_dgram_qlen is anywhere.
+            let full = (0..100_000).find_map(|_| ready().err());
+            assert_eq!(full.unwrap().kind(), io::ErrorKind::WouldBlock);
+            return;
+        }
+        let (_socket, name) = bind("full");
+        in_child("who_does_not_read_keeps_nobody_waiting", &name);
+    }
+
+    #[test]
+    fn a_wrong_socket_is_an_error() {
+        if std::env::var_os("NOTIFY_SOCKET").is_some() {
+            let error = ready().unwrap_err();
+            assert!(!error.to_string().is_empty());
+            return;
+        }
+        for wrong in ["", "vsock:2:1", "here", "/nonexistent", &"/long".repeat(100)] {
+            in_child("a_wrong_socket_is_an_error", wrong);
+        }
     }
 }

@@ -1,9 +1,11 @@
 //! `kirikae paths`
 
+use std::io::{self, Write};
 use std::net::IpAddr;
 use std::process::ExitCode;
 
 use ipnet::IpNet;
+use kirikae_command::print;
 use kirikae_daemon::client;
 use kirikae_daemon::status::{ForgottenPaths, ListedPath, PathMemoryStatus, Paths};
 use kirikae_terminal::{CellAlignment, Table, table};
@@ -70,17 +72,13 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Some(Change::Forget { to }) = &arguments.change {
         let ForgottenPaths { forgotten } = client::change(&format!("/paths/forget?to={to}"))?;
         anyhow::ensure!(forgotten > 0, "nothing is known of a path to {to}");
-        println!("paths forgotten: {forgotten}");
+        writeln!(io::stdout(), "paths forgotten: {forgotten}")?;
         return Ok(ExitCode::SUCCESS);
     }
     let query = arguments.to.map(|to| format!("?to={to}")).unwrap_or_default();
     let mut known: Paths = client::get(&format!("/paths{query}"))?;
     sort(&mut known.paths, arguments.sort);
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&known)?);
-    } else {
-        print(&known);
-    }
+    print(&known, || render(&known), arguments.json)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -100,10 +98,10 @@ fn sort(paths: &mut [ListedPath], order: Order) {
     });
 }
 
-fn print(known: &Paths) {
-    println!("{}", in_short(&known.memory));
+fn render(known: &Paths) -> String {
+    let memory = in_short(&known.memory);
     if known.paths.is_empty() {
-        return;
+        return format!("{memory}\n");
     }
     let mut table = table([
         "to",
@@ -120,11 +118,11 @@ fn print(known: &Paths) {
         table.add_row(row(listed));
     }
     align(&mut table);
-    println!("{table}");
-    println!(
-        "RTT: lowest/usual; KiB/RTT: what the path carries in a round trip; losses: isolated/burst;\n\
-         uses: connections that began with it."
-    );
+    format!(
+        "{memory}\n{table}\n\
+         RTT: lowest/usual; KiB/RTT: what the path carries in a round trip; losses: isolated/burst;\n\
+         uses: connections that began with it.\n"
+    )
 }
 
 /// The path memory in a line.

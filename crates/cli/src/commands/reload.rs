@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use kirikae_command::tell;
 use kirikae_daemon::client;
 
 /// Have the agent read its policy file again
@@ -14,6 +15,6 @@ pub struct Arguments {}
 /// Asks the agent to reload.
 pub fn run(_: &Arguments) -> anyhow::Result<ExitCode> {
     client::post("/reload")?;
-    eprintln!("kirikae: the policy was read again and is in force");
+    tell!("kirikae: the policy was read again and is in force");
     Ok(ExitCode::SUCCESS)
 }

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use kirikae_command::tell;
 use kirikae_daemon::client;
 
 /// Switch again in a scope that is only observed because switching hurt there
@@ -21,6 +22,6 @@ pub fn run(Arguments { scope }: &Arguments) -> anyhow::Result<ExitCode> {
         .extend_pairs(scope.iter().map(|scope| ("scope", scope)))
         .finish();
     client::post(&format!("/resume?{query}"))?;
-    eprintln!("kirikae: switching again; everything is counted anew");
+    tell!("kirikae: switching again; everything is counted anew");
     Ok(ExitCode::SUCCESS)
 }

@@ -1,16 +1,16 @@
 //! `kirikae run`
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
+use anyhow::Context;
 use kirikae_agent::{Config, DEFAULT_PATHS, Namespaces, Pinning};
 use kirikae_algorithms::Algorithm;
-use kirikae_command::Choice;
 use kirikae_command::setting::{self, Setting};
+use kirikae_command::{Choice, lines_lost, queue_line, tell, write_in_background};
 use kirikae_daemon::{Host, PolicyFile, SeenBy, Service};
 use kirikae_policy::{LEAST_RTT, Matching, Period, Policy, Scope, Timeouts};
 use kirikae_vocabulary::Switch;
@@ -195,6 +195,8 @@ impl Arguments {
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let wanted = arguments.wanted()?;
     kirikae_agent::requirements()?;
+    // From here on there are others to answer than whoever reads what is printed.
+    write_in_background().context("starting to print")?;
     tell_missing_cgroups(&wanted.config.policy);
     let stop = Arc::new(AtomicBool::new(false));
     let again = Arc::new(AtomicBool::new(false));
@@ -210,18 +212,22 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     tell_known("from before", service.load_paths());
     tell_known("from the kernel's metrics", service.seed_paths());
     let served = serve(&service, &wanted.seen_by);
-    eprintln!("kirikae: {}; Ctrl-C ends it", begun(&wanted));
+    tell!("kirikae: {}; Ctrl-C ends it", begun(&wanted));
 
     let mut looked_at = Instant::now();
     let mut saved_at = Instant::now();
-    let mut printed = if served.is_ok() { notify::ready() } else { Ok(()) };
+    if served.is_ok()
+        && let Err(error) = notify::ready()
+    {
+        tell!("kirikae: telling systemd: {error}");
+    }
     let mut polled = Ok(());
-    while served.is_ok() && printed.is_ok() && polled.is_ok() && !stop.load(Ordering::Relaxed) {
+    while served.is_ok() && polled.is_ok() && !stop.load(Ordering::Relaxed) {
         let mut reload = |service: &mut Service| {
             let done = arguments.reload(service, &wanted);
             match &done {
-                Ok(()) => eprintln!("kirikae: the policy was read again and is in force"),
-                Err(error) => eprintln!("kirikae: the policy stays as it was: {error:#}"),
+                Ok(()) => tell!("kirikae: the policy was read again and is in force"),
+                Err(error) => tell!("kirikae: the policy stays as it was: {error:#}"),
             }
             done.map_err(|error| format!("{error:#}"))
         };
@@ -235,28 +241,24 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             listen(&mut service);
             guard(&mut service);
             follow(&mut service);
+            service.note_lines_lost(lines_lost());
         }
         if saved_at.elapsed() >= SAVE {
             saved_at = Instant::now();
             save(&service);
         }
-        let mut on_switch = |switch: &Switch| {
-            if printed.is_ok() {
-                printed = print(switch, arguments.json);
-            }
-        };
+        let mut on_switch = |switch: &Switch| queue_line(line(switch, arguments.json));
         polled = service.turn(POLL, &mut on_switch, &mut reload);
     }
 
     let lost = service.events_lost();
     if lost > 0 {
-        eprintln!("kirikae: {lost} switches were made and not reported: too many at once");
+        tell!("kirikae: {lost} switches were made and not reported: too many at once");
     }
     save(&service);
     super::undo::report(service.stop()?);
     served?;
     polled?;
-    printed?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -266,35 +268,35 @@ fn follow(service: &mut Service) {
     match service.follow_network() {
         Ok((forgotten, told)) => {
             if forgotten > 0 {
-                eprintln!("kirikae: the network has changed; paths forgotten: {forgotten}");
+                tell!("kirikae: the network has changed; paths forgotten: {forgotten}");
             }
-            told.iter().for_each(|told| eprintln!("kirikae: {told}"));
+            told.iter().for_each(|told| tell!("kirikae: {told}"));
         }
-        Err(error) => eprintln!("kirikae: {error}"),
+        Err(error) => tell!("kirikae: {error}"),
     }
 }
 
 /// Saves what is known of paths.
 fn save(service: &Service) {
     if let Err(error) = service.save_paths() {
-        eprintln!("kirikae: {error}");
+        tell!("kirikae: {error}");
     }
 }
 
 /// Takes in cgroups that were replaced: a service that is restarted is in a new cgroup of the same name.
 fn look(service: &mut Service) {
     match service.renew() {
-        Ok(true) => eprintln!("kirikae: cgroups of the policy were made anew and are in force"),
+        Ok(true) => tell!("kirikae: cgroups of the policy were made anew and are in force"),
         Ok(false) => {}
-        Err(error) => eprintln!("kirikae: cgroups of the policy were made anew: {error}"),
+        Err(error) => tell!("kirikae: cgroups of the policy were made anew: {error}"),
     }
 }
 
 /// Asks again for callbacks that another sock_ops program has taken without regard for ours.
 fn listen(service: &mut Service) {
     match service.ask_again() {
-        Ok(told) => told.iter().for_each(|told| eprintln!("kirikae: {told}")),
-        Err(error) => eprintln!("kirikae: {error}"),
+        Ok(told) => told.iter().for_each(|told| tell!("kirikae: {told}")),
+        Err(error) => tell!("kirikae: {error}"),
     }
 }
 
@@ -302,14 +304,14 @@ fn listen(service: &mut Service) {
 fn guard(service: &mut Service) {
     let before = service.suspended();
     match service.guard() {
-        Ok(told) => told.iter().for_each(|told| eprintln!("kirikae: {told}")),
-        Err(error) => eprintln!("kirikae: guarding the scopes: {error}"),
+        Ok(told) => told.iter().for_each(|told| tell!("kirikae: {told}")),
+        Err(error) => tell!("kirikae: guarding the scopes: {error}"),
     }
     let suspended = service.suspended();
     if suspended != before
         && let Err(error) = notify::status(suspended)
     {
-        eprintln!("kirikae: telling systemd: {error}");
+        tell!("kirikae: telling systemd: {error}");
     }
 }
 
@@ -317,15 +319,15 @@ fn guard(service: &mut Service) {
 fn tell_known(whence: &str, paths: Result<usize, String>) {
     match paths {
         Ok(0) => {}
-        Ok(paths) => eprintln!("kirikae: paths known {whence}: {paths}"),
-        Err(error) => eprintln!("kirikae: {error}"),
+        Ok(paths) => tell!("kirikae: paths known {whence}: {paths}"),
+        Err(error) => tell!("kirikae: {error}"),
     }
 }
 
 /// Warns of cgroups that do not exist, when a policy is about to be used.
 pub fn tell_missing_cgroups(policy: &Policy) {
     for cgroup in policy.missing_cgroups() {
-        eprintln!(
+        tell!(
             "kirikae: there is no cgroup {} yet; its connections are taken in when there is",
             cgroup.display()
         );
@@ -336,7 +338,7 @@ fn serve(service: &Service, seen_by: &SeenBy) -> Result<(), kirikae_daemon::Serv
     kirikae_daemon::serve_commands(service, &seen_by.readers)?;
     if let Some(address) = seen_by.page {
         kirikae_daemon::serve_page(service, address)?;
-        eprintln!("kirikae: page on http://{address}/, metrics on http://{address}/metrics");
+        tell!("kirikae: page on http://{address}/, metrics on http://{address}/metrics");
     }
     Ok(())
 }
@@ -354,16 +356,12 @@ fn begun(wanted: &Wanted) -> String {
     }
 }
 
-/// Prints a line for a switch.
-pub fn print(switch: &Switch, json: bool) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+/// What is printed of a switch.
+pub fn line(switch: &Switch, json: bool) -> String {
     if json {
-        serde_json::to_writer(&mut out, switch)?;
-        writeln!(out)?;
-    } else {
-        writeln!(out, "{}  {switch}", humantime::format_rfc3339_millis(wall_clock(switch.at_ns)))?;
+        return serde_json::to_string(switch).expect("a switch has a form in JSON");
     }
-    out.flush()
+    format!("{}  {switch}", humantime::format_rfc3339_millis(wall_clock(switch.at_ns)))
 }
 
 /// The wall clock at a moment of the kernel's monotonic clock.

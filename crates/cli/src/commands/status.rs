@@ -1,8 +1,10 @@
 //! `kirikae status`
 
+use std::fmt::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use kirikae_command::print;
 use kirikae_daemon::client;
 use kirikae_daemon::status::{Bursts, Status};
 use kirikae_terminal::{CellAlignment, Table, table};
@@ -22,75 +24,88 @@ pub struct Arguments {
 /// Prints the status.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let status: Status = client::get("/status")?;
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&status)?);
-    } else {
-        print(&status);
-    }
+    let text = || {
+        let mut text = String::new();
+        write_status(&mut text, &status).expect("writing to a string");
+        text
+    };
+    print(&status, text, arguments.json)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(status: &Status) {
+fn write_status(out: &mut impl Write, status: &Status) -> fmt::Result {
     let up = humantime::format_duration(Duration::from_secs(status.up_s as u64));
-    println!("kirikae {} has been running for {up}", status.version);
+    writeln!(out, "kirikae {} has been running for {up}", status.version)?;
     match &status.policy.file {
-        Some(file) => println!("policy      {file}, generation {}", status.policy.generation),
-        None => println!("policy      of the command line"),
+        Some(file) => writeln!(out, "policy      {file}, generation {}", status.policy.generation)?,
+        None => writeln!(out, "policy      of the command line")?,
     }
     for scope in &status.policy.scopes {
-        print_scope(&scope.name, &scope.matches, &scope.settings);
+        write_scope(out, &scope.name, &scope.matches, &scope.settings)?;
         if let Some(guard) = &scope.guard {
-            println!("    {}", guard.says);
+            writeln!(out, "    {}", guard.says)?;
         }
         if scope.guard.as_ref().is_some_and(|guard| guard.suspended) {
-            println!("    only observed because of that; `kirikae resume` switches again");
+            writeln!(out, "    only observed because of that; `kirikae resume` switches again")?;
         }
     }
-    println!("connections {}", counts(status.connections, &status.by_algorithm));
-    println!("            {}", counts(status.connections, &status.by_treatment));
+    writeln!(out, "connections {}", counts(status.connections, &status.by_algorithm))?;
+    writeln!(out, "            {}", counts(status.connections, &status.by_treatment))?;
     let switches = status.switches.values().sum();
-    println!("switches    {}", counts(switches, &status.switches));
+    writeln!(out, "switches    {}", counts(switches, &status.switches))?;
     if status.observed > 0 {
-        println!("observed    {}", status.observed);
+        writeln!(out, "observed    {}", status.observed)?;
     }
     if status.events_lost > 0 {
-        println!("not told    {} switches: too many at once", status.events_lost);
+        writeln!(out, "not told    {} switches: too many at once", status.events_lost)?;
+    }
+    if status.lines_lost > 0 {
+        writeln!(out, "not printed {} lines: nobody took them", status.lines_lost)?;
     }
     if status.asked_again > 0 || status.unheard > 0 {
-        println!(
+        writeln!(
+            out,
             "callbacks   taken by another program; asked for again {} times, refused for {} connections",
             status.asked_again, status.unheard
-        );
+        )?;
     }
     if status.revived > 0 {
-        println!("revived     {} times, when a path may have been back", status.revived);
+        writeln!(out, "revived     {} times, when a path may have been back", status.revived)?;
     }
     if status.stranded > 0 {
-        println!(
+        writeln!(
+            out,
             "stranded    {} connections whose address was gone; {} of them were destroyed",
             status.stranded, status.destroyed
-        );
+        )?;
     }
     if status.paths.known > 0 {
-        println!("paths       {}", super::paths::in_short(&status.paths));
+        writeln!(out, "paths       {}", super::paths::in_short(&status.paths))?;
     }
     if status.cost.runs > 0 {
         let ns = status.cost.time.as_nanos() as f64 / status.cost.runs as f64;
-        println!("cost        {} runs of the switcher, {ns:.0} ns each", status.cost.runs);
+        writeln!(out, "cost        {} runs of the switcher, {ns:.0} ns each", status.cost.runs)?;
     }
     if !status.bursts.is_empty() {
-        println!("\n{}", bursts(&status.bursts));
-        println!(
+        writeln!(out, "\n{}", bursts(&status.bursts))?;
+        writeln!(
+            out,
             "What bursts took until all was ACKed, less half a round trip; p50 and p95 within a factor \
              of 1.41."
-        );
+        )?;
     }
+    Ok(())
 }
 
-/// Prints a scope in a line.
-pub fn print_scope(name: &str, matches: &str, settings: &[String]) {
+/// Writes a scope in a line.
+pub fn write_scope(
+    out: &mut impl Write,
+    name: &str,
+    matches: &str,
+    settings: &[String],
+) -> fmt::Result {
     let settings: String = settings.iter().map(|setting| format!("; {setting}")).collect();
-    println!("  {name}: {matches}{settings}");
+    writeln!(out, "  {name}: {matches}{settings}")
 }
 
 /// A sum and its parts: `12: kk_cubic 10, kk_bbr 2`

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use kirikae_agent::Restored;
+use kirikae_command::tell;
 
 /// Restore everything after an agent that was killed
 ///
@@ -15,7 +16,7 @@ pub struct Arguments {}
 pub fn run(_: &Arguments) -> anyhow::Result<ExitCode> {
     match kirikae_agent::undo()? {
         Some(restored) => report(restored),
-        None => eprintln!("kirikae: nothing to undo"),
+        None => tell!("kirikae: nothing to undo"),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -24,16 +25,16 @@ pub fn run(_: &Arguments) -> anyhow::Result<ExitCode> {
 pub fn report(restored: Restored) {
     let Restored { connections, remaining, closed } = restored;
     let everything = if remaining + closed == 0 { ", everything removed" } else { "" };
-    eprintln!("kirikae: {connections} connections restored{everything}");
+    tell!("kirikae: {connections} connections restored{everything}");
     if remaining > 0 {
-        eprintln!(
+        tell!(
             "kirikae: {remaining} connections could not be restored, because no process or name \
              leads to their network namespace or the kernel no longer has the algorithm they had; \
              they keep the one they have until they end"
         );
     }
     if closed > 0 {
-        eprintln!(
+        tell!(
             "kirikae: {closed} closed sockets that their programs still hold keep their algorithm \
              in the kernel until these close them"
         );

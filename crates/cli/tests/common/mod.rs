@@ -154,11 +154,30 @@ pub struct RunningAgent {
 impl RunningAgent {
     /// Starts it and waits until it answers. `scope` is appended to its scope's section.
     pub fn start(cgroup: &OwnCgroup, scope: &str) -> RunningAgent {
+        RunningAgent::with_policy(cgroup, scope, Stdio::null(), None)
+    }
+
+    /// Starts it with a choice every round trip. It prints switches to `stdout` and tells the rest to `stderr`, or
+    /// to the file that [`told`](RunningAgent::told) reads.
+    pub fn start_printing(
+        cgroup: &OwnCgroup,
+        stdout: Stdio,
+        stderr: Option<Stdio>,
+    ) -> RunningAgent {
+        RunningAgent::with_policy(cgroup, "least-rtt = '0 s'\n", stdout, stderr)
+    }
+
+    fn with_policy(
+        cgroup: &OwnCgroup,
+        scope: &str,
+        stdout: Stdio,
+        stderr: Option<Stdio>,
+    ) -> RunningAgent {
         let root = kirikae_agent::cgroup_root().unwrap();
         let inside = cgroup.path.strip_prefix(root).unwrap().display().to_string();
         let file = std::env::temp_dir().join(format!("kirikae-{}.toml", std::process::id()));
         fs::write(&file, format!("[[scope]]\ncgroup = '{inside}'\n{scope}")).unwrap();
-        let agent = RunningAgent::run(&["--config", file.to_str().unwrap()]);
+        let agent = RunningAgent::run(&["--config", file.to_str().unwrap()], stdout, stderr);
         fs::remove_file(&file).unwrap();
         agent
     }
@@ -170,14 +189,16 @@ impl RunningAgent {
 
     /// Starts it with its program on this cgroup, and these options.
     pub fn start_at(cgroup: &OwnCgroup, options: &[&str]) -> RunningAgent {
-        RunningAgent::run(&[&["--cgroup", cgroup.path.to_str().unwrap()], options].concat())
+        let arguments = [&["--cgroup", cgroup.path.to_str().unwrap()], options].concat();
+        RunningAgent::run(&arguments, Stdio::null(), None)
     }
 
-    fn run(arguments: &[&str]) -> RunningAgent {
+    fn run(arguments: &[&str], stdout: Stdio, stderr: Option<Stdio>) -> RunningAgent {
         let told = std::env::temp_dir().join(format!("kirikae-{}.told", std::process::id()));
         let mut command = kirikae();
-        command.arg("run").args(arguments).stdout(Stdio::null());
-        let process = command.stderr(File::create(&told).unwrap()).spawn().unwrap();
+        let file = File::create(&told).unwrap();
+        command.arg("run").args(arguments).stdout(stdout);
+        let process = command.stderr(stderr.unwrap_or(file.into())).spawn().unwrap();
         let deadline = Instant::now() + Duration::from_secs(30);
         while client::get::<Status>("/status").is_err() {
             assert!(Instant::now() < deadline, "the agent does not answer");

@@ -122,6 +122,7 @@ pub fn snapshot(connections: Vec<Connection>) -> Snapshot {
         switches: [("predicted-latency".to_owned(), 1234)].into(),
         observed: 0,
         events_lost: 0,
+        lines_lost: 0,
         asked_again: 0,
         unheard: 0,
         revived: 0,
