@@ -37,9 +37,19 @@ fn read(folder: &str) -> Vec<Scenario> {
 #[test]
 fn scenarios_of_paths_are_read() {
     let (steady, changing, drawn) = (read("steady"), read("changing"), read("drawn"));
+    let large = read("large");
     assert!(steady.len() >= 25 && changing.len() >= 14, "{} {}", steady.len(), changing.len());
-    assert_eq!(drawn.len(), 25);
-    for scenario in steady.iter().chain(&changing).chain(&drawn) {
+    assert_eq!((drawn.len(), large.len()), (25, 50));
+    for scenario in steady.iter().chain(&changing).chain(&drawn).chain(&large) {
+        assert_eq!(scenario.on_real_kernel(), Ok(()), "{}", scenario.title);
+    }
+}
+
+#[test]
+fn programs_are_read_with_their_neighbours() {
+    let scenarios = Scenario::load_all(&files("programs")).unwrap_or_else(|refusal| panic!("{refusal}"));
+    assert_eq!(scenarios.len(), 60);
+    for scenario in &scenarios {
         assert_eq!(scenario.on_real_kernel(), Ok(()), "{}", scenario.title);
     }
 }
