@@ -13,6 +13,7 @@ enum connection_flags {
 	CONNECTION_TELLS_SEGMENTS = 64, /* the kernel calls back for each segment because of us */
 	CONNECTION_DECIDED = 128, /* a choice has been made, if only to keep what it came with */
 	CONNECTION_NUDGED = 256,  /* two segments beyond its window go out now */
+	CONNECTION_REFUSED = 512, /* the kernel has refused to switch it */
 };
 
 #endif

@@ -13,6 +13,13 @@ enum switch_reason {
 	REASON_OUTAGE = 3,	      /* timeouts in a row, with an algorithm of the kernel's */
 };
 
+/* Why the kernel has refused a switch. */
+enum refusal {
+	REFUSAL_LOCKED_ROUTE, /* the connection's route has an algorithm, and locks it */
+	REFUSAL_OTHER,
+	REFUSALS,
+};
+
 struct switch_event {
 	u64 at_ns; /* CLOCK_MONOTONIC */
 	u32 reason;

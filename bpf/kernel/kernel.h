@@ -110,6 +110,7 @@ struct inet_connection_sock {
 	__u8 icsk_ca_state : 5; /* enum tcp_ca_state */
 	__u8 icsk_ca_initialized : 1;
 	__u8 icsk_ca_setsockopt : 1; /* TCP_CONGESTION was set on this socket */
+	__u8 icsk_ca_dst_locked : 1; /* its route locks the algorithm */
 	u64 icsk_ca_priv[PRIVATE_AREA_BYTES / 8];
 } KERNEL_STRUCT;
 

@@ -282,6 +282,10 @@ static inline void host_tell(void *sock, struct tcp_sock *tp, struct switch_even
 	host->has_switched = true;
 }
 
+static inline void host_count_refusal(void *sock, struct tcp_sock *tp)
+{
+}
+
 static inline struct burst_latencies *host_burst_latencies(void *sock, struct tcp_sock *tp, u32 key)
 {
 	const struct host *host = sock;

@@ -72,7 +72,9 @@ fn main() {
         .clang_arg(format!("-I{}", bpf.display()))
         // Comments are kept: they document the generated structs.
         .clang_arg("-fparse-all-comments")
-        .allowlist_type("scope_flags|switch_reason|connection_flags|resume_phase|path_count")
+        .allowlist_type(
+            "scope_flags|switch_reason|connection_flags|resume_phase|path_count|refusal",
+        )
         .allowlist_var(CONSTANTS)
         // A name consists of bytes, whatever the sign of a char is on this processor.
         .ctypes_prefix("crate::ctypes")

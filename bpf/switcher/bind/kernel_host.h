@@ -180,6 +180,11 @@ static __always_inline void host_tell(void *sock, struct tcp_sock *tp, struct sw
 	bpf_ringbuf_submit(event, 0);
 }
 
+static __always_inline void host_count_refusal(void *sock, struct tcp_sock *tp)
+{
+	refusal_counted(tp);
+}
+
 static __always_inline struct burst_latencies *host_burst_latencies(void *sock, struct tcp_sock *tp,
 								    u32 key)
 {

@@ -24,6 +24,14 @@ struct {
 	__type(value, u64);
 } events_lost SEC(".maps");
 
+/* This counts connections that the kernel refused to switch, by enum refusal. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, REFUSALS);
+	__type(key, u32);
+	__type(value, u64);
+} refusals SEC(".maps");
+
 /* There is a histogram for each scope, treatment and size of a burst, by burst_latencies_key(). */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -39,6 +47,16 @@ struct {
 	__type(key, u32);
 	__type(value, struct span_sums);
 } span_sums SEC(".maps");
+
+static __always_inline void refusal_counted(const struct tcp_sock *tp)
+{
+	bool is_locked = BPF_CORE_READ_BITFIELD(inet_csk(tcp_to_sock(tp)), icsk_ca_dst_locked);
+	u32 why = is_locked ? REFUSAL_LOCKED_ROUTE : REFUSAL_OTHER;
+	u64 *count = bpf_map_lookup_elem(&refusals, &why);
+
+	if (count)
+		__sync_fetch_and_add(count, 1);
+}
 
 static __always_inline struct switch_event *switch_event_begin(const struct tcp_sock *tp)
 {

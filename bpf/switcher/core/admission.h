@@ -152,7 +152,7 @@ static __attribute__((noinline)) u32 follow(void *sock, struct tcp_sock *tp, str
 	span_begin(&c->comparison, place.generation);
 	if (!scope)
 		return callbacks_wanted(tp, c, policy);
-	c->flags &= ~CONNECTION_NO_IDLE_KEEP;
+	c->flags &= ~(CONNECTION_NO_IDLE_KEEP | CONNECTION_REFUSED);
 	if (scope->flags & SCOPE_NO_IDLE_KEEP)
 		c->flags |= CONNECTION_NO_IDLE_KEEP;
 	follow_program(c, scope);

@@ -45,6 +45,8 @@
  *	is none, because nobody reads.
  * void host_tell(sock, tp, event)
  *	The report is complete.
+ * void host_count_refusal(sock, tp)
+ *	It has refused to switch the connection.
  * struct burst_latencies *host_burst_latencies(sock, tp, key)
  *	The histogram in which bursts are counted. NULL: they are not.
  * struct span_sums *host_span_sums(sock, tp, key)

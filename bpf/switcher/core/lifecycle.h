@@ -31,6 +31,8 @@ static __always_inline void choose_and_switch(void *sock, struct tcp_sock *tp, s
 	char in_use[TCP_CA_NAME_MAX] = {};
 	const char *to;
 
+	if (c->flags & CONNECTION_REFUSED)
+		return;
 	if (!host_get_algorithm(sock, tp, in_use) || is_taken_away(c, tp, scope, in_use))
 		return;
 	to = host_choice(sock, tp, c, scope, table, corners);
@@ -38,7 +40,7 @@ static __always_inline void choose_and_switch(void *sock, struct tcp_sock *tp, s
 		return;
 	if (!is_observed) {
 		about_to_switch(c, tp, to);
-		if (!host_set_algorithm(sock, tp, to))
+		if (!try_to_switch(sock, tp, c, to))
 			return;
 	}
 	report(sock, tp, c, REASON_PREDICTED_LATENCY, scope, to);
@@ -156,11 +158,14 @@ static __always_inline void new_path_begins(void *sock, struct tcp_sock *tp, str
 		read_now(switch_for_outage(sock, tp, c, scope));
 }
 
-/* Counts what the connection's bursts took; it may be time for another span. Returns the callbacks
- * wanted; 0: as before. */
+/* Counts what the connection's bursts took; it may be time for another span. What the kernel
+ * refuses to switch is neither switched nor held back. Returns the callbacks wanted; 0: as before.
+ */
 static __always_inline u32 compared(void *sock, struct tcp_sock *tp, struct connection *c,
 				    const struct policy *policy, const struct scope *scope)
 {
+	if (c->flags & CONNECTION_REFUSED)
+		return 0;
 	count_burst(sock, tp, c, scope);
 	if (!is_next_span_due(c, tp, scope))
 		return 0;

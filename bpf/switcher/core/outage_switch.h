@@ -21,12 +21,12 @@ switch_for_outage(void *sock, struct tcp_sock *tp, struct connection *c, const s
 	char to[TCP_CA_NAME_MAX] = "kk_cubic";
 
 	if (!table || scope->flags & SCOPE_OBSERVED || is_held_back(c) ||
-	    column_of(table, to) == TABLE_ALGORITHMS)
+	    c->flags & CONNECTION_REFUSED || column_of(table, to) == TABLE_ALGORITHMS)
 		return read_now(0);
 	if (!host_get_algorithm(sock, tp, in_use) || is_taken_away(c, tp, scope, in_use))
 		return read_now(0);
 	about_to_switch(c, tp, to);
-	if (!host_set_algorithm(sock, tp, to))
+	if (!try_to_switch(sock, tp, c, to))
 		return read_now(0);
 	report(sock, tp, c, REASON_OUTAGE, scope, to);
 	note_switched(c, to);

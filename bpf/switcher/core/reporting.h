@@ -10,6 +10,21 @@
 #include "switcher/core/host.h"
 #include "switcher/core/policy_match.h"
 
+/*
+ * Switches the connection to `to`, and returns whether the kernel has done so. One that it refuses
+ * keeps what it has, and is not tried again until the policy changes its place: a route that locks
+ * the algorithm (ip-route(8)) does so for the life of the connection.
+ */
+static __always_inline bool try_to_switch(void *sock, struct tcp_sock *tp, struct connection *c,
+					  const char *to)
+{
+	if (host_set_algorithm(sock, tp, to))
+		return true;
+	c->flags |= CONNECTION_REFUSED;
+	host_count_refusal(sock, tp);
+	return false;
+}
+
 /* Reports the latest decision, which is for `to`. */
 static __always_inline void report(void *sock, struct tcp_sock *tp, struct connection *c,
 				   u32 reason, const struct scope *scope, const char *to)

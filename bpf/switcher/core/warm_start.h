@@ -168,7 +168,7 @@ static __attribute__((noinline)) int resume(void *sock, struct tcp_sock *tp, str
 	    !host_path_begin(sock, tp, &c->path.key))
 		return read_now(0);
 	c->path.start.phase = RESUME_RECONNAISSANCE;
-	if (!host_set_algorithm(sock, tp, name)) {
+	if (!try_to_switch(sock, tp, c, name)) {
 		c->path.start.phase = RESUME_NONE;
 		host_path_release(sock, tp, &c->path.key);
 		return read_now(0);

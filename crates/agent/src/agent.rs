@@ -23,6 +23,7 @@ use crate::path_memory::{PathMemory, PathSets, SETS};
 use crate::paths::{self, Age, Columns, KnownPath, PathFilter};
 use crate::program::Program;
 use crate::recording::Recorded;
+use crate::refusals::{self, Refusals};
 use crate::registered;
 use crate::registration::{self, Registration};
 use crate::restore::{Restored, restore};
@@ -354,6 +355,14 @@ impl Agent {
         self.switcher.events_lost()
     }
 
+    /// How many connections the kernel has refused to switch.
+    ///
+    /// # Errors
+    /// Fails if the kernel's counts cannot be read.
+    pub fn refusals(&self) -> Result<Refusals, Error> {
+        refusals::read(&self.switcher.map("refusals")?)
+    }
+
     /// Stops switching, restores every connection, and unregisters the algorithms.
     ///
     /// # Errors
@@ -464,12 +473,11 @@ impl Attached {
         if let Some(set) =
             wanted.iter().find(|it| for_programs.contains(&it.name()) && !is_preset(it))
         {
-            return Err(Error::Failed {
-                doing: format!("setting parameters of {}", set.name()),
-                cause: "it is registered for programs, as it is preset; `kirikae algorithms \
-                        --unregister` takes it away"
-                    .into(),
-            });
+            return Err(Error::Wrong(format!(
+                "setting parameters of {}: it is registered for programs, as it is preset; `kirikae \
+                 algorithms --unregister` takes it away",
+                set.name()
+            )));
         }
         let is_missing = |it: &&Algorithm| {
             !self.registered.contains(&it.name()) && !for_programs.contains(&it.name())

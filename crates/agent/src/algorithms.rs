@@ -32,9 +32,10 @@ const PARAMETERS: &str = ".rodata.parameters";
 /// Fails if the scope's table names one that is none of ours.
 pub fn candidates(scope: &Scope) -> Result<Vec<Algorithm>, Error> {
     let named = |name: String| {
-        Algorithm::named(&name).ok_or_else(|| Error::Failed {
-            doing: "reading the latency table".into(),
-            cause: format!("{name} is no algorithm of ours; `kirikae algorithms` lists them"),
+        Algorithm::named(&name).ok_or_else(|| {
+            Error::Wrong(format!(
+                "the latency table has {name}, which is no algorithm of ours; `kirikae algorithms` lists them"
+            ))
         })
     };
     scope.algorithms().into_iter().map(named).collect()

@@ -5,9 +5,13 @@ use crate::libbpf;
 /// Why the agent could not start or stop.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The host lacks something. The text says what, and what to do. The exit status is 3.
+    /// The host lacks something, or something of it is in the way. The text says what, and what to do. The
+    /// exit status is 3.
     #[error("{0}")]
     Missing(String),
+    /// What was asked for cannot be. The text says what is wrong with it. The exit status is 2.
+    #[error("{0}")]
+    Wrong(String),
     /// Something else failed.
     #[error("{doing}: {cause}")]
     Failed {

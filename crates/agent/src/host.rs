@@ -1,10 +1,12 @@
 //! Checks what the host must have.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::{Func, Struct};
+use nix::sys::statfs::{SYSFS_MAGIC, statfs};
 
 use crate::error::{Doing, Error};
 use crate::kernel::BTF;
@@ -15,6 +17,12 @@ pub(crate) const STRUCT_OPS: &str = "bpf_struct_ops_tcp_congestion_ops";
 const JIT: &str = "/proc/sys/net/core/bpf_jit_enable";
 const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
 const STATUS: &str = "/proc/self/status";
+const USER_NAMESPACE: &str = "/proc/self/ns/user";
+/// The inode of the user namespace that a kernel begins with (PROC_USER_INIT_INO).
+const FIRST_USER_NAMESPACE: u64 = 0xEFFF_FFFD;
+const SYS: &str = "/sys";
+/// The inode of the root of all cgroups: the kernel numbers them from 1.
+const FIRST_CGROUP: u64 = 1;
 /// Bit of capability sets (capability.h). It is CAP_BPF and CAP_PERFMON as well.
 pub(crate) const CAP_SYS_ADMIN: u32 = 21;
 
@@ -37,11 +45,12 @@ pub fn algorithm_requirements() -> Result<(), Error> {
             "this needs root, to load BPF programs and attach them: run it with sudo".into(),
         ));
     }
+    is_of_the_host(inode(Path::new(USER_NAMESPACE)))?;
     may_load_bpf(&fs::read_to_string(STATUS).doing(|| format!("reading {STATUS}"))?)?;
     // If one of these files cannot be read, loading a program fails with the reason.
     is_not_locked_down(&fs::read_to_string(LOCKDOWN).unwrap_or_default())?;
     compiles_bpf(&fs::read_to_string(JIT).unwrap_or_default())?;
-    describes_itself(Path::new(BTF))?;
+    describes_itself(Path::new(SYS), Path::new(BTF))?;
     // Everything that calls libbpf calls this function first.
     libbpf::listen();
     let btf = Btf::from_vmlinux().doing(|| format!("reading {BTF}"))?;
@@ -63,6 +72,22 @@ pub fn can_destroy() -> bool {
 
 pub(crate) fn has_destroy(btf: &Btf) -> bool {
     btf.type_by_name::<Func>("bpf_sock_destroy").is_some()
+}
+
+/// Refuses a user namespace. Where /proc does not tell, loading a program fails with the reason.
+fn is_of_the_host(user_namespace: Option<u64>) -> Result<(), Error> {
+    if user_namespace.is_none_or(|inode| inode == FIRST_USER_NAMESPACE) {
+        return Ok(());
+    }
+    Err(Error::Missing(
+        "this is a user namespace, as in a rootless container: its root may not load BPF programs. Run it as \
+         the root of the host"
+            .into(),
+    ))
+}
+
+fn inode(file: &Path) -> Option<u64> {
+    fs::metadata(file).ok().map(|found| found.ino())
 }
 
 fn may_load_bpf(status: &str) -> Result<(), Error> {
@@ -105,9 +130,17 @@ fn compiles_bpf(jit: &str) -> Result<(), Error> {
     ))
 }
 
-fn describes_itself(btf: &Path) -> Result<(), Error> {
+fn describes_itself(sys: &Path, btf: &Path) -> Result<(), Error> {
     if btf.exists() {
         return Ok(());
+    }
+    if !statfs(sys).is_ok_and(|found| found.filesystem_type() == SYSFS_MAGIC) {
+        return Err(Error::Missing(format!(
+            "{btf} is not there, because {sys} is not mounted, as in some containers, and the kernel describes \
+             itself there: `mount -t sysfs none {sys}`",
+            btf = btf.display(),
+            sys = sys.display()
+        )));
     }
     Err(Error::Missing(format!(
         "{} is not there: this kernel was built without CONFIG_DEBUG_INFO_BTF, which BPF programs \
@@ -142,6 +175,18 @@ pub fn cgroup_root() -> Result<PathBuf, Error> {
     })
 }
 
+/// Which part of the host's connections there are below this mount of the cgroup v2 hierarchy, in words; None if
+/// all of them are.
+pub fn confinement(cgroup_root: &Path) -> Option<String> {
+    inode(cgroup_root).filter(|&inode| inode != FIRST_CGROUP).map(|_| {
+        format!(
+            "{} is not the root of this host's cgroups, as in a container: only connections of processes below \
+             it are switched, not those of the whole host",
+            cgroup_root.display()
+        )
+    })
+}
+
 fn cgroup2_mount(mounts: &str) -> Option<PathBuf> {
     mounts.lines().find_map(|line| {
         let mut fields = line.split(' ');
@@ -163,8 +208,30 @@ mod tests {
 
     #[test]
     fn a_kernel_without_btf_is_refused() {
-        let what = refusal(describes_itself(Path::new("/nonexistent/vmlinux")));
+        let what = refusal(describes_itself(Path::new(SYS), Path::new("/nonexistent/vmlinux")));
         assert!(what.contains("CONFIG_DEBUG_INFO_BTF") && what.contains("Install"), "{what}");
+    }
+
+    #[test]
+    fn without_sys_the_kernel_is_not_blamed() {
+        for sys in ["/proc", "/nonexistent"] {
+            let what = refusal(describes_itself(Path::new(sys), Path::new("/nonexistent/vmlinux")));
+            assert!(what.contains("mount -t sysfs") && !what.contains("CONFIG"), "{what}");
+        }
+    }
+
+    #[test]
+    fn a_user_namespace_is_refused() {
+        is_of_the_host(None).unwrap();
+        is_of_the_host(Some(FIRST_USER_NAMESPACE)).unwrap();
+        assert!(refusal(is_of_the_host(Some(4_026_532_200))).contains("user namespace"));
+    }
+
+    #[test]
+    fn a_part_of_the_hierarchy_is_no_whole_host() {
+        let told = confinement(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+        assert!(told.contains("not the root") && told.contains("container"), "{told}");
+        assert_eq!(confinement(Path::new("/nonexistent")), None);
     }
 
     #[test]

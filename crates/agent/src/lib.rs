@@ -21,6 +21,7 @@ mod path_memory;
 mod paths;
 mod program;
 mod recording;
+mod refusals;
 mod registered;
 mod registration;
 mod restore;
@@ -37,15 +38,18 @@ pub use cost::Cost;
 pub use error::Error;
 pub use event::decode;
 pub use hearing::Taken;
-pub use host::{algorithm_requirements, can_destroy, cgroup_root, kernel_release, requirements};
+pub use host::{
+    algorithm_requirements, can_destroy, cgroup_root, confinement, kernel_release, requirements,
+};
 pub use kernel_algorithms::KernelAlgorithms;
 pub use listing::{Connection, LatestSwitch, Stream, Treatment};
-pub use namespaces::{Namespaces, own_namespace};
+pub use namespaces::{Namespaces, is_namespace, own_namespace};
 pub use path_counts::PathCounts;
 pub use path_memory::{DEFAULT_PATHS, PATHS};
 pub use paths::{KnownOutcome, KnownPath, PathFilter};
 pub use program::Program;
 pub use recording::Recorded;
+pub use refusals::Refusals;
 pub use registered::{register, registered, unregister};
 pub use restore::Restored;
 pub use revival::{NetworkNews, Stranded};

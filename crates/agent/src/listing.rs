@@ -5,7 +5,9 @@ use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
-use kirikae_interface::{CONNECTION_LEFT_ALONE, listed, name_from_bytes, rate_bit_s};
+use kirikae_interface::{
+    CONNECTION_LEFT_ALONE, CONNECTION_REFUSED, listed, name_from_bytes, rate_bit_s,
+};
 use kirikae_policy::Policy;
 use kirikae_vocabulary::Reason;
 use libbpf_rs::{IterOpts, Link, MapHandle, MapIterOpts, Object};
@@ -122,6 +124,8 @@ pub enum Treatment {
     Observed,
     /// Its program has chosen an algorithm itself.
     LeftAlone,
+    /// The kernel has refused to switch it.
+    Refused,
     /// The policy does not name it any more.
     OutOfScope,
 }
@@ -134,6 +138,7 @@ impl Treatment {
             Treatment::HeldBack => "held-back",
             Treatment::Observed => "observed",
             Treatment::LeftAlone => "left-alone",
+            Treatment::Refused => "refused",
             Treatment::OutOfScope => "out-of-scope",
         }
     }
@@ -202,6 +207,7 @@ fn connection(listed: &listed, policies: &Generations) -> Connection {
         treatment: match scope {
             None => Treatment::OutOfScope,
             Some(_) if listed.flags & CONNECTION_LEFT_ALONE != 0 => Treatment::LeftAlone,
+            Some(_) if listed.flags & CONNECTION_REFUSED != 0 => Treatment::Refused,
             Some(scope) if scope.observed => Treatment::Observed,
             Some(_) if listed.is_held_back != 0 => Treatment::HeldBack,
             Some(_) => Treatment::Switched,

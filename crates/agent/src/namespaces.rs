@@ -6,14 +6,16 @@ use std::fs::{self, File};
 use std::ops::AddAssign;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixDatagram;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{io, thread};
 
+use nix::errno::Errno;
 use nix::libc;
 use nix::sched::{CloneFlags, setns};
 use nix::sys::socket::getsockopt;
 use nix::sys::socket::sockopt::GetStruct;
+use nix::sys::statfs::{NSFS_MAGIC, statfs};
 use nix::time::{ClockId, clock_gettime};
 
 use crate::error::{Doing, Error};
@@ -56,6 +58,14 @@ impl Namespaces {
             sum += within(&namespace, &f)?;
         }
         Ok(sum)
+    }
+}
+
+/// Whether this file is a network namespace, as far as this user may know.
+pub fn is_namespace(file: &Path) -> bool {
+    match statfs(file) {
+        Ok(found) => found.filesystem_type() == NSFS_MAGIC,
+        Err(error) => error == Errno::EACCES,
     }
 }
 

@@ -104,7 +104,10 @@ pub fn support() -> Result<Support, Error> {
     features.extend(types(Btf::from_vmlinux().as_ref()));
     features.push(feature(
         "cgroup v2",
-        finding(host::cgroup_root().map(|root| root.display().to_string())),
+        finding(
+            host::cgroup_root()
+                .map(|root| host::confinement(&root).unwrap_or_else(|| root.display().to_string())),
+        ),
         SWITCHER,
         "",
     ));

@@ -86,6 +86,7 @@ fn status(error: &anyhow::Error) -> u8 {
         return 2;
     }
     match error.downcast_ref::<kirikae_agent::Error>() {
+        Some(kirikae_agent::Error::Wrong(_)) => 2,
         Some(kirikae_agent::Error::Missing(_)) => 3,
         _ => 1,
     }

@@ -3,7 +3,7 @@
 mod common;
 
 use std::net::TcpListener;
-use std::process::Output;
+use std::process::{Command, Output};
 
 use kirikae_emu::{Emulated, Namespace};
 use kirikae_path::{ElementSpec, PathSpec, Span};
@@ -118,6 +118,31 @@ fn a_destination_is_looked_at() {
     let message = String::from_utf8(refused.stderr).unwrap();
     assert_eq!(refused.status.code(), Some(2), "{message}");
     assert!(message.contains(":5001: does not answer"), "{message}");
+    path.finish().unwrap();
+}
+
+#[test]
+fn a_destination_without_a_route_is_told() {
+    if !privileged() {
+        return;
+    }
+    let path = path();
+    let host = path.sender();
+    let told = |arguments: &[&str]| {
+        let output = doctor(host, arguments);
+        (String::from_utf8(output.stderr).unwrap(), output.status.code())
+    };
+    let (why, status) = told(&["192.0.2.1", "--rtt", "200ms"]);
+    assert!(why.contains("192.0.2.1: there is no route"), "{why}");
+    assert_eq!(status, Some(2));
+    for kind in ["prohibit", "blackhole", "unreachable"] {
+        let mut route = Command::new("ip");
+        route.args(["route", "replace", kind, "192.0.2.2"]);
+        assert!(host.run_in(move || route.status()).unwrap().unwrap().success());
+        let (why, status) = told(&["192.0.2.2", "--rtt", "200ms"]);
+        assert!(why.contains("192.0.2.2: there is no route"), "{kind}: {why}");
+        assert_eq!(status, Some(2), "{kind}");
+    }
     path.finish().unwrap();
 }
 

@@ -51,6 +51,48 @@ fn cgroup_that_is_none() {
     }
 }
 
+/// What a command says of a policy file with this text.
+fn said_of(policy: &str, command: &[&str]) -> Output {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("kirikae.toml");
+    fs::write(&file, policy).unwrap();
+    kirikae().args(command).arg(&file).output().unwrap()
+}
+
+/// What `run` could not use `check` refuses, too, before anything is begun.
+#[test]
+fn what_the_policy_names_and_this_host_lacks() {
+    for (text, told) in [
+        ("adopt = ['/run/netns/none-of-that-name']", "1: adopt[0]: found '/run/netns/none-of-that"),
+        ("adopt = ['/etc/passwd']", "1: adopt[0]: found '/etc/passwd'; allowed: the file of a net"),
+        ("[status]\nreaders = 'group:nobodyhere'", "2: status.readers: found 'group:nobodyhere'"),
+    ] {
+        for command in [&["check"][..], &["run", "--config"]] {
+            let output = said_of(text, command);
+            assert_eq!(output.status.code(), Some(2), "{text}: {}", error(&output));
+            assert!(error(&output).contains(told), "{text}: {}", error(&output));
+        }
+    }
+}
+
+#[test]
+fn what_a_policy_hardly_means_is_warned_of() {
+    let root = kirikae_agent::cgroup_root();
+    if !kirikae_checks::has(kirikae_checks::Need::Bpf, root.map(drop)) {
+        return;
+    }
+    let (all, vnc) = ("[[scope]]\nname = 'all'\n", "[[scope]]\nname = 'vnc'\nlocal-port = 5900\n");
+    // No interface has an address of this prefix (RFC 5737).
+    let page = "[status]\npage = '192.0.2.1:8425'\nbeyond-loopback = true\n";
+    let checked = said_of(&format!("{page}{all}{vnc}"), &["check"]);
+    assert_eq!(checked.status.code(), Some(0), "{}", error(&checked));
+    for told in ["no connection reaches scope vnc", "is in all,", "the page cannot be served"] {
+        assert!(error(&checked).contains(told), "{told}: {}", error(&checked));
+    }
+    let checked = said_of(&format!("{vnc}{all}"), &["check"]);
+    assert_eq!(error(&checked), "");
+}
+
 /// Tells which commands are the laboratory's now, and the new name of an option.
 #[test]
 fn what_was_called_otherwise_is_told() {
@@ -75,6 +117,41 @@ fn what_was_called_otherwise_is_told() {
     let output = kirikae().args(["explain", "100ms", "--policy", "fast"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(error(&output).contains("--policy is called --friendliness now"), "{}", error(&output));
+}
+
+/// Runs the binary after `prepare`, in namespaces of its own.
+fn inside(namespaces: &[&str], prepare: &str, arguments: &str) -> Output {
+    let binary = env!("CARGO_BIN_EXE_kirikae");
+    let script = format!("{prepare} && exec {binary} {arguments}");
+    Command::new("unshare").args(namespaces).args(["sh", "-c", &script]).output().unwrap()
+}
+
+#[test]
+fn what_a_container_lacks_is_called_by_its_name() {
+    if !kirikae_checks::can_run(&[kirikae_checks::Need::Root]) {
+        return;
+    }
+    let without_sys = inside(&["-m"], "mount -t tmpfs none /sys", "run");
+    assert_eq!(without_sys.status.code(), Some(3), "{}", error(&without_sys));
+    assert!(error(&without_sys).contains("/sys is not mounted"), "{}", error(&without_sys));
+    let rootless = inside(&["-Ur"], "true", "run");
+    assert_eq!(rootless.status.code(), Some(3), "{}", error(&rootless));
+    assert!(error(&rootless).contains("user namespace"), "{}", error(&rootless));
+}
+
+/// A privileged container may have a cgroup namespace of its own, and switches the connections inside alone.
+#[test]
+fn a_part_of_the_hosts_cgroups_is_told() {
+    if !common::privileged() {
+        return;
+    }
+    let cgroup = common::OwnCgroup::enter();
+    let root = kirikae_agent::cgroup_root().unwrap();
+    let mounted = format!("umount -l {0} && mount -t cgroup2 none {0}", root.display());
+    let check = inside(&["-m", "-C"], &mounted, "check ../../packaging/kirikae.toml");
+    assert_eq!(check.status.code(), Some(0), "{}", error(&check));
+    assert!(error(&check).contains("not the root of this host's cgroups"), "{}", error(&check));
+    drop(cgroup);
 }
 
 /// Drops root for the child if we have it; otherwise the test itself runs without it.

@@ -9,9 +9,9 @@ use signal_hook::consts::SIGPIPE;
 use crate::tell;
 
 /// The exit statuses, for `--help`.
-pub const HELP: &str = "Exit status: 0 done; 1 failed; 2 wrong usage or input; 3 the host lacks \
-                        something (the message says what, and what to do); 141 whoever reads the output \
-                        has closed it.";
+pub const HELP: &str = "Exit status: 0 done; 1 failed; 2 wrong usage or input; 3 the host lacks something, or \
+                        something of it is in the way (the message says what, and what to do); 141 \
+                        whoever reads the output has closed it.";
 
 /// The exit status of a program that a closed pipe ends.
 const BROKEN_PIPE: u8 = 128 + SIGPIPE as u8;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use kirikae_agent::{BURST_SIZES, Connection, bucket_end_s};
+use kirikae_agent::{BURST_SIZES, Connection, Refusals, bucket_end_s};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
 use prometheus_client::metrics::MetricType;
@@ -39,6 +39,7 @@ struct Numbers {
     lines_lost: u64,
     asked_again: u64,
     unheard: usize,
+    refused: Refusals,
     revived: u64,
     stranded: u64,
     destroyed: u64,
@@ -120,6 +121,7 @@ impl Numbers {
             lines_lost: status.lines_lost,
             asked_again: status.asked_again,
             unheard: status.unheard,
+            refused: status.refused,
             revived: status.revived,
             stranded: status.stranded,
             destroyed: status.destroyed,
@@ -219,6 +221,17 @@ fn encode_counters(numbers: &Numbers, encoder: &mut DescriptorEncoder) -> fmt::R
     )?;
     for (reason, count) in &numbers.switches {
         ConstCounter::new(*count).encode(family.encode_family(&[("reason", reason)])?)?;
+    }
+
+    let mut family = encoder.encode_descriptor(
+        "kirikae_connections_refused",
+        "Connections that the kernel has refused to switch, by reason",
+        None,
+        MetricType::Counter,
+    )?;
+    let Refusals { locked_route, other } = numbers.refused;
+    for (reason, count) in [("locked-route", locked_route), ("other", other)] {
+        ConstCounter::new(count).encode(family.encode_family(&[("reason", reason)])?)?;
     }
 
     for (name, what, count) in [

@@ -10,12 +10,16 @@ use kirikae_policy::{Latencies, Policy, RULES, SCOPES, Scope, WHEN_ADDRESS_GONE,
 use kirikae_settings::Refusal;
 use kirikae_settings::section::{Field, Section, Source};
 use kirikae_table::LatencyTable;
+use nix::unistd::Group;
 
 const FILE: &str = "a policy file in TOML, see packaging/kirikae.toml";
 const NAMESPACES: &str = r#""every", "none", or a list of files such as ["/run/netns/web"]"#;
 const ADDRESS: &str = r#"an address with its port, such as "127.0.0.1:8425""#;
 const NOT_DESTROYED: &str = "tell: this kernel has no bpf_sock_destroy, with which connections are destroyed \
                              (Linux 6.5 and later have it; see `kirikae support`)";
+const NAMESPACE: &str =
+    "the file of a network namespace that is there, such as those in /run/netns";
+const GROUP: &str = "a group that this host has (`getent group` lists them)";
 const READERS: &str = r#""root", "everyone", or a group such as "group:adm""#;
 
 /// A policy file, read and checked as a whole.
@@ -59,6 +63,22 @@ pub struct Host<'a> {
     pub cgroup_root: &'a Path,
     /// Whether its kernel lets connections be destroyed.
     pub can_destroy: bool,
+    /// Whether it has a group of this name.
+    pub has_group: fn(&str) -> bool,
+    /// Whether this file is a network namespace of it.
+    pub is_namespace: fn(&Path) -> bool,
+}
+
+impl Host<'_> {
+    /// The host that this runs on.
+    pub fn own(cgroup_root: &Path) -> Host<'_> {
+        Host {
+            cgroup_root,
+            can_destroy: kirikae_agent::can_destroy(),
+            has_group: |name| Group::from_name(name).is_ok_and(|group| group.is_some()),
+            is_namespace: kirikae_agent::is_namespace,
+        }
+    }
 }
 
 impl PolicyFile {
@@ -82,8 +102,10 @@ impl PolicyFile {
             Some(field) => Latencies { table: Cow::Owned(read_table(&field)?), is_given: true },
             None => Latencies { table: Cow::Borrowed(kirikae_table::shipped()), is_given: false },
         };
-        let adopt = root.optional("adopt").map_or(Ok(Some(Namespaces::Every)), |it| adopt(&it))?;
-        let status = root.optional("status").map_or(Ok(SeenBy::default()), |it| status(&it))?;
+        let adopt =
+            root.optional("adopt").map_or(Ok(Some(Namespaces::Every)), |it| adopt(&it, host))?;
+        let status =
+            root.optional("status").map_or(Ok(SeenBy::default()), |it| status(&it, host))?;
         let paths = root.optional("paths").map_or(Ok(DEFAULT_PATHS), |it| paths(&it))?;
         let scopes = match root.optional("scope") {
             Some(field) => {
@@ -112,6 +134,10 @@ impl PolicyFile {
                 vec![Scope { warm_start: friendliness.into(), ..Scope::new(table) }]
             }
         };
+        if let Some(error) = scopes.iter().find_map(|scope| kirikae_agent::candidates(scope).err())
+        {
+            return Err(root.refuse_at("table", &error.to_string(), "one with algorithms of ours"));
+        }
         let names: Vec<&str> = scopes.iter().map(|scope| scope.name.as_str()).collect();
         if let Some(number) =
             (1..names.len()).find(|&number| names[..number].contains(&names[number]))
@@ -137,10 +163,13 @@ fn read_table(field: &Field) -> Result<LatencyTable, Refusal> {
     LatencyTable::parse(&text).map_err(|error| found(format!("{}: {error}", file.display())))
 }
 
-fn adopt(field: &Field) -> Result<Option<Namespaces>, Refusal> {
+fn adopt(field: &Field, host: Host) -> Result<Option<Namespaces>, Refusal> {
     if field.is_list() {
         let files = field.list(NAMESPACES)?;
-        let file = |each: &Field| Ok(PathBuf::from(each.text(NAMESPACES)?));
+        let file = |each: &Field| {
+            let file = PathBuf::from(each.text(NAMESPACES)?);
+            if (host.is_namespace)(&file) { Ok(file) } else { Err(each.refuse(NAMESPACE)) }
+        };
         let files = files.iter().map(file).collect::<Result<Vec<_>, _>>()?;
         return Ok(Some(Namespaces::Named(files)));
     }
@@ -159,7 +188,7 @@ fn paths(field: &Field) -> Result<u32, Refusal> {
     Ok(entries.map_or(DEFAULT_PATHS, |entries| entries as u32))
 }
 
-fn status(field: &Field) -> Result<SeenBy, Refusal> {
+fn status(field: &Field, host: Host) -> Result<SeenBy, Refusal> {
     let section = field.section("a table, [status]")?;
     section.allow(&["readers", "page", "beyond-loopback"])?;
     let readers = match section.optional("readers") {
@@ -168,7 +197,8 @@ fn status(field: &Field) -> Result<SeenBy, Refusal> {
             "root" => Readers::Root,
             "everyone" => Readers::Everyone,
             text => match text.strip_prefix("group:") {
-                Some(group) if !group.is_empty() => Readers::Group(group.into()),
+                Some(group) if (host.has_group)(group) => Readers::Group(group.into()),
+                Some(_) => return Err(field.refuse(GROUP)),
                 _ => return Err(field.refuse(READERS)),
             },
         },

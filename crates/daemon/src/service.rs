@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use kirikae_agent::{
-    Agent, BURST_SIZES, BurstLatencies, Config, KnownPath, NetworkNews, PathFilter, Restored,
-    Taken, own_namespace,
+    Agent, BURST_SIZES, BurstLatencies, Config, KnownPath, NetworkNews, PathFilter, Refusals,
+    Restored, Taken, own_namespace,
 };
 use kirikae_policy::Scope;
 use kirikae_vocabulary::Switch;
@@ -21,6 +21,7 @@ use crate::status::{
     PolicyStatus, ScopeStatus, Status, monotonic_ns,
 };
 use crate::switch_log::SwitchLog;
+use crate::warnings::warnings;
 
 /// How long a listing of connections is reused for other requests: a client that asks for the status asks for
 /// the connections next.
@@ -71,6 +72,8 @@ pub struct Service {
     log: Arc<Mutex<SwitchLog>>,
     /// Callbacks that were asked for again, and those refused at the latest look.
     taken: Taken,
+    /// What the kernel had refused at the latest look.
+    refused: Refusals,
     /// How often connections were made to send because their path may have been back.
     revived: u64,
     /// Connections whose local address was gone, and how many of them were destroyed.
@@ -103,6 +106,7 @@ impl Service {
             asked,
             log,
             taken,
+            refused: Refusals::default(),
             revived: 0,
             stranded: 0,
             destroyed: 0,
@@ -301,6 +305,24 @@ impl Service {
         }))
     }
 
+    /// Looks whether the kernel refuses to switch connections. Returns a message to the operator the first time that it
+    /// does for a reason.
+    ///
+    /// # Errors
+    /// Fails if the kernel's counts cannot be read.
+    pub fn news_of_refusals(&mut self) -> Result<Vec<String>, kirikae_agent::Error> {
+        let before = std::mem::replace(&mut self.refused, self.agent.refusals()?);
+        let both = before.by_reason().into_iter().zip(self.refused.by_reason());
+        let news = both.filter(|((before, _), (now, _))| *before == 0 && *now > 0);
+        let tell = |(_, (count, why))| {
+            format!(
+                "the kernel refuses to switch {count} connections, which keep their algorithm: {why}; \
+                 `kirikae status` counts them (docs/agent.md)"
+            )
+        };
+        Ok(news.map(tell).collect())
+    }
+
     /// Notes how many lines the agent's program could not print, for the status.
     pub fn note_lines_lost(&mut self, lines: u64) {
         self.lines_lost = lines;
@@ -348,6 +370,7 @@ impl Service {
             version: env!("CARGO_PKG_VERSION").into(),
             up_s: self.started.elapsed().as_secs_f64(),
             policy: self.policy(),
+            warnings: warnings(self.agent.policy()),
             connections: each.len(),
             by_algorithm: counted(each.iter().map(|it| it.algorithm.clone())),
             by_treatment: counted(each.iter().map(|it| it.treatment.name().into())),
@@ -357,6 +380,7 @@ impl Service {
             lines_lost: self.lines_lost,
             asked_again: self.taken.asked_again as u64,
             unheard: self.taken.refused,
+            refused: self.agent.refusals().map_err(told)?,
             revived: self.revived,
             stranded: self.stranded,
             destroyed: self.destroyed,

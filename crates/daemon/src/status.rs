@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use kirikae_agent::{Connection, Cost, KnownPath, PathCounts};
+use kirikae_agent::{Connection, Cost, KnownPath, PathCounts, Refusals};
 use kirikae_vocabulary::Switch;
 use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,9 @@ pub struct Status {
     pub up_s: f64,
     /// The policy in force.
     pub policy: PolicyStatus,
+    /// What is to be said of this policy on this host, in words.
+    #[serde(default)]
+    pub warnings: Vec<String>,
     /// How many connections are remembered.
     pub connections: usize,
     /// The number of connections by the algorithm in use.
@@ -37,6 +40,9 @@ pub struct Status {
     /// Connections for which the kernel refused that at the latest look, so that the switcher hears nothing
     /// of them.
     pub unheard: usize,
+    /// Connections that the kernel has refused to switch.
+    #[serde(default)]
+    pub refused: Refusals,
     /// How often a connection was made to send because its path may have been back.
     #[serde(default)]
     pub revived: u64,

@@ -19,11 +19,17 @@ fn cgroups() -> tempfile::TempDir {
     root
 }
 
+/// One with a group and a network namespace.
+fn host(cgroup_root: &Path) -> Host<'_> {
+    let has_group = |name: &str| name == "adm";
+    let is_namespace = |file: &Path| file == Path::new("/run/netns/web");
+    Host { cgroup_root, can_destroy: true, has_group, is_namespace }
+}
+
 fn parse(text: &str) -> Result<PolicyFile, String> {
     let root = cgroups();
     let source = Source::new("kirikae.toml", text);
-    let host = Host { cgroup_root: root.path(), can_destroy: true };
-    PolicyFile::parse(&source, host).map_err(|it| it.to_string())
+    PolicyFile::parse(&source, host(root.path())).map_err(|it| it.to_string())
 }
 
 /// The policy in words, without the tables.
@@ -120,6 +126,14 @@ fn scopes_are_as_the_file_says() {
 #[test]
 fn what_is_not_allowed_is_refused_with_line_and_key() {
     let cases = [
+        (
+            "adopt = ['/run/netns/web', '/run/netns/none']",
+            "kirikae.toml:1: adopt[1]: found '/run/netns/none'; allowed: the file of a network namespace",
+        ),
+        (
+            "[status]\nreaders = 'group:nobodyhere'",
+            "kirikae.toml:2: status.readers: found 'group:nobodyhere'; allowed: a group that this host",
+        ),
         ("adopt = 1", "kirikae.toml:1: adopt: found 1; allowed: \"every\", \"none\", or a list"),
         (
             "\nscopes = 1",
@@ -191,7 +205,7 @@ fn destroying_is_refused_where_the_kernel_cannot() {
     assert_eq!(scopes.iter().map(Scope::destroys).collect::<Vec<_>>(), [false, true]);
     assert_eq!(scopes[1].unusual(), ["destroyed when their address is gone"]);
     let source = Source::new("kirikae.toml", text);
-    let host = Host { cgroup_root: Path::new("/"), can_destroy: false };
+    let host = Host { can_destroy: false, ..host(Path::new("/")) };
     let refusal = PolicyFile::parse(&source, host).unwrap_err().to_string();
     assert!(
         refusal
@@ -207,8 +221,7 @@ fn a_table_is_looked_for_beside_the_file() {
     fs::write(directory.path().join("my.csv"), "# not a table\n").unwrap();
     let file = directory.path().join("kirikae.toml");
     fs::write(&file, "table = 'my.csv'").unwrap();
-    let host = Host { cgroup_root: Path::new("/"), can_destroy: true };
-    let refusal = PolicyFile::read(&file, host).unwrap_err().to_string();
+    let refusal = PolicyFile::read(&file, host(Path::new("/"))).unwrap_err().to_string();
     assert!(
         refusal.contains("kirikae.toml:1: table:") && refusal.contains("my.csv: line 1"),
         "{refusal}"

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::{Connection, Error};
+use crate::{Connection, Error, route};
 
 /// How long a destination may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -66,7 +66,7 @@ impl Destination {
     /// for it, on which nothing is sent.
     ///
     /// # Errors
-    /// Fails if the name has no address, or if the port does not answer.
+    /// Fails if the name has no address, if there is no route to it, or if the port does not answer.
     pub fn look(&self) -> Result<Seen, Error> {
         let refuse = |why: String| Error::Destination { destination: self.to_string(), why };
         let addresses = (self.host.as_str(), self.port.unwrap_or(0)).to_socket_addrs();
@@ -82,6 +82,9 @@ impl Destination {
                 connected.map_err(|error| refuse(format!("does not answer: {error}")))?;
             address = connected.peer_addr().map_or(address, |peer| peer.ip().to_canonical());
             _own = Some(connected);
+        }
+        if let Some(error) = route::refusal(address) {
+            return Err(refuse(format!("there is no route to {address}: {error}")));
         }
         let connections = Connection::to(address, self.port)
             .map_err(|error| refuse(format!("asking the kernel for connections to it: {error}")))?;

@@ -9,6 +9,7 @@ use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage, Ro
 use netlink_packet_route::tc::{TcAttribute, TcMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
+use nix::libc;
 use serde::Serialize;
 
 use crate::netlink::{ask, list};
@@ -68,6 +69,14 @@ fn route_to(address: IpAddr) -> io::Result<RouteMessage> {
         (Some(RouteNetlinkMessage::NewRoute(answer)), []) => Ok(answer),
         _ => Err(io::ErrorKind::InvalidData.into()),
     }
+}
+
+/// Why the kernel sends nothing to an address: it has no route, or one that prohibits it. None if it sends, or
+/// could not be asked.
+pub(crate) fn refusal(address: IpAddr) -> Option<io::Error> {
+    let no_route = [libc::ENETUNREACH, libc::EHOSTUNREACH, libc::EACCES, libc::EINVAL];
+    let error = route_to(address).err()?;
+    error.raw_os_error().is_some_and(|number| no_route.contains(&number)).then_some(error)
 }
 
 /// The index of the interface over which packets for an address leave.

@@ -2,6 +2,7 @@
 //! (a scope of a policy file, or of a scenario), and as the switcher reads it.
 
 mod policy;
+mod reach;
 mod scope_section;
 mod warm_start;
 
@@ -9,5 +10,6 @@ pub use policy::{
     Hysteresis, LEAST_RTT, Matching, Objective, Period, Policy, RULES, SCOPES, Scope, Since,
     Timeouts, TooManyRules, WhenAddressGone, has_another_cgroup,
 };
+pub use reach::Unreached;
 pub use scope_section::{Latencies, WHEN_ADDRESS_GONE, read_scope, read_scope_of_all};
 pub use warm_start::{PATH_LIFETIME, WarmStart};

@@ -381,29 +381,40 @@ impl Matching {
     }
 
     /// A rule for each combination.
-    fn rules(&self, scope: u32) -> Vec<kernel::rule> {
-        let any_cgroup = [0];
-        let any_port = [0..=u16::MAX];
-        let any_remote = [("::".parse().expect("an address"), 0)];
-        let cgroups: Vec<u64> = self.cgroups.iter().map(|it| cgroup_id(it)).collect();
+    fn rules(&self, scope: u32) -> impl Iterator<Item = kernel::rule> {
+        self.parts().into_iter().map(move |part| kernel::rule {
+            cgroup: part.cgroup.map_or(ANY_CGROUP, cgroup_id),
+            remote: part.remote.0.into(),
+            mask: mask(part.remote.1),
+            first_port: *part.ports.start(),
+            last_port: *part.ports.end(),
+            scope,
+        })
+    }
+
+    /// Each combination of a cgroup, a range of ports and a prefix.
+    pub(crate) fn parts(&self) -> Vec<Part<'_>> {
+        let cgroups: Vec<_> = self.cgroups.iter().map(|it| Some(it.as_path())).collect();
         let remotes: Vec<_> = self.remotes.iter().map(mapped).collect();
-        let mut rules = Vec::new();
-        for &cgroup in or(&cgroups, &any_cgroup) {
-            for ports in or(&self.local_ports, &any_port) {
-                for &(remote, bits) in or(&remotes, &any_remote) {
-                    rules.push(kernel::rule {
-                        cgroup,
-                        remote: remote.into(),
-                        mask: mask(bits),
-                        first_port: *ports.start(),
-                        last_port: *ports.end(),
-                        scope,
-                    });
+        let mut parts = Vec::with_capacity(self.combinations());
+        for &cgroup in or(&cgroups, &[None]) {
+            for ports in or(&self.local_ports, &[0..=u16::MAX]) {
+                for &remote in or(&remotes, &[(Ipv6Addr::UNSPECIFIED, 0)]) {
+                    parts.push(Part { cgroup, ports: ports.clone(), remote });
                 }
             }
         }
-        rules
+        parts
     }
+}
+
+/// What one rule asks of a connection.
+pub(crate) struct Part<'a> {
+    /// None: it may be in any.
+    pub cgroup: Option<&'a Path>,
+    pub ports: RangeInclusive<u16>,
+    /// A prefix, and how many bits of it count.
+    pub remote: (Ipv6Addr, u32),
 }
 
 /// Whether a rule differs from the one before by its cgroup alone, which was replaced.
@@ -412,7 +423,7 @@ pub fn has_another_cgroup(rule: &kernel::rule, before: &kernel::rule) -> bool {
 }
 
 /// The mask that keeps the first `bits` of an address.
-fn mask(bits: u32) -> address {
+pub(crate) fn mask(bits: u32) -> address {
     Ipv6Addr::from_bits(!u128::MAX.checked_shr(bits).unwrap_or(0)).into()
 }
 
@@ -428,6 +439,8 @@ fn mapped(prefix: &IpNet) -> (Ipv6Addr, u32) {
     }
 }
 
+/// A rule with this number asks for no cgroup.
+const ANY_CGROUP: u64 = 0;
 /// A number that no cgroup has, so that no connection matches it.
 const MISSING: u64 = u64::MAX;
 

@@ -9,8 +9,8 @@ use crate::object;
 use crate::switcher::Switcher;
 
 /// The policy in force, which the program asks, and where it tells of switches.
-const SWITCHERS: [&str; 5] =
-    ["active_generation", "policies", "latency_tables", "switch_events", "events_lost"];
+const SWITCHERS: [&str; 6] =
+    ["active_generation", "policies", "latency_tables", "switch_events", "events_lost", "refusals"];
 
 /// The loaded program.
 pub(super) struct SocketIterator {

@@ -16,7 +16,7 @@ use kirikae_terminal::colour_wanted;
 /// not be read is said to be unknown. Needs no root.
 ///
 /// Exit status 1 where something limits the path; 0 where nothing does; 2 for a destination that is
-/// none or does not answer.
+/// none, to which there is no route, or that does not answer.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Whose connections to look at: HOST; or HOST:PORT, to which one is opened

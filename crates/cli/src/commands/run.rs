@@ -115,9 +115,7 @@ impl Arguments {
         let cgroup_root = kirikae_agent::cgroup_root()?;
         let (policy, adopt, seen_by, paths, file) = match self.policy_file() {
             Some(file) => {
-                let can_destroy = kirikae_agent::can_destroy();
-                let host = Host { cgroup_root: &cgroup_root, can_destroy };
-                let read = PolicyFile::read(file, host)?;
+                let read = PolicyFile::read(file, Host::own(&cgroup_root))?;
                 (read.policy, read.adopt, read.status, read.paths, Some(file.to_owned()))
             }
             None => {
@@ -185,7 +183,7 @@ impl Arguments {
             config.paths == before.config.paths,
             "paths.entries can only be changed by a restart"
         );
-        tell_missing_cgroups(&config.policy);
+        tell_warnings(&config.policy);
         kirikae_daemon::let_read(&kirikae_daemon::socket(), &seen_by.readers)?;
         Ok(service.reload(&config)?)
     }
@@ -197,7 +195,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     kirikae_agent::requirements()?;
     // From here on there are others to answer than whoever reads what is printed.
     write_in_background().context("starting to print")?;
-    tell_missing_cgroups(&wanted.config.policy);
+    tell_warnings(&wanted.config.policy);
     let stop = Arc::new(AtomicBool::new(false));
     let again = Arc::new(AtomicBool::new(false));
     // Without a policy file SIGHUP ends the agent: after a lost ssh session the kernel must not go on
@@ -239,6 +237,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             looked_at = Instant::now();
             look(&mut service);
             listen(&mut service);
+            tell_refusals(&mut service);
             guard(&mut service);
             follow(&mut service);
             service.note_lines_lost(lines_lost());
@@ -300,6 +299,14 @@ fn listen(service: &mut Service) {
     }
 }
 
+/// Says that the kernel refuses to switch connections.
+fn tell_refusals(service: &mut Service) {
+    match service.news_of_refusals() {
+        Ok(told) => told.iter().for_each(|told| tell!("kirikae: {told}")),
+        Err(error) => tell!("kirikae: {error}"),
+    }
+}
+
 /// Returns to observing where switching hurts, and says so here and to systemd.
 fn guard(service: &mut Service) {
     let before = service.suspended();
@@ -324,14 +331,9 @@ fn tell_known(whence: &str, paths: Result<usize, String>) {
     }
 }
 
-/// Warns of cgroups that do not exist, when a policy is about to be used.
-pub fn tell_missing_cgroups(policy: &Policy) {
-    for cgroup in policy.missing_cgroups() {
-        tell!(
-            "kirikae: there is no cgroup {} yet; its connections are taken in when there is",
-            cgroup.display()
-        );
-    }
+/// Prints what a policy hardly means, when it is about to be used.
+pub fn tell_warnings(policy: &Policy) {
+    kirikae_daemon::warnings(policy).iter().for_each(|warning| tell!("kirikae: {warning}"));
 }
 
 fn serve(service: &Service, seen_by: &SeenBy) -> Result<(), kirikae_daemon::ServeError> {

@@ -49,6 +49,9 @@ fn write_status(out: &mut impl Write, status: &Status) -> fmt::Result {
             writeln!(out, "    only observed because of that; `kirikae resume` switches again")?;
         }
     }
+    for warning in &status.warnings {
+        writeln!(out, "warning     {warning}")?;
+    }
     writeln!(out, "connections {}", counts(status.connections, &status.by_algorithm))?;
     writeln!(out, "            {}", counts(status.connections, &status.by_treatment))?;
     let switches = status.switches.values().sum();
@@ -68,6 +71,14 @@ fn write_status(out: &mut impl Write, status: &Status) -> fmt::Result {
             "callbacks   taken by another program; asked for again {} times, refused for {} connections",
             status.asked_again, status.unheard
         )?;
+    }
+    for (count, why) in status.refused.by_reason() {
+        if count > 0 {
+            writeln!(
+                out,
+                "refused     {count} connections by the kernel, which keep their algorithm: {why}"
+            )?;
+        }
     }
     if status.revived > 0 {
         writeln!(out, "revived     {} times, when a path may have been back", status.revived)?;
