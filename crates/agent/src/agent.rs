@@ -20,14 +20,14 @@ use crate::listing::{Connection, Generations, Listing};
 use crate::namespaces::Namespaces;
 use crate::path_counts::{self, PathCounts};
 use crate::path_memory::{PathMemory, PathSets, SETS};
-use crate::paths::{self, Age, Columns, KnownPath, PathFilter};
+use crate::paths::{self, Age, Columns, KnownPath};
 use crate::program::Program;
 use crate::recording::Recorded;
 use crate::refusals::{self, Refusals};
 use crate::registered;
 use crate::registration::{self, Registration};
 use crate::restore::{Restored, restore};
-use crate::revival::{NetworkNews, Revival};
+use crate::revival::{NetworkNews, NetworkThread, Revival};
 use crate::spans;
 use crate::state::{Pinned, State};
 use crate::switcher::Switcher;
@@ -296,18 +296,22 @@ impl Agent {
     }
 
     /// What has happened to the networks of connections since the last call, and in the agent's own.
-    pub fn network_news(&self) -> NetworkNews {
-        self.revival.news()
+    pub fn take_network_news(&mut self) -> NetworkNews {
+        self.revival.take_news(&self.switcher)
     }
 
-    /// Forgets what is known of paths that one of the filters has. Returns of how many something was known.
+    /// How the thread is that watches the network.
+    pub fn network_thread(&self) -> NetworkThread {
+        self.revival.thread()
+    }
+
+    /// Forgets what is known of paths that are meant. Returns of how many something was known.
     ///
     /// # Errors
     /// Fails if the kernel's entries cannot be read or changed.
-    pub fn forget_paths(&self, which: &[PathFilter]) -> Result<usize, Error> {
+    pub fn forget_paths(&self, is_meant: impl Fn(&KnownPath) -> bool) -> Result<usize, Error> {
         let mut forgotten = 0;
-        let is_meant = |path: &&KnownPath| which.iter().any(|it| it.has(path));
-        for path in self.paths()?.iter().filter(is_meant) {
+        for path in self.paths()?.iter().filter(|path| is_meant(path)) {
             forgotten += usize::from(self.path_memory.forget(&paths::key(path))?);
         }
         Ok(forgotten)

@@ -1,5 +1,6 @@
 //! Loads the BPF programs, attaches them, reports what they do, and restores everything.
 
+mod affected_paths;
 mod agent;
 mod algorithms;
 mod burst_latencies;
@@ -28,9 +29,11 @@ mod restore;
 mod revival;
 mod spans;
 mod state;
+mod supervised;
 mod support;
 mod switcher;
 
+pub use affected_paths::AffectedPaths;
 pub use agent::{Agent, Config, Pinning, undo};
 pub use algorithms::{Algorithms, candidates};
 pub use burst_latencies::{BURST_SIZES, BurstLatencies, bucket_end_s};
@@ -44,6 +47,7 @@ pub use host::{
 pub use kernel_algorithms::KernelAlgorithms;
 pub use listing::{Connection, LatestSwitch, Stream, Treatment};
 pub use namespaces::{Namespaces, is_namespace, own_namespace};
+pub use network_changes::{Change, Network};
 pub use path_counts::PathCounts;
 pub use path_memory::{DEFAULT_PATHS, PATHS};
 pub use paths::{KnownOutcome, KnownPath, PathFilter};
@@ -52,6 +56,6 @@ pub use recording::Recorded;
 pub use refusals::Refusals;
 pub use registered::{register, registered, unregister};
 pub use restore::Restored;
-pub use revival::{NetworkNews, Stranded};
+pub use revival::{NetworkNews, NetworkThread, Stranded};
 pub use state::DIRECTORY;
 pub use support::{Feature, State as FeatureState, Support, support};

@@ -19,6 +19,7 @@ use nix::sys::statfs::{NSFS_MAGIC, statfs};
 use nix::time::{ClockId, clock_gettime};
 
 use crate::error::{Doing, Error};
+use crate::supervised::said;
 
 /// The calling thread's.
 pub(crate) const OWN: &str = "/proc/thread-self/ns/net";
@@ -115,15 +116,20 @@ pub(crate) fn within<T: Send>(
     namespace: &File,
     f: impl FnOnce() -> io::Result<T> + Send,
 ) -> io::Result<T> {
-    // A thread that has entered another namespace does not return to ours; it ends.
+    let (done, taken) = apart(|| {
+        let done = setns(namespace, CloneFlags::CLONE_NEWNET).map_err(io::Error::from);
+        Ok((done.and_then(|()| f()), of_this_thread()))
+    })?;
+    INSIDE.set(INSIDE.get() + taken);
+    done
+}
+
+/// Does something in a thread of its own: one that has entered another namespace does not return to ours; it ends. Where
+/// no thread can be made, or it panics, that is an error.
+pub(crate) fn apart<T: Send>(f: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     thread::scope(|scope| {
-        let inside = scope.spawn(|| {
-            let done = setns(namespace, CloneFlags::CLONE_NEWNET).map_err(io::Error::from);
-            (done.and_then(|()| f()), of_this_thread())
-        });
-        let (done, taken) = inside.join().expect("no panic in a namespace");
-        INSIDE.set(INSIDE.get() + taken);
-        done
+        let thread = thread::Builder::new().spawn_scoped(scope, f)?;
+        thread.join().unwrap_or_else(|panic| Err(io::Error::other(said(&*panic))))
     })
 }
 

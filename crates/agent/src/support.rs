@@ -8,7 +8,6 @@ use std::fs::{self, File};
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::AsFd;
-use std::thread;
 
 use kirikae_algorithms::Algorithm;
 use kirikae_policy::{Policy, Scope};
@@ -23,6 +22,7 @@ use crate::error::{Doing, Error};
 use crate::kernel::AFTER_IDLE;
 use crate::kernel_algorithms::KernelAlgorithms;
 use crate::listing::Listing;
+use crate::namespaces::apart;
 use crate::path_memory::{self, DEFAULT_PATHS, PathMemory, PathSets};
 use crate::program::Program;
 use crate::switcher::Switcher;
@@ -352,8 +352,7 @@ fn try_options() -> Result<HashMap<String, i32>, Error> {
         let _socket = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0))?;
         String::from_utf8(iterator::read(&link)?).map_err(io::Error::other)
     };
-    let text = thread::scope(|scope| scope.spawn(read).join().expect("no panic while reading"));
-    Ok(answers(&text.doing(doing)?))
+    Ok(answers(&apart(read).doing(doing)?))
 }
 
 /// Parses lines of `NAME NUMBER`.
@@ -367,9 +366,7 @@ fn answers(text: &str) -> HashMap<String, i32> {
 
 /// The features that the bench needs beside the agent's.
 fn laboratory() -> Result<[Feature; 4], Error> {
-    let unshared = || unshare(CloneFlags::CLONE_NEWNET).map(|()| "can be made");
-    let namespaces =
-        thread::scope(|scope| scope.spawn(unshared).join().expect("no panic in a system call"));
+    let namespaces = apart(|| Ok(unshare(CloneFlags::CLONE_NEWNET)?)).map(|()| "can be made");
     let tun = "/dev/net/tun";
     let tun = File::options().read(true).write(true).open(tun).map(|_| tun);
     let kernel = KernelAlgorithms::read()?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use kirikae_interface::rule;
@@ -90,7 +90,7 @@ impl Switcher {
             .add(&map, {
                 let names = Arc::clone(&names);
                 move |bytes| {
-                    let names = names.lock().expect("no panic while it is held");
+                    let names = names.lock().unwrap_or_else(PoisonError::into_inner);
                     let named = |generation, scope| names.get(&(generation, scope)).cloned();
                     if let Some(switch) = decode(bytes, named) {
                         // The receiver lives as long as the ring buffer that calls this.
@@ -176,7 +176,7 @@ impl Switcher {
     /// Keeps the names of the columns, also those of earlier policies, whose events may not have been read
     /// yet.
     fn name_columns(&self, generation: u32, policy: &Policy) {
-        let mut names = self.names.lock().expect("no panic while it is held");
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         names.retain(|(earlier, _), _| generation.wrapping_sub(*earlier) < GENERATIONS_NAMED);
         let scopes = (0..).zip(&policy.scopes);
         names.extend(scopes.map(|(number, scope)| ((generation, number), scope.table.names())));

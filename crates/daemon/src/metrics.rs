@@ -11,7 +11,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::service::Measured;
-use crate::status::{Guarding, PathMemoryStatus};
+use crate::status::{Guarding, NetworkStatus, PathMemoryStatus};
 
 /// The content type that Prometheus is told.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -43,6 +43,7 @@ struct Numbers {
     revived: u64,
     stranded: u64,
     destroyed: u64,
+    network: NetworkStatus,
     paths: PathMemoryStatus,
     rtt_s: Histogram,
     isolated_loss: Histogram,
@@ -125,6 +126,7 @@ impl Numbers {
             revived: status.revived,
             stranded: status.stranded,
             destroyed: status.destroyed,
+            network: status.network,
             paths: status.paths,
             rtt_s: of_connections(&RTT_ENDS_S, |it| it.srtt_s),
             isolated_loss: of_connections(&LOSS_ENDS, |it| it.isolated_loss),
@@ -170,6 +172,14 @@ fn encode_gauges(numbers: &Numbers, encoder: &mut DescriptorEncoder) -> fmt::Res
         MetricType::Gauge,
     )?;
     ConstGauge::new(numbers.unheard as i64).encode(unheard)?;
+
+    let alive = encoder.encode_descriptor(
+        "kirikae_network_thread_alive",
+        "Whether the thread that watches the networks of connections runs (1), or not (0)",
+        None,
+        MetricType::Gauge,
+    )?;
+    ConstGauge::new(i64::from(numbers.network.is_alive)).encode(alive)?;
 
     let known = encoder.encode_descriptor(
         "kirikae_paths",
@@ -262,6 +272,16 @@ fn encode_counters(numbers: &Numbers, encoder: &mut DescriptorEncoder) -> fmt::R
             "kirikae_connections_destroyed",
             "Connections that were destroyed because their local address was gone",
             numbers.destroyed,
+        ),
+        (
+            "kirikae_network_thread_ends",
+            "Times that the thread that watches the networks of connections has ended; it is started again",
+            numbers.network.ended,
+        ),
+        (
+            "kirikae_network_messages_dropped",
+            "Messages to the agent's netlink sockets that were a program's and not the kernel's",
+            numbers.network.dropped,
         ),
         ("kirikae_path_hits", "New connections whose path was known", numbers.paths.counts.hits),
         (

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::mpsc;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use kirikae_agent::{
-    Agent, BURST_SIZES, BurstLatencies, Config, KnownPath, NetworkNews, PathFilter, Refusals,
-    Restored, Taken, own_namespace,
+    Agent, BURST_SIZES, BurstLatencies, Config, KnownPath, NetworkNews, NetworkThread, PathFilter,
+    Refusals, Restored, Taken, own_namespace,
 };
 use kirikae_policy::Scope;
 use kirikae_vocabulary::Switch;
@@ -17,8 +17,8 @@ use crate::guards::Guards;
 use crate::kept_paths;
 use crate::seeds::seeds;
 use crate::status::{
-    Bursts, Connections, ForgottenPaths, Guarding, ListedPath, PathMemoryStatus, Paths,
-    PolicyStatus, ScopeStatus, Status, monotonic_ns,
+    Bursts, Connections, ForgottenPaths, Guarding, ListedPath, NetworkStatus, PathMemoryStatus,
+    Paths, PolicyStatus, ScopeStatus, Status, monotonic_ns,
 };
 use crate::switch_log::SwitchLog;
 use crate::warnings::warnings;
@@ -81,6 +81,8 @@ pub struct Service {
     destroyed: u64,
     /// Lines that the agent's program could not print.
     lines_lost: u64,
+    /// Netlink messages of programs that were dropped.
+    dropped: u64,
     /// The latest listing, and when it was made.
     listed: Option<(Instant, Arc<Connections>)>,
 }
@@ -111,6 +113,7 @@ impl Service {
             stranded: 0,
             destroyed: 0,
             lines_lost: 0,
+            dropped: 0,
             listed,
         })
     }
@@ -136,7 +139,7 @@ impl Service {
         let log = Arc::clone(&self.log);
         self.agent.poll(timeout, &mut |switch| {
             on_switch(&switch);
-            log.lock().expect("no panic while it is held").push(switch);
+            log.lock().unwrap_or_else(PoisonError::into_inner).push(switch);
         })?;
         while let Ok(request) = self.requests.try_recv() {
             // If the client has gone, the answer is dropped.
@@ -186,12 +189,15 @@ impl Service {
     /// # Errors
     /// Fails if the kernel's entries cannot be changed.
     pub fn follow_network(&mut self) -> Result<(usize, Vec<String>), kirikae_agent::Error> {
-        let NetworkNews { affected, revived, stranded, trouble } = self.agent.network_news();
+        let NetworkNews { affected, revived, stranded, dropped, trouble } =
+            self.agent.take_network_news();
         self.revived += revived;
+        self.dropped += dropped;
         self.stranded += stranded.iter().map(|it| it.connections).sum::<u64>();
         self.destroyed += stranded.iter().map(|it| it.destroyed).sum::<u64>();
         let told = stranded.iter().map(ToString::to_string).chain(trouble).collect();
-        let forgotten = if affected.is_empty() { 0 } else { self.agent.forget_paths(&affected)? };
+        let is_meant = |path: &KnownPath| affected.has(path);
+        let forgotten = if affected.is_empty() { 0 } else { self.agent.forget_paths(is_meant)? };
         Ok((forgotten, told))
     }
 
@@ -262,10 +268,8 @@ impl Service {
     }
 
     fn forget_paths(&self, which: &PathFilter) -> Answer<ForgottenPaths> {
-        let forgotten = self
-            .agent
-            .forget_paths(std::slice::from_ref(which))
-            .map_err(|error| error.to_string())?;
+        let forgotten =
+            self.agent.forget_paths(|path| which.has(path)).map_err(|error| error.to_string())?;
         Ok(ForgottenPaths { forgotten })
     }
 
@@ -365,7 +369,7 @@ impl Service {
         let each = &connections.connections;
         let bursts = self.agent.burst_latencies().map_err(told)?;
         let paths = self.path_memory(self.agent.known_paths().map_err(told)?)?;
-        let log = self.log.lock().expect("no panic while it is held");
+        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         let status = Status {
             version: env!("CARGO_PKG_VERSION").into(),
             up_s: self.started.elapsed().as_secs_f64(),
@@ -384,11 +388,17 @@ impl Service {
             revived: self.revived,
             stranded: self.stranded,
             destroyed: self.destroyed,
+            network: self.network(),
             paths,
             bursts: bursts.iter().map(in_short).collect(),
             cost: self.agent.cost().map_err(told)?,
         };
         Ok(Measured { status, connections, bursts })
+    }
+
+    fn network(&self) -> NetworkStatus {
+        let NetworkThread { is_alive, ended } = self.agent.network_thread();
+        NetworkStatus { is_alive, ended, dropped: self.dropped }
     }
 
     fn policy(&self) -> PolicyStatus {

@@ -52,6 +52,9 @@ pub struct Status {
     /// How many of these were destroyed.
     #[serde(default)]
     pub destroyed: u64,
+    /// The thread that watches the networks of connections.
+    #[serde(default)]
+    pub network: NetworkStatus,
     /// What is known of paths, and how it was used.
     pub paths: PathMemoryStatus,
     /// How long bursts took.
@@ -153,6 +156,17 @@ pub struct Numbered {
     /// The switch.
     #[serde(flatten)]
     pub switch: Switch,
+}
+
+/// The thread that watches the networks of connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetworkStatus {
+    /// Whether it runs. If it does not, it is started again.
+    pub is_alive: bool,
+    /// How often it has ended.
+    pub ended: u64,
+    /// How many messages it dropped that programs sent as if they were the kernel.
+    pub dropped: u64,
 }
 
 /// The path memory in short.

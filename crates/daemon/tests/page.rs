@@ -121,6 +121,7 @@ async fn status(State(looks): State<Looks>) -> Response {
         revived: 0,
         stranded: 0,
         destroyed: 0,
+        network: Default::default(),
         paths: PathMemoryStatus {
             known: 321,
             room: 1024,

@@ -1,27 +1,27 @@
 //! Which paths a message of the kernel concerns.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
-use ipnet::IpNet;
-use netlink_packet_route::address::{AddressAttribute, AddressMessage};
-use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
-use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage, RouteType};
-use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use nix::libc::{RTN_BLACKHOLE, RTN_UNICAST, RTN_UNREACHABLE};
 
 use super::LocalAddress;
+use super::message::{Address, Link, Message, Route, messages};
 use crate::paths::PathFilter;
 
-/// The interfaces, as far as the kernel has told of them. It tells the same again, as with each router
-/// advertisement.
-#[derive(Debug, Default)]
-pub(super) struct Network {
+/// The interfaces of a network namespace, as far as the kernel has told of them. It tells the same again, as with each
+/// router advertisement.
+#[derive(Debug)]
+pub struct Network {
     /// By their indices.
-    pub interfaces: BTreeMap<u32, Interface>,
+    pub(super) interfaces: BTreeMap<u32, Interface>,
     /// The addresses, with the index of their interface.
-    pub addresses: BTreeSet<(u32, IpAddr)>,
+    pub(super) addresses: BTreeSet<(IpAddr, u32)>,
     /// Addresses that were taken from an interface since the last look.
-    pub removed: BTreeSet<LocalAddress>,
+    pub(super) removed: BTreeSet<LocalAddress>,
+    /// So many of each are known at most.
+    room: usize,
+    is_full: bool,
 }
 
 /// What is known of an interface.
@@ -36,8 +36,8 @@ pub(super) struct Interface {
 
 /// What has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Change {
-    /// The paths that are others now.
+pub struct Change {
+    /// The paths that are others now, in whichever network namespace it is.
     pub paths: PathFilter,
     /// Whether they may carry again, and did not.
     pub may_be_back: bool,
@@ -46,63 +46,102 @@ pub(super) struct Change {
 }
 
 impl Network {
-    /// What has changed by the message; nothing if it tells what is known.
-    pub fn changes(&mut self, message: &RouteNetlinkMessage) -> Vec<Change> {
-        let over = |index, may_be_back| {
-            let paths = PathFilter { interface: Some(index), ..PathFilter::default() };
-            Change { paths, may_be_back, is_carrier: false }
-        };
+    /// Nothing is known of it yet, and of so many interfaces, addresses and addresses that were removed will be at most.
+    pub fn with_room(room: usize) -> Network {
+        let (interfaces, addresses, removed) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+        Network { interfaces, addresses, removed, room, is_full: false }
+    }
+
+    /// Whether there was more than there is room for.
+    pub fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    /// What has changed by the messages in what was received at once; nothing if they tell what is known.
+    pub fn hear(&mut self, received: &[u8]) -> impl Iterator<Item = Change> {
+        messages(received).flat_map(|message| self.changes(message))
+    }
+
+    fn changes(&mut self, message: Message) -> Vec<Change> {
         match message {
-            RouteNetlinkMessage::NewLink(link) if self.has_turned(link) => {
-                let is_running = is_running(link);
-                let turned = over(link.header.index, is_running);
-                vec![Change { is_carrier: is_running, ..turned }]
+            Message::NewLink(link) if self.has_turned(link) => {
+                let turned = over(link.index, link.is_running);
+                vec![Change { is_carrier: link.is_running, ..turned }]
             }
-            RouteNetlinkMessage::DelLink(link) if is_whole(link) => {
-                let index = link.header.index;
-                self.interfaces.remove(&index);
-                let of_it = self.addresses.iter().filter(|(of, _)| *of == index);
-                self.removed.extend(of_it.map(|(of, ip)| LocalAddress::new(*of, *ip)));
-                self.addresses.retain(|(of, _)| *of != index);
-                vec![over(index, false)]
-            }
-            RouteNetlinkMessage::NewAddress(message) => match address(message) {
-                Some(address) if self.addresses.insert(address) => vec![over(address.0, true)],
-                _ => Vec::new(),
-            },
-            RouteNetlinkMessage::DelAddress(message) => match address(message) {
-                Some(address) => {
-                    // One of which nothing is known may have come with messages that were lost.
-                    self.removed.insert(LocalAddress::new(address.0, address.1));
-                    let was_known = self.addresses.remove(&address);
-                    if was_known { vec![over(address.0, false)] } else { Vec::new() }
+            Message::NewLink(_) => Vec::new(),
+            Message::DelLink(link) => {
+                self.interfaces.remove(&link.index);
+                let gone = self.addresses.iter().filter(|(_, index)| *index == link.index);
+                for address in gone.copied().collect::<Vec<_>>() {
+                    self.addresses.remove(&address);
+                    self.note_removed(address);
                 }
-                None => Vec::new(),
-            },
-            RouteNetlinkMessage::NewRoute(route) | RouteNetlinkMessage::DelRoute(route) => {
-                along(route)
+                vec![over(link.index, false)]
             }
-            _ => Vec::new(),
+            // One for which there is no room is new each time that it is told.
+            Message::NewAddress(Address { index, ip }) => {
+                if self.note_address(index, ip) {
+                    vec![over(index, true)]
+                } else {
+                    Vec::new()
+                }
+            }
+            Message::DelAddress(Address { index, ip }) => {
+                // One of which nothing is known may have come with messages that were lost.
+                self.note_removed((ip, index));
+                let was_known = self.addresses.remove(&(ip, index)) || self.is_full;
+                if was_known { vec![over(index, false)] } else { Vec::new() }
+            }
+            Message::Route(route) => along(&route),
         }
+    }
+
+    /// Whether an interface has the address.
+    pub(super) fn has_address(&self, ip: IpAddr) -> bool {
+        self.addresses.range((ip, 0)..=(ip, u32::MAX)).next().is_some()
     }
 
     /// Notes every address as one that may be removed: messages were lost.
-    pub fn any_may_be_removed(&mut self) {
-        let all = self.addresses.iter();
-        self.removed.extend(all.map(|(index, ip)| LocalAddress::new(*index, *ip)));
+    pub(super) fn any_may_be_removed(&mut self) {
+        let all = std::mem::take(&mut self.addresses);
+        all.iter().for_each(|address| self.note_removed(*address));
+        self.addresses = all;
+    }
+
+    /// Notes an interface. Returns what was known of it.
+    pub(super) fn note_interface(&mut self, index: u32, now: Interface) -> Option<Interface> {
+        if self.interfaces.len() >= self.room && !self.interfaces.contains_key(&index) {
+            self.is_full = true;
+            return None;
+        }
+        self.interfaces.insert(index, now)
+    }
+
+    /// Notes an address. Returns whether it was not known.
+    pub(super) fn note_address(&mut self, index: u32, ip: IpAddr) -> bool {
+        if self.addresses.contains(&(ip, index)) {
+            return false;
+        }
+        if self.addresses.len() < self.room {
+            self.addresses.insert((ip, index));
+        } else {
+            self.is_full = true;
+        }
+        true
+    }
+
+    fn note_removed(&mut self, (ip, index): (IpAddr, u32)) {
+        if self.removed.len() < self.room {
+            self.removed.insert(LocalAddress::new(index, ip));
+        } else {
+            self.is_full = true;
+        }
     }
 
     /// Whether an interface that was known could send and can not, or the other way round, or both in turn.
-    fn has_turned(&mut self, link: &LinkMessage) -> bool {
-        if !is_whole(link) {
-            return false;
-        }
-        let carriers = link.attributes.iter().find_map(|attribute| match attribute {
-            LinkAttribute::CarrierUpCount(count) => Some(*count),
-            _ => None,
-        });
-        let now = Interface { is_running: is_running(link), carriers };
-        let before = self.interfaces.insert(link.header.index, now);
+    fn has_turned(&mut self, link: Link) -> bool {
+        let now = Interface { is_running: link.is_running, carriers: link.carriers };
+        let before = self.note_interface(link.index, now);
         before.is_some_and(|before| {
             let is_counted = before.carriers.is_some() && now.carriers.is_some();
             before.is_running != now.is_running || is_counted && before.carriers != now.carriers
@@ -110,127 +149,78 @@ impl Network {
     }
 }
 
-fn is_running(link: &LinkMessage) -> bool {
-    link.header.flags.contains(LinkFlags::Running)
-}
-
-/// A message of a bridge, for instance, is of an interface's part in it.
-fn is_whole(link: &LinkMessage) -> bool {
-    link.header.interface_family == AddressFamily::Unspec
-}
-
-/// The address of a message. Where an interface has a peer, its own is the local one.
-fn address(message: &AddressMessage) -> Option<(u32, IpAddr)> {
-    let attributes = &message.attributes;
-    let local = attributes.iter().find_map(|attribute| match attribute {
-        AddressAttribute::Local(address) => Some(*address),
-        _ => None,
-    });
-    let address = local.or_else(|| {
-        attributes.iter().find_map(|attribute| match attribute {
-            AddressAttribute::Address(address) => Some(*address),
-            _ => None,
-        })
-    });
-    Some((message.header.index, address?))
+fn over(index: u32, may_be_back: bool) -> Change {
+    let paths = PathFilter { interface: Some(index), ..PathFilter::default() };
+    Change { paths, may_be_back, is_carrier: false }
 }
 
 /// The paths to where a route leads, over its interfaces; over all if it names none. Where it has gone, another may
 /// carry.
-fn along(route: &RouteMessage) -> Vec<Change> {
-    if !matches!(
-        route.header.kind,
-        RouteType::Unicast | RouteType::BlackHole | RouteType::Unreachable
-    ) {
+fn along(route: &Route) -> Vec<Change> {
+    if ![RTN_UNICAST, RTN_BLACKHOLE, RTN_UNREACHABLE].contains(&route.kind) {
         return Vec::new();
     }
-    let mut destination = match route.header.address_family {
-        AddressFamily::Inet => IpAddr::from(Ipv4Addr::UNSPECIFIED),
-        AddressFamily::Inet6 => IpAddr::from(Ipv6Addr::UNSPECIFIED),
-        _ => return Vec::new(),
-    };
-    let mut interfaces = Vec::new();
-    for attribute in &route.attributes {
-        match attribute {
-            RouteAttribute::Destination(RouteAddress::Inet(address)) => {
-                destination = (*address).into();
-            }
-            RouteAttribute::Destination(RouteAddress::Inet6(address)) => {
-                destination = (*address).into();
-            }
-            RouteAttribute::Oif(index) => interfaces.push(Some(*index)),
-            RouteAttribute::MultiPath(hops) => {
-                interfaces.extend(hops.iter().map(|hop| Some(hop.interface_index)));
-            }
-            _ => {}
-        }
-    }
-    if interfaces.is_empty() {
-        interfaces.push(None);
-    }
-    let remote = IpNet::new(destination, route.header.destination_prefix_length).ok();
     let over = |interface| {
-        let paths = PathFilter { remote, interface, ..PathFilter::default() };
+        let paths = PathFilter { remote: Some(route.to), interface, ..PathFilter::default() };
         Change { paths, may_be_back: true, is_carrier: false }
     };
-    interfaces.into_iter().map(over).collect()
+    if route.interfaces.is_empty() {
+        return vec![over(None)];
+    }
+    route.interfaces.iter().map(|interface| over(Some(*interface))).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const ROOM: usize = 4;
+
+    /// A network whose interface 2 is running.
     fn network() -> Network {
-        let known = Interface { is_running: true, carriers: None };
-        Network { interfaces: BTreeMap::from([(2, known)]), ..Network::default() }
+        let mut network = Network::with_room(ROOM);
+        network.note_interface(2, Interface { is_running: true, carriers: None });
+        network
     }
 
-    fn link(index: u32, flags: LinkFlags, family: AddressFamily) -> LinkMessage {
-        let mut link = LinkMessage::default();
-        link.header.index = index;
-        link.header.flags = flags;
-        link.header.interface_family = family;
-        link
+    fn link(index: u32, is_running: bool) -> Link {
+        Link { index, is_running, carriers: None }
     }
 
-    fn over(index: u32, may_be_back: bool) -> Vec<Change> {
-        let paths = PathFilter { interface: Some(index), ..PathFilter::default() };
-        vec![Change { paths, may_be_back, is_carrier: false }]
+    fn address(index: u32, ip: &str) -> Address {
+        Address { index, ip: ip.parse().unwrap() }
     }
 
     /// Its carrier is back.
     fn carrier(index: u32) -> Vec<Change> {
-        let [change] = over(index, true).try_into().unwrap();
-        vec![Change { is_carrier: true, ..change }]
+        vec![Change { is_carrier: true, ..over(index, true) }]
+    }
+
+    fn removed(network: &mut Network) -> Vec<(String, u32)> {
+        let removed = std::mem::take(&mut network.removed);
+        removed.iter().map(|it| (it.ip.to_string(), it.interface)).collect()
     }
 
     #[test]
     fn an_interface_that_turns_is_told_once() {
         let mut network = network();
-        let mut told = |index, flags, family| {
-            network.changes(&RouteNetlinkMessage::NewLink(link(index, flags, family)))
-        };
-        let (up, down, whole) =
-            (LinkFlags::Up | LinkFlags::Running, LinkFlags::Up, AddressFamily::Unspec);
-        assert_eq!(told(2, up, whole), []);
-        assert_eq!(told(2, down, AddressFamily::Bridge), []);
-        assert_eq!(told(2, down, whole), over(2, false));
-        assert_eq!(told(2, down, whole), []);
-        assert_eq!(told(2, up, whole), carrier(2));
-        assert_eq!(told(3, down, whole), [], "it is new");
-        assert_eq!(told(3, up, whole), carrier(3));
-        let gone = link(3, down, whole);
-        assert_eq!(network.changes(&RouteNetlinkMessage::DelLink(gone)), over(3, false));
+        let mut told =
+            |index, is_running| network.changes(Message::NewLink(link(index, is_running)));
+        assert_eq!(told(2, true), []);
+        assert_eq!(told(2, false), [over(2, false)]);
+        assert_eq!(told(2, false), []);
+        assert_eq!(told(2, true), carrier(2));
+        assert_eq!(told(3, false), [], "it is new");
+        assert_eq!(told(3, true), carrier(3));
+        assert_eq!(network.changes(Message::DelLink(link(3, false))), [over(3, false)]);
     }
 
     #[test]
     fn a_carrier_that_was_gone_for_a_moment_has_turned() {
         let mut network = network();
         let mut told = |carriers| {
-            let up = LinkFlags::Up | LinkFlags::Running;
-            let mut link = link(2, up, AddressFamily::Unspec);
-            link.attributes.push(LinkAttribute::CarrierUpCount(carriers));
-            network.changes(&RouteNetlinkMessage::NewLink(link))
+            let link = Link { carriers: Some(carriers), ..link(2, true) };
+            network.changes(Message::NewLink(link))
         };
         assert_eq!(told(7), [], "the first count is no change");
         assert_eq!(told(7), []);
@@ -240,58 +230,58 @@ mod tests {
     #[test]
     fn an_address_that_is_told_again_is_none() {
         let mut network = network();
-        let mut message = AddressMessage::default();
-        message.header.index = 2;
-        message.attributes.push(AddressAttribute::Address("192.0.2.2".parse().unwrap()));
-        message.attributes.push(AddressAttribute::Local("192.0.2.1".parse().unwrap()));
-        let new = RouteNetlinkMessage::NewAddress(message.clone());
-        assert_eq!(network.changes(&new), over(2, true));
-        assert!(network.addresses.contains(&(2, "192.0.2.1".parse().unwrap())));
-        assert_eq!(network.changes(&new), []);
-        let gone = RouteNetlinkMessage::DelAddress(message);
-        assert_eq!(network.changes(&gone), over(2, false));
-        assert_eq!(network.changes(&gone), []);
+        let told = address(2, "192.0.2.1");
+        assert_eq!(network.changes(Message::NewAddress(told)), [over(2, true)]);
+        assert_eq!(network.changes(Message::NewAddress(told)), []);
+        assert_eq!(network.changes(Message::DelAddress(told)), [over(2, false)]);
+        assert_eq!(network.changes(Message::DelAddress(told)), []);
     }
 
     #[test]
     fn addresses_that_are_removed_are_told_by_what_connections_know_of_them() {
         let mut network = network();
-        let mut message = AddressMessage::default();
-        message.header.index = 2;
         for ip in ["192.0.2.1", "fe80::1"] {
-            message.attributes = vec![AddressAttribute::Address(ip.parse().unwrap())];
-            network.changes(&RouteNetlinkMessage::NewAddress(message.clone()));
+            network.changes(Message::NewAddress(address(2, ip)));
         }
-        assert_eq!(network.removed, BTreeSet::new());
-        let removed = |network: &mut Network| {
-            let removed = std::mem::take(&mut network.removed);
-            removed.iter().map(|it| (it.ip.to_string(), it.interface)).collect::<Vec<_>>()
-        };
+        network.changes(Message::NewAddress(address(3, "192.0.2.3")));
+        assert_eq!(removed(&mut network), []);
         network.any_may_be_removed();
-        let both = [("192.0.2.1".to_owned(), 0), ("fe80::1".to_owned(), 2)];
-        assert_eq!(removed(&mut network), both);
-        let gone = link(2, LinkFlags::Up, AddressFamily::Unspec);
-        network.changes(&RouteNetlinkMessage::DelLink(gone));
+        let all =
+            [("192.0.2.1".to_owned(), 0), ("192.0.2.3".to_owned(), 0), ("fe80::1".to_owned(), 2)];
+        assert_eq!(removed(&mut network), all);
+        network.changes(Message::DelLink(link(2, false)));
+        let both = [all[0].clone(), all[2].clone()];
         assert_eq!(removed(&mut network), both, "they went with their interface");
-        network.changes(&RouteNetlinkMessage::DelAddress(message));
+        network.changes(Message::DelAddress(address(2, "fe80::1")));
         assert_eq!(removed(&mut network), both[1..], "though nothing is known of it");
     }
 
     #[test]
+    fn more_than_there_is_room_for_is_told_and_taken_for_a_change_each_time() {
+        let mut network = network();
+        let ips: Vec<_> = (0..9).map(|n| address(2, &format!("192.0.2.{n}"))).collect();
+        ips[..ROOM].iter().for_each(|ip| drop(network.changes(Message::NewAddress(*ip))));
+        assert!(!network.is_full());
+        for _ in 0..2 {
+            assert_eq!(network.changes(Message::NewAddress(ips[ROOM])), [over(2, true)]);
+        }
+        assert_eq!(network.changes(Message::DelAddress(ips[ROOM])), [over(2, false)]);
+        assert!(network.is_full());
+        ips.iter().for_each(|ip| drop(network.changes(Message::DelAddress(*ip))));
+        (0..9).for_each(|index| drop(network.changes(Message::NewLink(link(index, true)))));
+        assert_eq!((network.removed.len(), network.interfaces.len()), (ROOM, ROOM));
+    }
+
+    #[test]
     fn a_route_concerns_what_it_leads_to() {
-        let mut route = RouteMessage::default();
-        route.header.address_family = AddressFamily::Inet;
-        route.header.kind = RouteType::Unicast;
-        let led = |remote: &str, interface| {
-            let paths = PathFilter { remote: remote.parse().ok(), interface, namespace: None };
-            [Change { paths, may_be_back: true, is_carrier: false }]
+        let to = "192.0.2.0/24".parse().unwrap();
+        let route = |kind, interfaces| Route { kind, to, interfaces };
+        let led = |interface| {
+            let paths = PathFilter { remote: Some(to), interface, namespace: None };
+            Change { paths, may_be_back: true, is_carrier: false }
         };
-        assert_eq!(along(&route), led("0.0.0.0/0", None));
-        route.header.destination_prefix_length = 24;
-        let to = RouteAddress::Inet(Ipv4Addr::new(192, 0, 2, 0));
-        route.attributes = vec![RouteAttribute::Destination(to), RouteAttribute::Oif(2)];
-        assert_eq!(along(&route), led("192.0.2.0/24", Some(2)));
-        route.header.kind = RouteType::Local;
-        assert_eq!(along(&route), []);
+        assert_eq!(along(&route(RTN_UNICAST, vec![])), [led(None)]);
+        assert_eq!(along(&route(RTN_UNICAST, vec![2, 3])), [led(Some(2)), led(Some(3))]);
+        assert_eq!(along(&route(nix::libc::RTN_LOCAL, vec![2])), []);
     }
 }

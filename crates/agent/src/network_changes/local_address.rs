@@ -5,13 +5,12 @@ use std::io;
 use std::net::{IpAddr, Ipv6Addr};
 
 use kirikae_interface::local_address;
-use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage, RouteType};
-use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
-use netlink_sys::protocols::NETLINK_ROUTE;
-use netlink_sys::{Socket, SocketAddr};
 use nix::ifaddrs::getifaddrs;
+use nix::libc::RTN_LOCAL;
 
-use super::{AT_ONCE, messages, question};
+use super::kernel_socket::{AT_ONCE, KernelSocket};
+use super::message::{Message, messages};
+use super::question::route_wanted;
 
 /// A local address, as connections have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,21 +43,18 @@ impl LocalAddress {
         Ok(getifaddrs()?.filter_map(address).collect())
     }
 
-    /// Whether the calling thread's namespace takes packets to the address for its own. It may without an
-    /// interface that has the address, by a route of the type `local`.
-    pub fn is_routed_here(&self) -> io::Result<bool> {
-        if self.interface != 0 {
-            return Ok(false);
+    /// Those of these that are not the calling thread's namespace's own: no interface has them, and no route of the type
+    /// `local` leads to them.
+    pub fn gone(these: &[LocalAddress]) -> io::Result<Vec<LocalAddress>> {
+        let (there, routes) = (LocalAddress::all()?, KernelSocket::open()?);
+        let mut gone = Vec::new();
+        for address in these.iter().filter(|it| !there.contains(it)) {
+            // A link-local address of an interface is routed by none of these.
+            if address.interface != 0 || !is_routed_here(address.ip, &routes)? {
+                gone.push(*address);
+            }
         }
-        let socket = Socket::new(NETLINK_ROUTE)?;
-        socket.send_to(&route_wanted(self.ip), &SocketAddr::new(0, 0), 0)?;
-        let mut answer = Vec::with_capacity(AT_ONCE);
-        socket.recv(&mut answer, 0)?;
-        // Where there is no route, the answer is an error.
-        Ok(messages(&answer).iter().any(|message| {
-            matches!(message, RouteNetlinkMessage::NewRoute(route)
-                if route.header.kind == RouteType::Local)
-        }))
+        Ok(gone)
     }
 
     /// The address in the form of the kernel's side.
@@ -71,17 +67,13 @@ impl LocalAddress {
     }
 }
 
-/// Asks for the route to an address.
-fn route_wanted(to: IpAddr) -> Vec<u8> {
-    let (family, bits, destination) = match to {
-        IpAddr::V4(ip) => (AddressFamily::Inet, 32, RouteAddress::Inet(ip)),
-        IpAddr::V6(ip) => (AddressFamily::Inet6, 128, RouteAddress::Inet6(ip)),
-    };
-    let mut route = RouteMessage::default();
-    route.header.address_family = family;
-    route.header.destination_prefix_length = bits;
-    route.attributes.push(RouteAttribute::Destination(destination));
-    question(0, RouteNetlinkMessage::GetRoute(route))
+/// Whether the namespace of the socket takes packets to the address for its own.
+fn is_routed_here(ip: IpAddr, routes: &KernelSocket) -> io::Result<bool> {
+    routes.send(&route_wanted(ip))?;
+    let mut answer = Vec::with_capacity(AT_ONCE);
+    while !routes.receive(&mut answer)? {}
+    // Where there is no route, the answer is an error.
+    Ok(messages(&answer).any(|it| matches!(it, Message::Route(route) if route.kind == RTN_LOCAL)))
 }
 
 #[cfg(test)]
@@ -107,10 +99,12 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_takes_for_its_own_is_here() {
+    fn what_the_kernel_takes_for_its_own_is_not_gone() {
         // Of 127.0.0.0/8 one address is on the interface; all are routed to the host.
-        assert!(address(0, "127.0.0.9").is_routed_here().unwrap());
-        assert!(!LocalAddress::all().unwrap().contains(&address(0, "127.0.0.9")));
-        assert!(!address(0, "192.0.2.1").is_routed_here().unwrap());
+        let (own, elsewhere) = (address(0, "127.0.0.9"), address(0, "192.0.2.1"));
+        assert!(!LocalAddress::all().unwrap().contains(&own));
+        let link_local = address(2, "fe80::6b6b");
+        let gone = LocalAddress::gone(&[own, elsewhere, link_local]).unwrap();
+        assert_eq!(gone, [elsewhere, link_local]);
     }
 }

@@ -1,15 +1,17 @@
-//! The processor time that looks at all connections may take: a token bucket.
+//! The processor time that the connections of a network namespace may take: a token bucket.
 
 use std::time::{Duration, Instant};
 
 use crate::namespaces::processor_time;
 
-/// What looks may take of the time, so that many connections on a link that flaps cost no more.
+/// What a namespace may take of the time, so that many connections on a link that flaps cost no more: one part of these.
 const SHARE: u32 = 25;
 /// So much more may they take at first: just after a change the next look is worth most.
 const AT_FIRST: Duration = Duration::from_millis(200);
+/// More is not owed, however long a look was.
+const MOST_OWED: Duration = Duration::from_secs(1);
 
-/// What the looks of a thread have taken beyond their share.
+/// What a namespace has taken beyond its share.
 pub(super) struct Allowance {
     owed: Duration,
     reckoned_at: Instant,
@@ -30,11 +32,22 @@ impl Allowance {
 
     /// Looks, and remembers what that took.
     pub fn spend<T>(&mut self, look: impl FnOnce() -> T) -> T {
-        let before = processor_time();
-        let seen = look();
-        self.owed += processor_time().saturating_sub(before);
+        let (seen, taken) = timed(look);
+        self.charge(taken);
         seen
     }
+
+    /// Remembers what a look has taken.
+    pub fn charge(&mut self, taken: Duration) {
+        self.owed = (self.owed + taken).min(MOST_OWED);
+    }
+}
+
+/// Does something, and tells the processor time that it took.
+pub(super) fn timed<T>(look: impl FnOnce() -> T) -> (T, Duration) {
+    let before = processor_time();
+    let seen = look();
+    (seen, processor_time().saturating_sub(before))
 }
 
 #[cfg(test)]
@@ -60,6 +73,8 @@ mod tests {
         assert_eq!(allowance.refused_for(begin + Duration::from_millis(250)), Duration::ZERO);
         allowance.refused_for(begin + Duration::from_secs(60));
         assert_eq!(allowance.owed, Duration::ZERO);
+        allowance.charge(Duration::from_secs(100));
+        assert_eq!(allowance.owed, MOST_OWED);
     }
 
     #[test]

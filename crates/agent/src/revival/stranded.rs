@@ -17,13 +17,15 @@ use super::socket_iterator::SocketIterator;
 use crate::error::Error;
 use crate::iterator::read;
 use crate::namespaces::within;
-use crate::network_changes::LocalAddress;
+use crate::network_changes::{LocalAddress, ROOM};
 use crate::switcher::Switcher;
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stranded.bpf.o"));
 
 /// So long an address may be away and come back, as when a lease is renewed or an interface is moved.
 const GRACE: Duration = Duration::from_secs(2);
+/// So many addresses are looked for at once: the room of `gone_addresses`.
+const AT_ONCE: usize = 256;
 
 /// An address that is gone, and the connections that have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,47 +57,52 @@ impl fmt::Display for Stranded {
     }
 }
 
-/// Addresses that were removed lately, and the loaded iterator over connections.
+/// Addresses that were removed lately from interfaces of a namespace.
+#[derive(Debug, Default)]
 pub(super) struct Removed {
-    /// By their namespace, with the time since when they may be gone.
-    since: BTreeMap<(u32, LocalAddress), Instant>,
-    iterator: SocketIterator,
+    /// With the time since when they may be gone.
+    since: BTreeMap<LocalAddress, Instant>,
 }
 
 impl Removed {
-    pub fn load(switcher: &Switcher) -> Result<Removed, Error> {
+    /// Notes addresses that were removed now. Returns whether there was room for them.
+    pub fn note(&mut self, removed: BTreeSet<LocalAddress>, now: Instant) -> bool {
+        let fits = self.since.len() + removed.len() <= ROOM;
+        if fits {
+            self.since.extend(removed.into_iter().map(|address| (address, now)));
+        }
+        fits
+    }
+
+    /// Takes those that have had the time to come back, as many as are looked for at once.
+    pub fn take_due(&mut self, now: Instant) -> Vec<LocalAddress> {
+        let is_due = |since: &Instant| now.saturating_duration_since(*since) >= GRACE;
+        let due = self.since.iter().filter(|(_, since)| is_due(since)).map(|(it, _)| *it);
+        let due: Vec<_> = due.take(AT_ONCE).collect();
+        due.iter().for_each(|address| {
+            self.since.remove(address);
+        });
+        due
+    }
+}
+
+/// The loaded iterator that looks for connections whose address is gone.
+pub(super) struct Search(SocketIterator);
+
+impl Search {
+    pub fn load(switcher: &Switcher) -> Result<Search, Error> {
         const DOING: &str = "loading what looks for connections whose address is gone";
-        let iterator = SocketIterator::load(switcher, OBJECT, "gone_addresses", DOING)?;
-        Ok(Removed { since: BTreeMap::new(), iterator })
-    }
-
-    /// Notes addresses that were removed from an interface of a namespace.
-    pub fn note(&mut self, namespace: u32, removed: BTreeSet<LocalAddress>) {
-        let now = Instant::now();
-        self.since.extend(removed.into_iter().map(|address| ((namespace, address), now)));
-    }
-
-    /// Those that have had the time to come back, by their namespace.
-    pub fn due(&mut self) -> BTreeMap<u32, Vec<LocalAddress>> {
-        take_due(&mut self.since, Instant::now())
+        SocketIterator::load(switcher, OBJECT, "gone_addresses", DOING).map(Search)
     }
 
     /// Counts the connections that have these addresses of a namespace, but for addresses that are there, and
     /// destroys those whose scope says so. Tells of addresses that connections have.
     pub fn stranded(&self, file: &File, addresses: &[LocalAddress]) -> io::Result<Vec<Stranded>> {
-        let SocketIterator { link, wanted: gone, .. } = &self.iterator;
+        let SocketIterator { link, wanted: gone, .. } = &self.0;
         let inode = file.metadata()?.ino() as u32;
         let found = within(file, move || {
-            let there = LocalAddress::all()?;
-            let mut looked_for = Vec::new();
-            for address in addresses {
-                if !there.contains(address) && !address.is_routed_here()? {
-                    looked_for.push(*address);
-                }
-            }
-            let at_once = gone.max_entries() as usize;
-            let found = looked_for.chunks(at_once).map(|some| look(link, gone, some));
-            found.collect::<io::Result<Vec<_>>>()
+            let looked_for = LocalAddress::gone(addresses)?;
+            if looked_for.is_empty() { Ok(Vec::new()) } else { look(link, gone, &looked_for) }
         })?;
         let told = |(address, found): (LocalAddress, stranded)| Stranded {
             address: address.ip,
@@ -104,23 +111,8 @@ impl Removed {
             connections: found.connections.into(),
             destroyed: found.destroyed.into(),
         };
-        Ok(found.into_iter().flatten().map(told).collect())
+        Ok(found.into_iter().map(told).collect())
     }
-}
-
-fn take_due(
-    since: &mut BTreeMap<(u32, LocalAddress), Instant>,
-    now: Instant,
-) -> BTreeMap<u32, Vec<LocalAddress>> {
-    let mut due = BTreeMap::<u32, Vec<LocalAddress>>::new();
-    since.retain(|(namespace, address), since| {
-        let is_due = now.duration_since(*since) >= GRACE;
-        if is_due {
-            due.entry(*namespace).or_default().push(*address);
-        }
-        !is_due
-    });
-    due
 }
 
 /// Looks for connections with these addresses in the namespace of the calling thread; returns the addresses that
@@ -156,11 +148,24 @@ mod tests {
         let address = |ip: &str| LocalAddress::new(2, ip.parse().unwrap());
         let (first, second) = (address("192.0.2.1"), address("fe80::1"));
         let start = Instant::now();
-        let mut since = BTreeMap::from([((7, first), start), ((8, second), start + GRACE)]);
-        assert_eq!(take_due(&mut since, start + GRACE / 2), BTreeMap::new());
-        assert_eq!(take_due(&mut since, start + GRACE), BTreeMap::from([(7, vec![first])]));
-        assert_eq!(take_due(&mut since, start + GRACE), BTreeMap::new());
-        assert_eq!(take_due(&mut since, start + 2 * GRACE), BTreeMap::from([(8, vec![second])]));
+        let mut removed = Removed::default();
+        removed.note(BTreeSet::from([first]), start);
+        removed.note(BTreeSet::from([second]), start + GRACE);
+        assert_eq!(removed.take_due(start + GRACE / 2), []);
+        assert_eq!(removed.take_due(start + GRACE), [first]);
+        assert_eq!(removed.take_due(start + GRACE), []);
+        assert_eq!(removed.take_due(start + 2 * GRACE), [second]);
+    }
+
+    #[test]
+    fn many_addresses_are_looked_for_one_part_after_the_other() {
+        let address = |n: u32| LocalAddress::new(2, std::net::Ipv4Addr::from_bits(n).into());
+        let (start, most) = (Instant::now(), ROOM as u32);
+        let mut removed = Removed::default();
+        assert!(removed.note((0..most).map(address).collect(), start));
+        assert!(!removed.note((most..=most).map(address).collect(), start));
+        assert_eq!(removed.take_due(start + GRACE).len(), AT_ONCE);
+        assert_eq!(removed.since.len(), ROOM - AT_ONCE);
     }
 
     #[test]

@@ -80,6 +80,16 @@ fn write_status(out: &mut impl Write, status: &Status) -> fmt::Result {
             )?;
         }
     }
+    let network = &status.network;
+    if !network.is_alive || network.ended > 0 || network.dropped > 0 {
+        writeln!(
+            out,
+            "network     {}; its thread ended {} times, messages of programs dropped: {}",
+            if network.is_alive { "watched" } else { "not watched" },
+            network.ended,
+            network.dropped
+        )?;
+    }
     if status.revived > 0 {
         writeln!(out, "revived     {} times, when a path may have been back", status.revived)?;
     }

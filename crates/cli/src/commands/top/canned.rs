@@ -130,6 +130,7 @@ pub fn snapshot(connections: Vec<Connection>) -> Snapshot {
         revived: 0,
         stranded: 0,
         destroyed: 0,
+        network: Default::default(),
         paths: Default::default(),
         bursts: Vec::new(),
         cost: Cost::default(),
