@@ -7,6 +7,7 @@ mod algorithms;
 mod capture;
 mod events;
 mod latency_table;
+mod netlink;
 mod policy_file;
 mod quiet;
 mod switcher;
@@ -20,11 +21,12 @@ pub struct Target {
 }
 
 /// All that there are, by name.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 8] = [
     Target { name: "algorithms", play: algorithms::play },
     Target { name: "capture", play: capture::play },
     Target { name: "events", play: events::play },
     Target { name: "latency_table", play: latency_table::play },
+    Target { name: "netlink", play: netlink::play },
     Target { name: "policy_file", play: policy_file::play },
     Target { name: "quiet", play: quiet::play },
     Target { name: "switcher", play: switcher::play },

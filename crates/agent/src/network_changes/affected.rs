@@ -57,6 +57,11 @@ impl Network {
         self.is_full
     }
 
+    /// How many interfaces, addresses, and addresses that were removed are known.
+    pub fn known(&self) -> (usize, usize, usize) {
+        (self.interfaces.len(), self.addresses.len(), self.removed.len())
+    }
+
     /// What has changed by the messages in what was received at once; nothing if they tell what is known.
     pub fn hear(&mut self, received: &[u8]) -> impl Iterator<Item = Change> {
         messages(received).flat_map(|message| self.changes(message))
