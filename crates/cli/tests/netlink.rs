@@ -34,6 +34,8 @@ const TENANT: &str = "KIRIKAE_TEST_TENANT";
 const GROUPS: u32 = 0x551;
 /// By so much the agent may grow, KiB.
 const GROWTH: u64 = 10 << 10;
+/// So much processor time may its thread take for a tenant.
+const TIME: Duration = Duration::from_secs(1);
 
 #[test]
 fn nobody_notices_what_a_tenant_sends() {
@@ -49,9 +51,11 @@ fn nobody_notices_what_a_tenant_sends() {
         let before = kib(agent.proc("status"), "VmRSS:");
         let tenant = Tenant::start(does);
         let theirs = wait_for(|| paths().into_iter().find(|it| !known.contains(it)));
+        let time = network_thread_time(&agent);
         tenant.go_on();
         tenant.wait_until_stopped();
-        assert!(has_network_thread(&agent), "{does}: {}", agent.told());
+        let taken = network_thread_time(&agent).zip(time).map(|(now, before)| now - before);
+        assert!(taken.is_some_and(|it| it < TIME), "{does}: {taken:?}, {}", agent.told());
         if does == "routes" {
             // They are too many to be told apart, in this namespace alone.
             wait_for(|| (!paths().contains(&theirs)).then_some(()));
@@ -186,12 +190,15 @@ fn paths() -> Vec<u32> {
     over_loopback.map(|it| it.path.namespace).collect()
 }
 
-fn has_network_thread(agent: &RunningAgent) -> bool {
+/// The processor time that the agent's thread "network" has taken; None: there is no such thread.
+fn network_thread_time(agent: &RunningAgent) -> Option<Duration> {
     let threads = fs::read_dir(agent.proc("task")).unwrap();
-    let name = |thread: std::io::Result<fs::DirEntry>| {
-        fs::read_to_string(thread.unwrap().path().join("comm")).unwrap_or_default()
-    };
-    threads.map(name).any(|name| name.trim_end() == "network")
+    threads.into_iter().find_map(|thread| {
+        let stat = fs::read_to_string(thread.unwrap().path().join("stat")).ok()?;
+        let fields = stat.split_once("(network) ")?.1;
+        let ticks = fields.split(' ').skip(11).take(2).map(|it| it.parse::<u64>().unwrap());
+        Some(Duration::from_millis(10 * ticks.sum::<u64>()))
+    })
 }
 
 /// The port of the agent's netlink socket in the namespace of this thread.
