@@ -179,7 +179,7 @@ bench: build
 # beside one for which everything is looked at; against the whole switcher; and whatever may be read, as a policy, a table or an
 # event of the kernel: ten minutes each. Needs a nightly compiler and cargo-fuzz. What it finds new
 # goes to target/fuzz-corpus.
-fuzz: fuzz-algorithms fuzz-quiet fuzz-switcher fuzz-policy_file fuzz-latency_table fuzz-events fuzz-capture fuzz-netlink
+fuzz: fuzz-algorithms fuzz-quiet fuzz-switcher fuzz-policy_file fuzz-latency_table fuzz-events fuzz-http_query fuzz-kept_paths fuzz-capture fuzz-netlink
 
 fuzz-%:
 	mkdir -p target/fuzz-corpus/$*

@@ -1,6 +1,8 @@
 //! Checks what the host must have.
 
+use std::ffi::OsString;
 use std::fs;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -164,7 +166,7 @@ pub fn kernel_release() -> Result<String, Error> {
 /// # Errors
 /// Fails if /proc cannot be read, or if no such hierarchy is mounted.
 pub fn cgroup_root() -> Result<PathBuf, Error> {
-    let path = "/proc/self/mounts";
+    let path = "/proc/self/mountinfo";
     let mounts = fs::read_to_string(path).doing(|| format!("reading {path}"))?;
     cgroup2_mount(&mounts).ok_or_else(|| {
         Error::Missing(
@@ -187,12 +189,28 @@ pub fn confinement(cgroup_root: &Path) -> Option<String> {
     })
 }
 
+/// Where the hierarchy is mounted: the whole of it, where there is such a mount, and not a part.
 fn cgroup2_mount(mounts: &str) -> Option<PathBuf> {
-    mounts.lines().find_map(|line| {
-        let mut fields = line.split(' ');
-        let target = fields.nth(1)?;
-        (fields.next()? == "cgroup2").then(|| PathBuf::from(target))
-    })
+    let mounts = mounts.lines().filter_map(|line| {
+        let (mount, file_system) = line.split_once(" - ")?;
+        let mut fields = mount.split(' ').skip(3);
+        let (root, target) = (fields.next()?, fields.next()?);
+        (file_system.split(' ').next()? == "cgroup2").then_some((root, target))
+    });
+    let (_, target) = mounts.min_by_key(|(root, _)| *root != "/")?;
+    Some(unescape(target))
+}
+
+/// Spaces and the like are three octal digits there (proc_pid_mountinfo(5)).
+fn unescape(name: &str) -> PathBuf {
+    let mut parts = name.split('\\');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let byte = part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        bytes.extend(byte);
+        bytes.extend(part.as_bytes().iter().skip(3 * usize::from(byte.is_some())));
+    }
+    OsString::from_vec(bytes).into()
 }
 
 #[cfg(test)]
@@ -268,9 +286,19 @@ mod tests {
 
     #[test]
     fn cgroup2_is_found_beside_version_1() {
-        let mounts = "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0\n\
-                      cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
+        let mounts = "31 30 0:27 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n\
+                      32 30 0:28 / /sys/fs/cgroup/unified rw shared:9 - cgroup2 cgroup2 rw\n";
         assert_eq!(cgroup2_mount(mounts), Some(PathBuf::from("/sys/fs/cgroup/unified")));
-        assert_eq!(cgroup2_mount("proc /proc proc rw 0 0\n"), None);
+        assert_eq!(cgroup2_mount("22 1 0:21 / /proc rw shared:5 - proc proc rw\n"), None);
+        assert_eq!(cgroup2_mount("cgroup2\n - cgroup2\n1 - cgroup2 none rw\n"), None);
+    }
+
+    #[test]
+    fn the_whole_hierarchy_is_preferred_and_its_name_is_read() {
+        let mounts = "40 30 0:28 /part /srv/part rw - cgroup2 none rw\n\
+                      41 30 0:28 / /srv/all\\040of\\011it\\134 rw - cgroup2 none rw\n";
+        assert_eq!(cgroup2_mount(mounts), Some(PathBuf::from("/srv/all of\tit\\")));
+        let (part, _) = mounts.split_once('\n').unwrap();
+        assert_eq!(cgroup2_mount(part), Some(PathBuf::from("/srv/part")));
     }
 }

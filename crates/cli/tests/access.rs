@@ -6,11 +6,13 @@ mod common;
 
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{IpAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
+use std::thread;
+use std::time::Duration;
 
 use kirikae_daemon::client;
 use kirikae_daemon::status::Connections;
@@ -32,6 +34,17 @@ fn http(request: &str) -> String {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     answer
+}
+
+fn get(path: &str, host: &str) -> String {
+    http(&format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"))
+}
+
+/// What is told of the remote ends of connections.
+fn remote_ends() -> Vec<IpAddr> {
+    thread::sleep(Duration::from_millis(50));
+    let Connections { connections, .. } = client::get("/connections").unwrap();
+    connections.iter().map(|it| it.remote.ip()).collect()
 }
 
 #[test]
@@ -84,6 +97,30 @@ fn an_ordinary_user_sees_what_the_policy_lets_him_and_changes_nothing() {
             http(&format!("GET /status HTTP/1.1\r\n{header}\r\nConnection: close\r\n\r\n"));
         assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
     }
+    for host in ["0.0.0.0:18425", "8.8.8.8", "192.0.2.1:18425"] {
+        let refused = get("/connections", host);
+        assert!(refused.starts_with("HTTP/1.1 403"), "{host}: {refused}");
+    }
+    for (path, status) in [
+        ("/status", "200"),
+        ("/connections?match=web&limit=5000", "200"),
+        ("/", "200"),
+        ("/paths", "404"),
+        ("/connections?limit=x", "400"),
+        (&format!("/connections?match={}", "1+".repeat(17)), "400"),
+        (&format!("/connections?match={}", "1".repeat(257)), "400"),
+    ] {
+        let answer = get(path, PAGE);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{path}: {answer}");
+        for header in [
+            "content-security-policy: default-src 'self'",
+            "x-content-type-options: nosniff",
+            "cross-origin-resource-policy: same-origin",
+            "cache-control: no-store",
+        ] {
+            assert!(answer.contains(header), "{path}: {header}: {answer}");
+        }
+    }
     for change in ["/reload", "/paths/forget?to=::/0"] {
         let post = format!("POST {change} HTTP/1.1\r\nHost: {PAGE}\r\nConnection: close\r\n\r\n");
         let refused = http(&post);
@@ -100,5 +137,21 @@ fn an_ordinary_user_sees_what_the_policy_lets_him_and_changes_nothing() {
     let silent: Vec<TcpStream> = (0..900).map(half).collect();
     assert_eq!(as_nobody(&binary, &["status", "--json"]).0, 0);
     drop(silent);
+    agent.stop();
+
+    // Whoever was first to have the page's port keeps no agent from its work; and of addresses is told what the
+    // policy allows.
+    let taken = TcpListener::bind(PAGE).unwrap();
+    let seen = format!("least-rtt = '0 s'\n[status]\npage = '{PAGE}'\naddresses = 'prefix'\n");
+    let agent = RunningAgent::start(&cgroup, &seen);
+    assert!(agent.told().contains("no page: listening on 127.0.0.1:18425"), "{}", agent.told());
+    assert!(agent.status().page.is_some_and(|page| !page.is_served));
+    let mut near = TcpStream::connect(PAGE).unwrap();
+    let far = taken.accept().unwrap().0;
+    near.write_all(b"something").unwrap();
+    // A listing is of a moment before.
+    let told = (0..100).map(|_| remote_ends()).find(|it| !it.is_empty()).unwrap();
+    assert!(told.iter().all(|it| it.to_string() == "127.0.0.0"), "{told:?}");
+    drop((near, far));
     agent.stop();
 }

@@ -37,6 +37,7 @@ struct Numbers {
     observed: u64,
     events_lost: u64,
     lines_lost: u64,
+    is_page_served: Option<bool>,
     asked_again: u64,
     unheard: usize,
     refused: Refusals,
@@ -120,6 +121,7 @@ impl Numbers {
             observed: status.observed,
             events_lost: status.events_lost,
             lines_lost: status.lines_lost,
+            is_page_served: status.page.map(|page| page.is_served),
             asked_again: status.asked_again,
             unheard: status.unheard,
             refused: status.refused,
@@ -188,6 +190,16 @@ fn encode_gauges(numbers: &Numbers, encoder: &mut DescriptorEncoder) -> fmt::Res
         MetricType::Gauge,
     )?;
     ConstGauge::new(numbers.paths.known as i64).encode(known)?;
+
+    if let Some(is_served) = numbers.is_page_served {
+        let served = encoder.encode_descriptor(
+            "kirikae_page_served",
+            "Whether the page that the policy wants is served (1), or somebody else has its port (0)",
+            None,
+            MetricType::Gauge,
+        )?;
+        ConstGauge::new(i64::from(is_served)).encode(served)?;
+    }
 
     let mut family = encoder.encode_descriptor(
         "kirikae_guard_suspended",

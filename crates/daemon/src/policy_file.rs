@@ -12,6 +12,8 @@ use kirikae_settings::section::{Field, Section, Source};
 use kirikae_table::LatencyTable;
 use nix::unistd::Group;
 
+use crate::addresses::Addresses;
+
 const FILE: &str = "a policy file in TOML, see packaging/kirikae.toml";
 const NAMESPACES: &str = r#""every", "none", or a list of files such as ["/run/netns/web"]"#;
 const ADDRESS: &str = r#"an address with its port, such as "127.0.0.1:8425""#;
@@ -36,12 +38,23 @@ pub struct PolicyFile {
 }
 
 /// How the agent is seen.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenBy {
     /// Who may read its status, besides root.
     pub readers: Readers,
     /// Where the web page and the metrics are served; None: nowhere.
     pub page: Option<SocketAddr>,
+    /// How much of remote addresses is told.
+    pub addresses: Addresses,
+    /// Whether `kirikae run` prints a line for each switch.
+    pub are_switches_printed: bool,
+}
+
+impl Default for SeenBy {
+    fn default() -> SeenBy {
+        let (readers, addresses) = (Readers::Root, Addresses::Full);
+        SeenBy { readers, page: None, addresses, are_switches_printed: true }
+    }
 }
 
 /// Who may read the status.
@@ -190,7 +203,7 @@ fn paths(field: &Field) -> Result<u32, Refusal> {
 
 fn status(field: &Field, host: Host) -> Result<SeenBy, Refusal> {
     let section = field.section("a table, [status]")?;
-    section.allow(&["readers", "page", "beyond-loopback"])?;
+    section.allow(&["readers", "page", "beyond-loopback", "addresses", "print"])?;
     let readers = match section.optional("readers") {
         None => Readers::Root,
         Some(field) => match field.text(READERS)? {
@@ -215,5 +228,10 @@ fn status(field: &Field, host: Host) -> Result<SeenBy, Refusal> {
         }
         Ok(address)
     });
-    Ok(SeenBy { readers, page: page.transpose()? })
+    const ADDRESSES: [(&str, Addresses); 3] =
+        [("full", Addresses::Full), ("prefix", Addresses::Prefix), ("none", Addresses::None)];
+    let (_, addresses) =
+        ADDRESSES[section.choice_or_first("addresses", &ADDRESSES.map(|(word, _)| word))?];
+    let are_switches_printed = section.choice_or_first("print", &["switches", "nothing"])? == 0;
+    Ok(SeenBy { readers, page: page.transpose()?, addresses, are_switches_printed })
 }

@@ -3,7 +3,11 @@
 use std::cmp::Reverse;
 use std::net::SocketAddr;
 
-use kirikae_agent::Connection;
+use axum::extract::Query;
+use axum::http::Uri;
+use ipnet::IpNet;
+use kirikae_agent::{Connection, PathFilter};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, de};
 
 use crate::status::Connections;
@@ -11,16 +15,37 @@ use crate::status::Connections;
 /// The query of GET /connections. An empty one gives all connections in the order of their ends.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct Selection {
+pub struct Selection {
     /// Words that each have to be part of what a connection is called: its ends, its scope, its
     /// algorithm or what becomes of it.
     #[serde(rename = "match")]
-    matching: String,
+    matching: Words,
     sort: Sort,
     /// At most so many are told, the first ones.
     limit: Option<usize>,
     /// One more that is told, NAMESPACE/LOCAL/REMOTE, whether it is among these or not.
     also: Option<Ends>,
+}
+
+/// Words in lower case: few, since each is looked for in every connection.
+#[derive(Debug, Default)]
+struct Words(Vec<String>);
+
+impl Words {
+    /// How many there are at most, and how long they are in all, in bytes.
+    const MOST: usize = 16;
+    const BYTES: usize = 256;
+}
+
+impl<'de> Deserialize<'de> for Words {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Words, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let words: Vec<String> = text.split_whitespace().map(str::to_ascii_lowercase).collect();
+        if text.len() > Words::BYTES || words.len() > Words::MOST {
+            return Err(de::Error::custom("match: allowed are 16 words, and 256 bytes in all"));
+        }
+        Ok(Words(words))
+    }
 }
 
 /// The key of the order. Numbers are in descending order, and connections with equal keys in the order of
@@ -63,25 +88,58 @@ impl<'de> Deserialize<'de> for Ends {
 }
 
 impl Selection {
-    /// Selects from `all`, which are in the order of their ends.
-    pub fn of(&self, Connections { now_ns, mut connections, .. }: Connections) -> Connections {
+    /// Parses a query, as it is behind the question mark.
+    ///
+    /// # Errors
+    /// Fails with what is allowed.
+    pub fn parse(query: &str) -> Result<Selection, String> {
+        parse(query)
+    }
+
+    /// Selects from `all`, which are in the order of their ends, at most so many.
+    pub fn of(&self, all: &Connections, most: usize) -> Connections {
+        let Words(words) = &self.matching;
+        let is_selected = |it: &&Connection| words.is_empty() || is_called(it, words);
+        let mut selected: Vec<&Connection> = all.connections.iter().filter(is_selected).collect();
+        let matching = selected.len();
+        self.sort.apply(&mut selected);
+        selected.truncate(self.limit.unwrap_or(most).min(most));
         let also = self.also.as_ref().and_then(|wanted| {
             let is_wanted = |it: &&Connection| {
                 (it.namespace, it.local, it.remote)
                     == (wanted.namespace, wanted.local, wanted.remote)
             };
-            connections.iter().find(is_wanted).cloned()
+            all.connections.iter().find(is_wanted).cloned()
         });
-        let words: Vec<String> =
-            self.matching.split_whitespace().map(str::to_ascii_lowercase).collect();
-        if !words.is_empty() {
-            connections.retain(|connection| is_called(connection, &words));
-        }
-        let matching = connections.len();
-        self.sort.apply(&mut connections);
-        connections.truncate(self.limit.unwrap_or(usize::MAX));
-        Connections { now_ns, matching, connections, also }
+        let connections = selected.into_iter().cloned().collect();
+        Connections { now_ns: all.now_ns, matching, connections, also }
     }
+}
+
+/// The query of GET /paths and POST /paths/forget. An empty one is of all paths.
+#[derive(Debug, Deserialize)]
+pub struct PathSelection {
+    to: Option<IpNet>,
+}
+
+impl PathSelection {
+    /// Parses a query as [`Selection::parse`] does.
+    ///
+    /// # Errors
+    /// Fails with what is allowed.
+    pub fn parse(query: &str) -> Result<PathSelection, String> {
+        parse(query)
+    }
+
+    /// The paths that are meant.
+    pub fn filter(&self) -> PathFilter {
+        PathFilter { remote: self.to, ..PathFilter::default() }
+    }
+}
+
+fn parse<T: DeserializeOwned>(query: &str) -> Result<T, String> {
+    let uri = format!("/?{query}").parse::<Uri>().map_err(|error| error.to_string())?;
+    Query::try_from_uri(&uri).map(|Query(read)| read).map_err(|refusal| refusal.body_text())
 }
 
 fn is_called(connection: &Connection, words: &[String]) -> bool {
@@ -98,7 +156,7 @@ fn is_called(connection: &Connection, words: &[String]) -> bool {
 }
 
 impl Sort {
-    fn apply(self, connections: &mut [Connection]) {
+    fn apply(self, connections: &mut [&Connection]) {
         let mut largest = |value: fn(&Connection) -> f64| {
             connections.sort_by(|a, b| value(b).total_cmp(&value(a)));
         };
@@ -120,7 +178,6 @@ impl Sort {
 
 #[cfg(test)]
 mod tests {
-    use axum::extract::Query;
     use kirikae_agent::Treatment;
 
     use super::*;
@@ -159,11 +216,10 @@ mod tests {
     /// Runs a query: returns the remote ports told, how many match, and the port of the one that is told
     /// besides.
     fn told(query: &str) -> (Vec<u16>, usize, Option<u16>) {
-        let uri = format!("/connections?{query}").parse().unwrap();
-        let Query(selection) = Query::<Selection>::try_from_uri(&uri).unwrap();
+        let selection = Selection::parse(query).unwrap();
         let connections = vec![connection(1, 10), connection(2, 30), connection(3, 30)];
         let all = Connections { now_ns: 1, matching: 3, connections, also: None };
-        let told = selection.of(all);
+        let told = selection.of(&all, 100);
         let ports = told.connections.iter().map(|it| it.remote.port()).collect();
         (ports, told.matching, told.also.map(|it| it.remote.port()))
     }
@@ -196,8 +252,22 @@ mod tests {
     #[test]
     fn what_is_not_understood_is_refused() {
         for query in ["sort=colour", "limit=-1", "also=7/192.0.2.1:443", "colour=red"] {
-            let uri = format!("/connections?{query}").parse().unwrap();
-            assert!(Query::<Selection>::try_from_uri(&uri).is_err(), "{query}");
+            assert!(Selection::parse(query).is_err(), "{query}");
+        }
+    }
+
+    #[test]
+    fn words_are_few_and_connections_no_more_than_allowed() {
+        let words = |count: usize| format!("match={}", vec!["web"; count].join("+"));
+        assert_eq!(told(&words(16)).1, 3);
+        for query in [words(17), format!("match={}", "x".repeat(257))] {
+            assert!(Selection::parse(&query).unwrap_err().contains("16 words"), "{query}");
+        }
+        let connections = (1..=5).map(|port| connection(port, 10)).collect();
+        let all = Connections { now_ns: 1, matching: 5, connections, also: None };
+        for (query, most) in [("", 2), ("limit=3", 2), ("limit=1", 1)] {
+            let told = Selection::parse(query).unwrap().of(&all, 2);
+            assert_eq!((told.connections.len(), told.matching), (most, 5), "{query}");
         }
     }
 }

@@ -5,32 +5,43 @@
 //! can be changed, and requests from pages of another origin are refused.
 
 use std::fs::{self, Permissions};
+use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{Extension, Query, Request as HttpRequest, State};
-use axum::http::{HeaderMap, HeaderName, StatusCode, header};
-use axum::middleware::{self, Next};
+use axum::body::{Body, Bytes};
+use axum::extract::{Extension, Query, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::{from_fn, map_response};
 use axum::response::{IntoResponse, Json, Response};
-use axum::routing::{get, post};
-use ipnet::IpNet;
-use kirikae_agent::PathFilter;
+use axum::routing::{any, get, post};
+use nix::sys::stat::{Mode, umask};
 use nix::unistd::{Gid, Group, chown};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use tokio::net::{TcpListener, UnixListener, UnixStream};
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::time::timeout;
 
 use crate::metrics;
+use crate::origin::{Reached, confine, refuse_others};
 use crate::page::page_routes;
 use crate::policy_file::Readers;
-use crate::selection::Selection;
+use crate::selection::{PathSelection, Selection};
 use crate::service::{Answer, Handle, Request, Service};
 use crate::status::{Switches, monotonic_ns};
-use crate::visitors::receive;
+use crate::visitors::{receive, receive_keeping_places};
+
+/// How many connections the page is told of at most, of however many.
+const LISTED: usize = 2000;
+/// How many lists a server has in memory at a time, until their clients have read them.
+const LISTS: usize = 4;
+/// How long a client waits for one of these places.
+const LIST_WITHIN: Duration = Duration::from_secs(5);
 
 /// The socket for the commands, below [`kirikae_agent::DIRECTORY`].
 pub fn socket() -> PathBuf {
@@ -52,97 +63,127 @@ fn failed<T, E: ToString>(
     result.map_err(|cause| ServeError { doing: doing(), cause: cause.to_string() })
 }
 
+/// The group and the mode that let those read the socket whom the policy lets.
+pub(crate) struct Access {
+    group: Gid,
+    mode: u32,
+}
+
+impl Access {
+    /// Fails if there is no such group.
+    pub fn of(readers: &Readers) -> Result<Access, ServeError> {
+        let doing = || "letting others read the status".to_owned();
+        let root = Gid::from_raw(0);
+        Ok(match readers {
+            Readers::Root => Access { group: root, mode: 0o600 },
+            Readers::Everyone => Access { group: root, mode: 0o666 },
+            Readers::Group(name) => {
+                let group = failed(Group::from_name(name), doing)?;
+                let group = group.ok_or_else(|| format!("there is no group {name}"));
+                Access { group: failed(group, doing)?.gid, mode: 0o660 }
+            }
+        })
+    }
+
+    /// Sets them. Fails if the file system refuses.
+    pub fn set(&self, socket: &Path) -> Result<(), ServeError> {
+        let doing = || format!("letting others read {}", socket.display());
+        failed(chown(socket, None, Some(self.group)), doing)?;
+        failed(fs::set_permissions(socket, Permissions::from_mode(self.mode)), doing)
+    }
+}
+
 /// Serves the commands, from a thread that ends with the process.
 ///
 /// # Errors
 /// Fails if the socket cannot be made, or if there is no such group.
 pub fn serve_commands(service: &Service, readers: &Readers) -> Result<(), ServeError> {
+    let access = Access::of(readers)?;
     let path = socket();
     let doing = || format!("listening on {}", path.display());
-    let listener = failed(std::os::unix::net::UnixListener::bind(&path), doing)?;
-    let_read(&path, readers)?;
+    // Nobody else may connect before the socket has its mode.
+    let before = umask(Mode::from_bits_truncate(0o177));
+    let listener = std::os::unix::net::UnixListener::bind(&path);
+    umask(before);
+    let listener = failed(listener, doing)?;
+    access.set(&path)?;
     failed(listener.set_nonblocking(true), doing)?;
-    let changes = Router::new()
-        .route("/reload", post(reload))
-        .route("/resume", post(resume))
-        .route("/paths/forget", post(forget_paths))
-        .layer(middleware::from_fn(only_root));
-    let commands = status_routes().merge(changes).with_state(service.handle());
-    run(async move {
-        let of = |stream: &UnixStream| commands.clone().layer(Extension(Peer::of(stream)));
-        receive(UnixListener::from_std(listener)?, of).await;
-        Ok(())
+    // Root's requests do not wait for those of others.
+    let for_root = status_routes()
+        .merge(path_routes())
+        .merge(changes())
+        .with_state(service.handle(usize::MAX));
+    let for_others = status_routes()
+        .merge(path_routes())
+        .merge(refused_changes())
+        .with_state(service.handle(usize::MAX));
+    let started = start(|| {
+        let listener = UnixListener::from_std(listener)?;
+        let is_root = |stream: &UnixStream| stream.peer_cred().is_ok_and(|peer| peer.uid() == 0);
+        let routes = move |is_root| if is_root { for_root.clone() } else { for_others.clone() };
+        Ok(receive_keeping_places(listener, is_root, routes))
     });
-    Ok(())
+    failed(started, doing).map(drop)
 }
 
-/// Sets the socket's mode and group. It has to be called again when the policy has changed.
-///
-/// # Errors
-/// Fails if there is no such group, or if the mode cannot be set.
-pub fn let_read(socket: &Path, readers: &Readers) -> Result<(), ServeError> {
-    let doing = || format!("letting others read {}", socket.display());
-    let (group, mode) = match readers {
-        Readers::Root => (Gid::from_raw(0), 0o600),
-        Readers::Everyone => (Gid::from_raw(0), 0o666),
-        Readers::Group(name) => {
-            let group = failed(Group::from_name(name), doing)?;
-            let group = failed(group.ok_or_else(|| format!("there is no group {name}")), doing)?;
-            (group.gid, 0o660)
-        }
-    };
-    failed(chown(socket, None, Some(group)), doing)?;
-    failed(fs::set_permissions(socket, Permissions::from_mode(mode)), doing)
-}
-
-/// Serves page and metrics, from a thread that ends with the process.
-///
-/// # Errors
-/// Fails if the server cannot listen on the address.
-pub fn serve_page(service: &Service, address: SocketAddr) -> Result<(), ServeError> {
+/// Serves page and metrics, from a thread that is returned and ends with the process.
+pub(crate) fn serve_page(
+    service: &Service,
+    address: SocketAddr,
+) -> Result<JoinHandle<()>, ServeError> {
     let doing = || format!("listening on {address}");
     let listener = failed(std::net::TcpListener::bind(address), doing)?;
     failed(listener.set_nonblocking(true), doing)?;
-    let local = failed(listener.local_addr(), doing)?;
     let routes = status_routes()
         .merge(page_routes())
-        .with_state(service.handle())
-        .layer(middleware::from_fn(move |request, next| same_origin(local, request, next)));
-    run(async move {
-        receive(TcpListener::from_std(listener)?, |_| routes.clone()).await;
-        Ok(())
+        .with_state(service.handle(LISTED))
+        .layer(from_fn(refuse_others))
+        .layer(map_response(confine));
+    let started = start(|| {
+        let listener = TcpListener::from_std(listener)?;
+        Ok(receive(listener, move |stream| routes.clone().layer(Extension(Reached::by(stream)))))
     });
-    Ok(())
+    failed(started, doing)
 }
 
-fn run(server: impl Future<Output = std::io::Result<()>> + Send + 'static) {
-    thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        if let Err(error) = runtime.and_then(|runtime| runtime.block_on(server)) {
-            eprintln!("kirikae: a server ended: {error}");
-        }
-    });
+/// Starts a thread with a server that never ends.
+fn start<F>(server: impl FnOnce() -> io::Result<F>) -> io::Result<JoinHandle<()>>
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let server = {
+        let _inside = runtime.enter();
+        server()?
+    };
+    thread::Builder::new().name("server".into()).spawn(move || runtime.block_on(server))
 }
 
+/// What everybody is told who may ask at all.
 fn status_routes() -> Router<Handle> {
     Router::new()
         .route("/status", get(status))
         .route("/connections", get(connections))
         .route("/switches", get(switches))
-        .route("/paths", get(paths))
         .route("/metrics", get(measured))
 }
 
-/// The user at the other end of the socket.
-#[derive(Clone, Copy, Debug)]
-struct Peer {
-    uid: Option<u32>,
+/// What is told on the socket alone, since it is of more than the connections there are.
+fn path_routes() -> Router<Handle> {
+    Router::new().route("/paths", get(paths))
 }
 
-impl Peer {
-    fn of(stream: &UnixStream) -> Peer {
-        Peer { uid: stream.peer_cred().ok().map(|peer| peer.uid()) }
-    }
+fn changes() -> Router<Handle> {
+    Router::new()
+        .route("/reload", post(reload))
+        .route("/resume", post(resume))
+        .route("/paths/forget", post(forget_paths))
+}
+
+fn refused_changes() -> Router<Handle> {
+    let refuse = || any(|| async { (StatusCode::FORBIDDEN, "only root can change anything") });
+    let routes = Router::new().route("/reload", refuse()).route("/resume", refuse());
+    routes.route("/paths/forget", refuse())
 }
 
 /// Sends a request to the agent's thread and waits for the answer.
@@ -158,6 +199,47 @@ async fn ask<T>(
     answer.map_err(|error| (StatusCode::INTERNAL_SERVER_ERROR, error).into_response())
 }
 
+/// The places for lists of one more server.
+pub(crate) fn places_for_lists() -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(LISTS))
+}
+
+/// Text in memory, and the place that it takes for as long as it is there.
+struct Held {
+    text: Vec<u8>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.text
+    }
+}
+
+/// Answers with a list, which may be long, as soon as few enough others are under way.
+async fn answer_with<T: Serialize>(
+    places: &Arc<Semaphore>,
+    list: impl Future<Output = Result<T, Response>>,
+) -> Response {
+    let place = timeout(LIST_WITHIN, Arc::clone(places).acquire_owned()).await;
+    let Ok(Ok(place)) = place else {
+        let busy = "too many ask for lists, and do not read them";
+        return (StatusCode::SERVICE_UNAVAILABLE, busy).into_response();
+    };
+    let list = match list.await {
+        Ok(list) => list,
+        Err(refusal) => return refusal,
+    };
+    match serde_json::to_vec(&list) {
+        Ok(mut text) => {
+            text.shrink_to_fit();
+            let body = Body::from(Bytes::from_owner(Held { text, _place: place }));
+            ([(header::CONTENT_TYPE, "application/json")], body).into_response()
+        }
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    }
+}
+
 async fn status(State(handle): State<Handle>) -> Response {
     ask(&handle, Request::Status)
         .await
@@ -165,9 +247,11 @@ async fn status(State(handle): State<Handle>) -> Response {
 }
 
 async fn connections(State(handle): State<Handle>, Query(selection): Query<Selection>) -> Response {
-    let answer = ask(&handle, Request::Connections).await;
-    let told = |all| Json(selection.of(Arc::unwrap_or_clone(all))).into_response();
-    answer.map_or_else(|refusal| refusal, told)
+    let listed = async {
+        let all = ask(&handle, Request::Connections).await?;
+        Ok(selection.of(&all, handle.most_listed))
+    };
+    answer_with(&handle.lists, listed).await
 }
 
 #[derive(Deserialize)]
@@ -177,8 +261,11 @@ struct After {
 }
 
 async fn switches(State(handle): State<Handle>, Query(After { after }): Query<After>) -> Response {
-    let switches = handle.log.lock().expect("no panic while it is held").after(after);
-    Json(Switches { now_ns: monotonic_ns(), switches }).into_response()
+    let logged = async {
+        let switches = handle.log.lock().expect("no panic while it is held").after(after);
+        Ok(Switches { now_ns: monotonic_ns(), switches })
+    };
+    answer_with(&handle.lists, logged).await
 }
 
 async fn measured(State(handle): State<Handle>) -> Response {
@@ -201,24 +288,15 @@ async fn resume(State(handle): State<Handle>, Query(Which { scope }): Query<Whic
     done(ask(&handle, |answer| Request::Resume(scope, answer)).await)
 }
 
-#[derive(Deserialize)]
-struct To {
-    to: Option<IpNet>,
+async fn paths(State(handle): State<Handle>, Query(which): Query<PathSelection>) -> Response {
+    answer_with(&handle.lists, ask(&handle, |answer| Request::Paths(which.filter(), answer))).await
 }
 
-impl To {
-    fn filter(self) -> PathFilter {
-        PathFilter { remote: self.to, ..PathFilter::default() }
-    }
-}
-
-async fn paths(State(handle): State<Handle>, Query(to): Query<To>) -> Response {
-    let answer = ask(&handle, |answer| Request::Paths(to.filter(), answer)).await;
-    answer.map_or_else(|refusal| refusal, |it| Json(it).into_response())
-}
-
-async fn forget_paths(State(handle): State<Handle>, Query(to): Query<To>) -> Response {
-    let answer = ask(&handle, |answer| Request::ForgetPaths(to.filter(), answer)).await;
+async fn forget_paths(
+    State(handle): State<Handle>,
+    Query(which): Query<PathSelection>,
+) -> Response {
+    let answer = ask(&handle, |answer| Request::ForgetPaths(which.filter(), answer)).await;
     answer.map_or_else(|refusal| refusal, |it| Json(it).into_response())
 }
 
@@ -226,73 +304,28 @@ fn done(answer: Result<(), Response>) -> Response {
     answer.map_or_else(|refusal| refusal, |()| StatusCode::NO_CONTENT.into_response())
 }
 
-async fn only_root(Extension(peer): Extension<Peer>, request: HttpRequest, next: Next) -> Response {
-    if peer.uid == Some(0) {
-        return next.run(request).await;
-    }
-    (StatusCode::FORBIDDEN, "only root can change anything").into_response()
-}
-
-/// Refuses what a page of another origin makes a browser ask, also if that page uses a name of its own that
-/// resolves to this address.
-async fn same_origin(local: SocketAddr, request: HttpRequest, next: Next) -> Response {
-    if is_ours(local, request.headers()) {
-        return next.run(request).await;
-    }
-    (StatusCode::FORBIDDEN, "asked from another origin, or by a name that is not this host's")
-        .into_response()
-}
-
-fn is_ours(local: SocketAddr, headers: &HeaderMap) -> bool {
-    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
-    let Some(host) = text(header::HOST) else { return false };
-    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-    let address = name.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
-    // A request that names an address cannot have been led here by a name.
-    let is_own_name = address.is_ok() || (name == "localhost" && local.ip().is_loopback());
-    let is_own_page = text(header::ORIGIN).is_none_or(|origin| origin == format!("http://{host}"));
-    // A request for a script or an image has no Origin header, but browsers send Sec-Fetch-Site with it.
-    // Links may lead here from anywhere.
-    let is_own_part = text(HeaderName::from_static("sec-fetch-site"))
-        .is_none_or(|site| matches!(site, "same-origin" | "none"))
-        || text(HeaderName::from_static("sec-fetch-mode")) == Some("navigate");
-    is_own_name && is_own_page && is_own_part
-}
-
 #[cfg(test)]
 mod tests {
+    use tokio::time::Instant;
+
     use super::*;
 
-    fn asked(host: &str, origin: Option<&str>) -> bool {
-        let mut headers = HeaderMap::new();
-        headers.insert(header::HOST, host.parse().unwrap());
-        if let Some(origin) = origin {
-            headers.insert(header::ORIGIN, origin.parse().unwrap());
+    #[tokio::test(start_paused = true)]
+    async fn few_lists_are_in_memory_until_they_are_read() {
+        let places = places_for_lists();
+        let list = || answer_with(&places, async { Ok(vec![7; 100_000]) });
+        let mut unread = Vec::new();
+        for _ in 0..LISTS {
+            let answer = list().await;
+            assert_eq!(answer.status(), StatusCode::OK);
+            unread.push(answer);
         }
-        is_ours("127.0.0.1:8425".parse().unwrap(), &headers)
-    }
-
-    fn fetched(site: &str, mode: &str) -> bool {
-        let mut headers = HeaderMap::new();
-        headers.insert(header::HOST, "127.0.0.1:8425".parse().unwrap());
-        headers.insert("sec-fetch-site", site.parse().unwrap());
-        headers.insert("sec-fetch-mode", mode.parse().unwrap());
-        is_ours("127.0.0.1:8425".parse().unwrap(), &headers)
-    }
-
-    #[test]
-    fn pages_of_other_origins_are_refused() {
-        assert!(asked("127.0.0.1:8425", None));
-        assert!(asked("localhost:8425", Some("http://localhost:8425")));
-        assert!(asked("[::1]:8425", Some("http://[::1]:8425")));
-        assert!(!asked("127.0.0.1:8425", Some("https://example.com")));
-        assert!(!asked("127.0.0.1:8425", Some("null")));
-        assert!(!asked("rebound.example.com:8425", None));
-        assert!(!is_ours("127.0.0.1:8425".parse().unwrap(), &HeaderMap::new()));
-        assert!(fetched("same-origin", "cors"));
-        assert!(fetched("none", "navigate"));
-        assert!(fetched("cross-site", "navigate"));
-        assert!(!fetched("cross-site", "no-cors"));
-        assert!(!fetched("same-site", "no-cors"));
+        let begun = Instant::now();
+        assert_eq!(list().await.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(begun.elapsed(), LIST_WITHIN);
+        let read = axum::body::to_bytes(unread.pop().unwrap().into_body(), usize::MAX).await;
+        assert_eq!(list().await.status(), StatusCode::SERVICE_UNAVAILABLE, "it is in memory still");
+        assert_eq!(read.unwrap().len(), 200_001);
+        assert_eq!(list().await.status(), StatusCode::OK);
     }
 }

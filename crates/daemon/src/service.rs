@@ -1,8 +1,10 @@
 //! The agent in its thread, and the requests that others send it.
 
 use std::collections::{BTreeMap, HashSet};
+use std::net::SocketAddr;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use kirikae_agent::{
@@ -11,14 +13,16 @@ use kirikae_agent::{
 };
 use kirikae_policy::Scope;
 use kirikae_vocabulary::Switch;
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 
 use crate::guards::Guards;
 use crate::kept_paths;
+use crate::policy_file::SeenBy;
 use crate::seeds::seeds;
+use crate::server::{Access, ServeError, places_for_lists, serve_page, socket};
 use crate::status::{
-    Bursts, Connections, ForgottenPaths, Guarding, ListedPath, NetworkStatus, PathMemoryStatus,
-    Paths, PolicyStatus, ScopeStatus, Status, monotonic_ns,
+    Bursts, Connections, ForgottenPaths, Guarding, ListedPath, NetworkStatus, PageStatus,
+    PathMemoryStatus, Paths, PolicyStatus, ScopeStatus, Status, monotonic_ns,
 };
 use crate::switch_log::SwitchLog;
 use crate::warnings::warnings;
@@ -26,6 +30,9 @@ use crate::warnings::warnings;
 /// How long a listing of connections is reused for other requests: a client that asks for the status asks for
 /// the connections next.
 const LISTED_FOR: Duration = Duration::from_millis(250);
+
+/// How often it is tried to serve a page that is not served, since somebody else has its port.
+const TRY_AGAIN: Duration = Duration::from_secs(60);
 
 /// A request to the agent's thread. If the client has gone, the answer is dropped.
 pub(crate) enum Request {
@@ -54,9 +61,38 @@ pub(crate) struct Measured {
 pub(crate) struct Handle {
     pub requests: mpsc::Sender<Request>,
     pub log: Arc<Mutex<SwitchLog>>,
+    /// How many connections an answer tells of at most.
+    pub most_listed: usize,
+    /// Each has a place for as long as it is in memory; see [`places_for_lists`].
+    pub lists: Arc<Semaphore>,
     /// Each server has one request at a time before the agent. So however many clients ask for the page, a
     /// command waits for one of their requests at most.
     pub turn: Arc<tokio::sync::Mutex<()>>,
+}
+
+/// The page's server.
+struct Page {
+    address: SocketAddr,
+    /// Its thread; None: it could not listen.
+    thread: Option<JoinHandle<()>>,
+    tried_at: Instant,
+}
+
+impl Page {
+    fn is_served(&self) -> bool {
+        self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
+    }
+}
+
+/// Why a policy could not be made the active one.
+#[derive(Debug, thiserror::Error)]
+pub enum ReloadError {
+    /// The agent or the kernel refuses it.
+    #[error(transparent)]
+    Agent(#[from] kirikae_agent::Error),
+    /// Its readers cannot be let read.
+    #[error(transparent)]
+    Readers(#[from] ServeError),
 }
 
 /// A running agent that answers.
@@ -64,6 +100,9 @@ pub struct Service {
     agent: Agent,
     /// The file that the policy is from.
     file: Option<String>,
+    seen_by: SeenBy,
+    /// The page, where the policy wants one.
+    page: Option<Page>,
     generation: u32,
     guards: Guards,
     started: Instant,
@@ -92,7 +131,11 @@ impl Service {
     ///
     /// # Errors
     /// See [`Agent::start`].
-    pub fn start(config: &Config, file: Option<String>) -> Result<Service, kirikae_agent::Error> {
+    pub fn start(
+        config: &Config,
+        file: Option<String>,
+        seen_by: &SeenBy,
+    ) -> Result<Service, kirikae_agent::Error> {
         let (guards, _) = Guards::default().under(&config.policy);
         let agent = Agent::start(config)?;
         let (asked, requests) = mpsc::channel();
@@ -101,6 +144,8 @@ impl Service {
         Ok(Service {
             agent,
             file,
+            seen_by: seen_by.clone(),
+            page: None,
             generation,
             guards,
             started,
@@ -119,12 +164,35 @@ impl Service {
     }
 
     /// What one more server needs to ask the agent.
-    pub(crate) fn handle(&self) -> Handle {
-        let log = Arc::clone(&self.log);
-        Handle { requests: self.asked.clone(), log, turn: Arc::default() }
+    pub(crate) fn handle(&self, most_listed: usize) -> Handle {
+        let (requests, log) = (self.asked.clone(), Arc::clone(&self.log));
+        Handle { requests, log, most_listed, lists: places_for_lists(), turn: Arc::default() }
     }
 
-    /// Waits up to `timeout` for switches, hands each to `on_switch`, and answers the requests. `reload` is
+    /// Serves page and metrics at an address: from now on, or as soon as
+    /// [`serve_page_again`](Service::serve_page_again) can.
+    ///
+    /// # Errors
+    /// Fails if it cannot listen there now.
+    pub fn serve_page(&mut self, address: SocketAddr) -> Result<(), ServeError> {
+        let (thread, error) = match serve_page(self, address) {
+            Ok(thread) => (Some(thread), None),
+            Err(error) => (None, Some(error)),
+        };
+        self.page = Some(Page { address, thread, tried_at: Instant::now() });
+        error.map_or(Ok(()), Err)
+    }
+
+    /// Tries to serve the page where it is not served, once a minute. Returns its address when it is served again.
+    pub fn serve_page_again(&mut self) -> Option<SocketAddr> {
+        let page = self.page.as_ref()?;
+        let address = page.address;
+        let is_due = !page.is_served() && page.tried_at.elapsed() >= TRY_AGAIN;
+        (is_due && self.serve_page(address).is_ok()).then_some(address)
+    }
+
+    /// Waits up to `timeout` for switches, hands each to `on_switch` if the policy has them printed, and answers the
+    /// requests. `reload` is
     /// called if somebody asks for the policy file to be read again.
     ///
     /// # Errors
@@ -137,11 +205,18 @@ impl Service {
     ) -> Result<(), kirikae_agent::Error> {
         self.listed.take_if(|(at, _)| at.elapsed() >= LISTED_FOR);
         let log = Arc::clone(&self.log);
+        log.lock().unwrap_or_else(PoisonError::into_inner).forget_old(monotonic_ns());
+        let SeenBy { addresses, are_switches_printed, .. } = self.seen_by;
         self.agent.poll(timeout, &mut |switch| {
-            on_switch(&switch);
+            let switch = Switch { remote: addresses.of(switch.remote), ..switch };
+            if are_switches_printed {
+                on_switch(&switch);
+            }
             log.lock().unwrap_or_else(PoisonError::into_inner).push(switch);
         })?;
-        while let Ok(request) = self.requests.try_recv() {
+        // One of each server at most: further ones are sent when these are answered, and have their turn next.
+        let requests: Vec<Request> = self.requests.try_iter().collect();
+        for request in requests {
             // If the client has gone, the answer is dropped.
             match request {
                 Request::Status(answer) => drop(answer.send(self.status())),
@@ -156,14 +231,20 @@ impl Service {
         Ok(())
     }
 
-    /// Makes another policy the active one; see [`Agent::reload`].
+    /// Makes another policy the active one, with who sees what of it; see [`Agent::reload`].
     ///
     /// # Errors
-    /// See [`Agent::reload`].
-    pub fn reload(&mut self, config: &Config) -> Result<(), kirikae_agent::Error> {
-        self.listed = None;
+    /// See [`Agent::reload`]; and if there is no group of such readers. Then nothing has changed.
+    pub fn reload(&mut self, config: &Config, seen_by: &SeenBy) -> Result<(), ReloadError> {
+        let access = Access::of(&seen_by.readers)?;
         let (guards, policy) = self.guards.under(&config.policy);
         self.agent.reload(&policy, &config.algorithms, config.adopt.clone())?;
+        access.set(&socket())?;
+        self.listed = None;
+        self.seen_by = seen_by.clone();
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        log.shorten_addresses(seen_by.addresses);
+        drop(log);
         self.guards = guards;
         self.generation += 1;
         Ok(())
@@ -258,7 +339,12 @@ impl Service {
             let name = is_own.then(|| interfaces.name(path.interface).map(str::to_owned));
             ListedPath { interface_name: name.flatten(), path }
         };
-        let paths = all.into_iter().filter(|path| which.has(path)).map(listed).collect();
+        // What is not told cannot be asked for either.
+        let told = |path: KnownPath| KnownPath {
+            remote: self.seen_by.addresses.of_network(path.remote),
+            ..path
+        };
+        let paths = all.into_iter().map(told).filter(|path| which.has(path)).map(listed).collect();
         Ok(Paths { memory, paths })
     }
 
@@ -352,7 +438,10 @@ impl Service {
             return Ok(Arc::clone(listed));
         }
         let now_ns = monotonic_ns();
-        let connections = self.agent.connections().map_err(|error| error.to_string())?;
+        let mut connections = self.agent.connections().map_err(|error| error.to_string())?;
+        for connection in &mut connections {
+            connection.remote = self.seen_by.addresses.of(connection.remote);
+        }
         let matching = connections.len();
         let listed = Arc::new(Connections { now_ns, matching, connections, also: None });
         self.listed = Some((Instant::now(), Arc::clone(&listed)));
@@ -390,6 +479,10 @@ impl Service {
             destroyed: self.destroyed,
             network: self.network(),
             paths,
+            page: self
+                .page
+                .as_ref()
+                .map(|page| PageStatus { address: page.address, is_served: page.is_served() }),
             bursts: bursts.iter().map(in_short).collect(),
             cost: self.agent.cost().map_err(told)?,
         };

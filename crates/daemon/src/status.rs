@@ -1,6 +1,7 @@
 //! The agent's status, as JSON.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use kirikae_agent::{Connection, Cost, KnownPath, PathCounts, Refusals};
@@ -57,10 +58,22 @@ pub struct Status {
     pub network: NetworkStatus,
     /// What is known of paths, and how it was used.
     pub paths: PathMemoryStatus,
+    /// The page, where the policy wants one.
+    #[serde(default)]
+    pub page: Option<PageStatus>,
     /// How long bursts took.
     pub bursts: Vec<Bursts>,
     /// The processor time of the switcher; zero while the kernel does not count it.
     pub cost: Cost,
+}
+
+/// Where page and metrics are served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageStatus {
+    /// The address that the policy names.
+    pub address: SocketAddr,
+    /// Whether it is served. If not, somebody else has the port, and it is tried again each minute.
+    pub is_served: bool,
 }
 
 /// The origin of the policy, and its scopes in short.

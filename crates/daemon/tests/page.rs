@@ -115,6 +115,7 @@ async fn status(State(looks): State<Looks>) -> Response {
         observed: 0,
         events_lost: 2,
         lines_lost: 0,
+        page: None,
         asked_again: 0,
         unheard: 0,
         refused: Default::default(),

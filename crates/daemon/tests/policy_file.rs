@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use kirikae_agent::Namespaces;
-use kirikae_daemon::{Host, PolicyFile, Readers, SeenBy};
+use kirikae_daemon::{Addresses, Host, PolicyFile, Readers, SeenBy};
 use kirikae_policy::{Objective, Policy, Scope};
 use kirikae_settings::section::Source;
 
@@ -66,7 +66,8 @@ fn the_file_that_ships_says_what_holds_anyway() {
     let shipped = hold_nothing_back(parse(SHIPPED).unwrap());
     let empty = parse("").unwrap();
     assert_eq!(told(&shipped.policy), told(&empty.policy));
-    assert_eq!(shipped.status, empty.status);
+    let quiet = SeenBy { are_switches_printed: false, ..empty.status };
+    assert_eq!(shipped.status, quiet, "nothing is kept in the journal");
     assert_eq!(shipped.paths, empty.paths);
     assert_eq!(shipped.adopt, Some(Namespaces::Every));
 }
@@ -106,13 +107,20 @@ fn every_example_of_the_file_that_ships_is_allowed() {
 fn scopes_are_as_the_file_says() {
     let file = parse(
         "adopt = ['/run/netns/web']\n[status]\nreaders = 'group:adm'\n\
+         addresses = 'prefix'\nprint = 'nothing'\n\
          [paths]\nentries = 1000000\n\
          [[scope]]\nname = 'desks'\nlocal-port = 3389\nobjective = 'throughput'\n\
          holdback = 0.25\nobserve = true\n[[scope]]\nremote = '198.51.100.7'",
     )
     .unwrap();
     assert_eq!(file.adopt, Some(Namespaces::Named(vec!["/run/netns/web".into()])));
-    assert_eq!(file.status, SeenBy { readers: Readers::Group("adm".into()), page: None });
+    let status = SeenBy {
+        readers: Readers::Group("adm".into()),
+        page: None,
+        addresses: Addresses::Prefix,
+        are_switches_printed: false,
+    };
+    assert_eq!(file.status, status);
     assert_eq!(file.paths, 1_000_000);
     let [desks, rest] = &file.policy.scopes[..] else { panic!("two scopes") };
     assert_eq!((desks.name.as_str(), desks.objective), ("desks", Objective::Throughput));

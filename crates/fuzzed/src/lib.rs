@@ -6,6 +6,8 @@
 mod algorithms;
 mod capture;
 mod events;
+mod http_query;
+mod kept_paths;
 mod latency_table;
 mod netlink;
 mod policy_file;
@@ -21,10 +23,12 @@ pub struct Target {
 }
 
 /// All that there are, by name.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 10] = [
     Target { name: "algorithms", play: algorithms::play },
     Target { name: "capture", play: capture::play },
     Target { name: "events", play: events::play },
+    Target { name: "http_query", play: http_query::play },
+    Target { name: "kept_paths", play: kept_paths::play },
     Target { name: "latency_table", play: latency_table::play },
     Target { name: "netlink", play: netlink::play },
     Target { name: "policy_file", play: policy_file::play },

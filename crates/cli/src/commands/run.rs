@@ -1,5 +1,6 @@
 //! `kirikae run`
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -184,8 +185,7 @@ impl Arguments {
             "paths.entries can only be changed by a restart"
         );
         tell_warnings(&config.policy);
-        kirikae_daemon::let_read(&kirikae_daemon::socket(), &seen_by.readers)?;
-        Ok(service.reload(&config)?)
+        Ok(service.reload(&config, &seen_by)?)
     }
 }
 
@@ -206,10 +206,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
     let file = wanted.file.as_ref().map(|file| file.display().to_string());
-    let mut service = Service::start(&wanted.config, file)?;
+    let mut service = Service::start(&wanted.config, file, &wanted.seen_by)?;
     tell_known("from before", service.load_paths());
     tell_known("from the kernel's metrics", service.seed_paths());
-    let served = serve(&service, &wanted.seen_by);
+    let served = serve(&mut service, &wanted.seen_by);
     tell!("kirikae: {}; Ctrl-C ends it", begun(&wanted));
 
     let mut looked_at = Instant::now();
@@ -241,6 +241,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             guard(&mut service);
             follow(&mut service);
             service.note_lines_lost(lines_lost());
+            service.serve_page_again().into_iter().for_each(tell_page);
         }
         if saved_at.elapsed() >= SAVE {
             saved_at = Instant::now();
@@ -336,13 +337,20 @@ pub fn tell_warnings(policy: &Policy) {
     kirikae_daemon::warnings(policy).iter().for_each(|warning| tell!("kirikae: {warning}"));
 }
 
-fn serve(service: &Service, seen_by: &SeenBy) -> Result<(), kirikae_daemon::ServeError> {
+fn serve(service: &mut Service, seen_by: &SeenBy) -> Result<(), kirikae_daemon::ServeError> {
     kirikae_daemon::serve_commands(service, &seen_by.readers)?;
     if let Some(address) = seen_by.page {
-        kirikae_daemon::serve_page(service, address)?;
-        tell!("kirikae: page on http://{address}/, metrics on http://{address}/metrics");
+        match service.serve_page(address) {
+            Ok(()) => tell_page(address),
+            // Whoever has the port is no reason to leave the connections of the host to themselves.
+            Err(error) => tell!("kirikae: no page: {error}; it is tried again each minute"),
+        }
     }
     Ok(())
+}
+
+fn tell_page(address: SocketAddr) {
+    tell!("kirikae: page on http://{address}/, metrics on http://{address}/metrics");
 }
 
 /// Says in words what is about to be done.

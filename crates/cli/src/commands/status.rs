@@ -40,6 +40,10 @@ fn write_status(out: &mut impl Write, status: &Status) -> fmt::Result {
         Some(file) => writeln!(out, "policy      {file}, generation {}", status.policy.generation)?,
         None => writeln!(out, "policy      of the command line")?,
     }
+    if let Some(page) = &status.page {
+        let state = if page.is_served { "" } else { ": NOT served, somebody else has the port" };
+        writeln!(out, "page        http://{}/{state}", page.address)?;
+    }
     for scope in &status.policy.scopes {
         write_scope(out, &scope.name, &scope.matches, &scope.settings)?;
         if let Some(guard) = &scope.guard {

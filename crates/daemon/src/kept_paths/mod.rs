@@ -1,13 +1,13 @@
 //! What is known of paths is kept in a file while no agent runs.
 
-mod text;
+pub mod text;
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use kirikae_agent::{KnownPath, own_namespace};
 use nix::net::if_::if_nameindex;
@@ -21,7 +21,7 @@ const NO_INTERFACE: &str = "-";
 /// The names of the interfaces of this network namespace. An index means something only until the host or the
 /// interface is started again.
 #[derive(Debug)]
-pub(crate) struct Interfaces(BTreeMap<u32, String>);
+pub struct Interfaces(BTreeMap<u32, String>);
 
 impl Interfaces {
     /// Those that there are now.
@@ -48,10 +48,9 @@ impl Interfaces {
     }
 }
 
-#[cfg(test)]
-impl<const N: usize> From<[(u32, String); N]> for Interfaces {
-    fn from(named: [(u32, String); N]) -> Interfaces {
-        Interfaces(BTreeMap::from(named))
+impl FromIterator<(u32, String)> for Interfaces {
+    fn from_iter<I: IntoIterator<Item = (u32, String)>>(named: I) -> Interfaces {
+        Interfaces(named.into_iter().collect())
     }
 }
 
@@ -61,7 +60,7 @@ pub(crate) fn directory() -> PathBuf {
     named.map_or(DIRECTORY.into(), PathBuf::from)
 }
 
-/// Writes the paths of this network namespace into the file, all or nothing.
+/// Writes the paths of this network namespace into the file, all or nothing. Where there are none, there is no file.
 ///
 /// # Errors
 /// Fails if the file cannot be written; then what was there before is still there.
@@ -69,6 +68,9 @@ pub(crate) fn save(directory: &Path, paths: &[KnownPath]) -> io::Result<()> {
     let namespace = own_namespace()?;
     let own: Vec<KnownPath> =
         paths.iter().filter(|path| path.namespace == namespace).cloned().collect();
+    if own.is_empty() {
+        return remove(&directory.join(FILE));
+    }
     let text = text::write(&own, &Interfaces::read()?, SystemTime::now());
     // Nobody else has to know to whom this host talks.
     DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
@@ -80,8 +82,15 @@ pub(crate) fn save(directory: &Path, paths: &[KnownPath]) -> io::Result<()> {
     fs::rename(new, directory.join(FILE))
 }
 
-/// Reads what was saved and is no older than `lifetime`: nothing if there is no file. A file that [`save`]
-/// has not written is set aside.
+fn remove(file: &Path) -> io::Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Reads what was saved and is no older than `lifetime`: nothing if there is no file. A file in which everything is
+/// older is removed. One that [`save`] has not written is set aside, in the place of one that was before.
 ///
 /// # Errors
 /// Fails with one sentence for the operator if the file cannot be read, or was set aside.
@@ -97,17 +106,19 @@ pub(crate) fn load(directory: &Path, lifetime: Duration) -> Result<Vec<KnownPath
         .map_err(unreadable)?;
     let now = SystemTime::now();
     let text = String::from_utf8(bytes).map_err(|_| "it is no text".to_owned());
-    text.and_then(|text| text::read(&text, namespace, &interfaces, lifetime, now)).map_err(
-        |wrong| {
-            let seconds = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-            let aside = directory.join(format!("{FILE}.unreadable-{seconds}"));
-            let kept = match fs::rename(&file, &aside) {
-                Ok(()) => format!("it is {} now", aside.display()),
-                Err(error) => format!("it could not be set aside: {error}"),
-            };
-            format!("nothing is known of paths from {}: {wrong}; {kept}", file.display())
-        },
-    )
+    let read = text.and_then(|text| text::read(&text, namespace, &interfaces, lifetime, now));
+    let paths = read.map_err(|wrong| {
+        let aside = directory.join(format!("{FILE}.unreadable"));
+        let kept = match fs::rename(&file, &aside) {
+            Ok(()) => format!("it is {} now", aside.display()),
+            Err(error) => format!("it could not be set aside: {error}"),
+        };
+        format!("nothing is known of paths from {}: {wrong}; {kept}", file.display())
+    })?;
+    if paths.is_empty() {
+        remove(&file).map_err(|error| format!("{} cannot be removed: {error}", file.display()))?;
+    }
+    Ok(paths)
 }
 
 #[cfg(test)]
@@ -121,13 +132,26 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let below = directory.path().join("state");
         assert_eq!(load(&below, Duration::MAX).unwrap(), []);
-        save(&below, &[]).unwrap();
-        assert_eq!(load(&below, Duration::MAX).unwrap(), []);
+        let paths = [KnownPath { namespace: own_namespace().unwrap(), ..KnownPath::default() }];
+        save(&below, &paths).unwrap();
+        assert_eq!(load(&below, Duration::MAX).unwrap(), paths);
         let mode = fs::metadata(below.join(FILE)).unwrap().mode();
         assert_eq!(mode & 0o777, 0o600);
         let files: Vec<_> =
             fs::read_dir(&below).unwrap().map(|it| it.unwrap().file_name()).collect();
         assert_eq!(files, [FILE], "nothing is left of the writing");
+        save(&below, &[]).unwrap();
+        assert!(!below.join(FILE).exists(), "nothing is known any more");
+    }
+
+    #[test]
+    fn what_is_too_old_does_not_stay() {
+        let directory = tempfile::tempdir().unwrap();
+        let age_s = 100;
+        let path = KnownPath { namespace: own_namespace().unwrap(), age_s, ..KnownPath::default() };
+        save(directory.path(), &[path]).unwrap();
+        assert_eq!(load(directory.path(), Duration::from_secs(50)).unwrap(), []);
+        assert!(!directory.path().join(FILE).exists());
     }
 
     #[test]
@@ -135,9 +159,12 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join(FILE), "something else\n").unwrap();
         let told = load(directory.path(), Duration::MAX).unwrap_err();
-        assert!(told.contains("checksum") && told.contains("paths.unreadable-"), "{told}");
+        assert!(told.contains("checksum") && told.contains("paths.unreadable"), "{told}");
         assert_eq!(load(directory.path(), Duration::MAX).unwrap(), []);
+        fs::write(directory.path().join(FILE), "and another\n").unwrap();
+        load(directory.path(), Duration::MAX).unwrap_err();
         let files: Vec<_> = fs::read_dir(directory.path()).unwrap().map(|it| it.unwrap()).collect();
-        assert_eq!(fs::read_to_string(files[0].path()).unwrap(), "something else\n");
+        assert_eq!(files.len(), 1, "one is kept: {files:?}");
+        assert_eq!(fs::read_to_string(files[0].path()).unwrap(), "and another\n");
     }
 }

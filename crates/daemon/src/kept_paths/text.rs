@@ -8,21 +8,28 @@ use kirikae_agent::{KnownOutcome, KnownPath};
 
 use super::Interfaces;
 
-const VERSION: &str = "kirikae paths 1";
+/// The first line.
+pub const VERSION: &str = "kirikae paths 1";
 const CHECKSUM: &str = "checksum ";
 /// What stands in place of what is not known.
 const UNKNOWN: &str = "-";
 
 /// Writes down paths. Those over an interface that is not there any more are left out.
-pub(super) fn write(paths: &[KnownPath], interfaces: &Interfaces, now: SystemTime) -> String {
+pub fn write(paths: &[KnownPath], interfaces: &Interfaces, now: SystemTime) -> String {
     let now_s = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let mut text = format!("{VERSION}\n");
     for path in paths {
         let Some(interface) = interfaces.name(path.interface) else { continue };
         write_path(&mut text, path, interface, now_s).expect("writing to a string");
     }
-    writeln!(text, "{CHECKSUM}{:016x}", checksum(&text)).expect("writing to a string");
-    text
+    with_checksum(text)
+}
+
+/// Adds the last line, with the checksum of the lines before.
+pub fn with_checksum(mut contents: String) -> String {
+    let sum = checksum(&contents);
+    writeln!(contents, "{CHECKSUM}{sum:016x}").expect("writing to a string");
+    contents
 }
 
 fn write_path(
@@ -50,7 +57,7 @@ fn write_path(
 ///
 /// # Errors
 /// Fails with what is wrong if it is not exactly what [`write`] has written.
-pub(super) fn read(
+pub fn read(
     text: &str,
     namespace: u32,
     interfaces: &Interfaces,
@@ -113,7 +120,7 @@ fn read_outcomes(mut words: SplitWhitespace) -> Option<Vec<KnownOutcome>> {
     while let Some(algorithm) = words.next() {
         let excess_octaves = match words.next()? {
             UNKNOWN => None,
-            octaves => Some(octaves.parse().ok()?),
+            octaves => Some(octaves.parse().ok().filter(|it: &f64| it.is_finite())?),
         };
         outcomes.push(KnownOutcome { algorithm: algorithm.into(), excess_octaves });
     }
@@ -137,7 +144,7 @@ mod tests {
     const LIFETIME: Duration = Duration::from_secs(600);
 
     fn interfaces() -> Interfaces {
-        Interfaces::from([(2, "eth0".to_owned()), (3, "wlan0".to_owned())])
+        Interfaces::from_iter([(2, "eth0".to_owned()), (3, "wlan0".to_owned())])
     }
 
     fn path(interface: u32, age_s: u32) -> KnownPath {
@@ -159,7 +166,7 @@ mod tests {
         let paths = [path(2, 0), path(3, 600), path(0, 5)];
         let text = write(&paths, &interfaces(), now());
         assert_eq!(read_now(&text).unwrap(), paths);
-        let renumbered = Interfaces::from([(9, "eth0".to_owned())]);
+        let renumbered = Interfaces::from_iter([(9, "eth0".to_owned())]);
         let read = read(&text, 8, &renumbered, LIFETIME, now()).unwrap();
         let expected = [(9, 0), (0, 5)].map(|(interface, age_s)| path(interface, age_s));
         assert_eq!(read, expected.map(|path| KnownPath { namespace: 8, ..path }));
@@ -184,10 +191,11 @@ mod tests {
             edited[at] ^= 1;
             assert!(read_now(&String::from_utf8(edited).unwrap()).is_err(), "byte {at}");
         }
-        let foreign = |contents: &str| {
-            read_now(&format!("{contents}{CHECKSUM}{:016x}\n", checksum(contents))).unwrap_err()
-        };
+        let foreign = |contents: &str| read_now(&with_checksum(contents.into())).unwrap_err();
         assert!(foreign("kirikae paths 2\n").contains("first line"));
         assert!(foreign(&format!("{VERSION}\n192.0.2.1/32 eth0 x\n")).contains("line 2"));
+        let numbers = "0 20000 25000 8000000 14000 6000 900 1200 3 1 5";
+        let infinite = format!("{VERSION}\n2001:db8::/64 eth0 {numbers} kk_bbr inf\n");
+        assert!(foreign(&infinite).contains("line 2"));
     }
 }

@@ -124,6 +124,7 @@ pub fn snapshot(connections: Vec<Connection>) -> Snapshot {
         observed: 0,
         events_lost: 0,
         lines_lost: 0,
+        page: None,
         asked_again: 0,
         unheard: 0,
         refused: Default::default(),
