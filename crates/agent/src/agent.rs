@@ -10,7 +10,7 @@ use kirikae_policy::{Policy, Scope};
 use kirikae_vocabulary::Switch;
 use libbpf_rs::{Link, MapHandle};
 
-use crate::algorithms::{Algorithms, CONNECTIONS};
+use crate::algorithms::{Algorithms, CONNECTIONS, Users};
 use crate::burst_latencies::{self, BurstLatencies};
 use crate::cost::{self, Cost};
 use crate::error::{Doing, Error};
@@ -488,7 +488,7 @@ impl Attached {
         };
         let missing: Vec<Algorithm> = wanted.iter().filter(is_missing).copied().collect();
         let connections = self.connections.as_ref().map(AsFd::as_fd);
-        let registered = Algorithms::register_with(&missing, connections)?;
+        let registered = Algorithms::register_with(&missing, Users::Switcher, connections)?;
         for (name, mut algorithm) in registered.registrations {
             if let Some(state) = state {
                 state.pin_algorithm(name, &mut algorithm)?;

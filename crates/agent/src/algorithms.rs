@@ -41,6 +41,15 @@ pub fn candidates(scope: &Scope) -> Result<Vec<Algorithm>, Error> {
     scope.algorithms().into_iter().map(named).collect()
 }
 
+/// Who may set an algorithm on sockets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Users {
+    /// Every program.
+    Programs,
+    /// The switcher, and programs that have CAP_NET_ADMIN where their socket is.
+    Switcher,
+}
+
 /// Algorithms that stay registered in the kernel as long as this value lives. Connections that use one keep
 /// it beyond that, until they end or take another.
 ///
@@ -52,7 +61,7 @@ pub struct Algorithms {
 }
 
 impl Algorithms {
-    /// Registers algorithms under their in-kernel names, with the values of their parameters.
+    /// Registers algorithms under their in-kernel names, with the values of their parameters, for every program.
     ///
     /// # Errors
     /// Fails if the host lacks what they need ([`algorithm_requirements`](crate::algorithm_requirements)), or
@@ -60,14 +69,15 @@ impl Algorithms {
     /// registered.
     pub fn register(algorithms: &[Algorithm]) -> Result<Algorithms, Error> {
         host::algorithm_requirements()?;
-        Algorithms::register_with(algorithms, None)
+        Algorithms::register_with(algorithms, Users::Programs, None)
     }
 
     pub(crate) fn register_with(
         algorithms: &[Algorithm],
+        users: Users,
         connections: Option<BorrowedFd>,
     ) -> Result<Algorithms, Error> {
-        let registered = |it: &Algorithm| Ok((it.name(), register(it, connections)?));
+        let registered = |it: &Algorithm| Ok((it.name(), register(it, users, connections)?));
         let registrations = algorithms.iter().map(registered).collect::<Result<_, Error>>()?;
         Ok(Algorithms { registrations })
     }
@@ -76,6 +86,7 @@ impl Algorithms {
 /// Loads an algorithm's programs. Nothing calls them before they are registered.
 pub(crate) fn load(
     algorithm: &Algorithm,
+    users: Users,
     connections: Option<BorrowedFd>,
 ) -> Result<Object, Error> {
     let kernel = Kernel::running()?;
@@ -100,7 +111,7 @@ pub(crate) fn load(
                 }
             }
             if map.name() == operations {
-                fit(&mut map, source, kernel).doing(doing)?;
+                fit(&mut map, source, users, kernel).doing(doing)?;
             }
         }
         Ok(object)
@@ -112,7 +123,7 @@ pub(crate) fn load(
 pub(crate) fn connections() -> Result<MapHandle, Error> {
     let doing = || format!("making {CONNECTIONS}");
     let any = Algorithm::all().next().expect("there are algorithms");
-    let object = load(&any, None)?;
+    let object = load(&any, Users::Programs, None)?;
     let map = object.maps().find(|map| map.name() == CONNECTIONS);
     MapHandle::try_from(&map.expect("each algorithm looks into it")).doing(doing)
 }
@@ -122,25 +133,42 @@ fn operations(algorithm: &Algorithm) -> &'static str {
     algorithm.name().trim_start_matches("kk_")
 }
 
-/// Removes from a registration the callbacks that the running kernel does not have.
-fn fit(map: &mut OpenMapMut, source: &Source, kernel: Kernel) -> libbpf_rs::Result<()> {
+/// Removes from a registration the callbacks that the running kernel does not have, and the leave of programs to set it
+/// where it is the switcher's alone.
+fn fit(
+    map: &mut OpenMapMut,
+    source: &Source,
+    users: Users,
+    kernel: Kernel,
+) -> libbpf_rs::Result<()> {
     if !kernel.has_links {
         // BPF_F_LINK, its only flag, asks for a link.
         map.set_map_flags(0)?;
     }
-    if !kernel.tells_after_idle {
-        let types = Btf::from_raw(source.name, source.object)?;
-        let types = types.expect("an object of ours has type information");
-        let place = offset(&types, "tcp_congestion_ops", AFTER_IDLE).expect("ours has the member");
+    let types = Btf::from_raw(source.name, source.object)?;
+    let types = types.expect("an object of ours has type information");
+    let mut clear = |member: &str, size: usize| {
+        let place = offset(&types, "tcp_congestion_ops", member).expect("ours has the member");
         let operations = map.initial_value_mut().expect("it has a value before it is loaded");
+        operations[place..place + size].fill(0);
+    };
+    if !kernel.tells_after_idle {
         // libbpf does not load the program of a callback that is null.
-        operations[place..place + size_of::<usize>()].fill(0);
+        clear(AFTER_IDLE, size_of::<usize>());
+    }
+    if users == Users::Switcher {
+        // TCP_CONG_NON_RESTRICTED is the only one.
+        clear("flags", size_of::<u32>());
     }
     Ok(())
 }
 
-fn register(algorithm: &Algorithm, connections: Option<BorrowedFd>) -> Result<Registration, Error> {
-    let mut object = load(algorithm, connections)?;
+fn register(
+    algorithm: &Algorithm,
+    users: Users,
+    connections: Option<BorrowedFd>,
+) -> Result<Registration, Error> {
+    let mut object = load(algorithm, users, connections)?;
     let operations = operations(algorithm);
     let doing = || format!("registering {}", algorithm.name());
     let mut map = object

@@ -11,7 +11,7 @@ use kirikae_algorithms::Algorithm;
 use libbpf_rs::MapHandle;
 use nix::mount::{MntFlags, umount2};
 
-use crate::algorithms::{Algorithms, CONNECTIONS};
+use crate::algorithms::{Algorithms, CONNECTIONS, Users};
 use crate::error::{Doing, Error};
 use crate::kernel_algorithms::KernelAlgorithms;
 use crate::registration::{self, Registration};
@@ -36,8 +36,7 @@ pub fn register(wanted: &[Algorithm]) -> Result<(), Error> {
         let by = if present.contains(&name) {
             "kirikae algorithms --register, earlier; `kirikae algorithms --unregister` takes it away"
         } else if in_kernel.contains(name) {
-            "a running kirikae (run or bench), with which it is there for programs, too, or one that \
-             was killed (`kirikae undo` ends that)"
+            "a running kirikae (run or bench), or one that was killed (`kirikae undo` ends that)"
         } else {
             continue;
         };
@@ -64,7 +63,7 @@ fn pin(wanted: &[Algorithm]) -> Result<(), Error> {
         }
     }
     let connections = connections()?;
-    let registered = Algorithms::register_with(wanted, Some(connections.as_fd()))?;
+    let registered = Algorithms::register_with(wanted, Users::Programs, Some(connections.as_fd()))?;
     for (name, mut registration) in registered.registrations {
         registration.pin(&place(name))?;
     }

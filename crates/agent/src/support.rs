@@ -17,7 +17,7 @@ use libbpf_rs::{IterOpts, MapHandle};
 use nix::sched::{CloneFlags, unshare};
 use serde::Serialize;
 
-use crate::algorithms::CONNECTIONS;
+use crate::algorithms::{CONNECTIONS, Users};
 use crate::error::{Doing, Error};
 use crate::kernel::AFTER_IDLE;
 use crate::kernel_algorithms::KernelAlgorithms;
@@ -275,7 +275,7 @@ fn load() -> [Finding; 6] {
     let load_all = |algorithms: Vec<Algorithm>| {
         let connections = connections.as_ref().map(|map| map.as_fd());
         for algorithm in &algorithms {
-            algorithms::load(algorithm, connections)?;
+            algorithms::load(algorithm, Users::Switcher, connections)?;
         }
         let names: Vec<&str> = algorithms.iter().map(|algorithm| algorithm.name()).collect();
         Ok::<_, Error>(format!("load: {}", names.join(", ")))
