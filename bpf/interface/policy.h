@@ -12,7 +12,8 @@
 
 #define POLICY_RULES 256
 #define POLICY_SCOPES 16
-/* So many levels of the cgroup hierarchy are looked at, from a connection's own upwards. */
+/* So many levels of the cgroup hierarchy are looked at, from the root downwards: whoever makes
+ * cgroups below his own stays in it. */
 #define CGROUP_LEVELS 16
 /* The scope of a connection that matches no rule. */
 #define NO_SCOPE POLICY_SCOPES
@@ -50,7 +51,7 @@ struct ends {
 
 /* This is all that a rule may ask of a connection. */
 struct match_key {
-	u64 cgroup[CGROUP_LEVELS]; /* ids, its own first; 0: there are no more */
+	u64 cgroup[CGROUP_LEVELS]; /* ids, the root's first; 0: there are no more */
 	struct ends ends;
 };
 

@@ -81,13 +81,10 @@ struct kernfs_node {
 	u64 id;
 } KERNEL_STRUCT;
 
-struct cgroup_subsys_state {
-	struct cgroup_subsys_state *parent;
-} KERNEL_STRUCT;
-
 struct cgroup {
-	struct cgroup_subsys_state self; /* the first member */
+	int level; /* the root's is 0 */
 	struct kernfs_node *kn;
+	struct cgroup *ancestors[]; /* by level, itself as well */
 } KERNEL_STRUCT;
 
 struct sock_cgroup_data {

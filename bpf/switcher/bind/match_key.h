@@ -60,10 +60,12 @@ static __always_inline void cgroups_of(const struct tcp_sock *tp, struct match_k
 {
 	const struct sock___cgroup *sk = (const void *)tp;
 	const struct cgroup *cgroup = sk->sk_cgrp_data.cgroup;
+	const struct cgroup *ancestor;
+	u32 level = BPF_CORE_READ(cgroup, level);
 
-	for (u32 i = 0; i < CGROUP_LEVELS && cgroup; i++) {
-		key->cgroup[i] = BPF_CORE_READ(cgroup, kn, id);
-		cgroup = (const struct cgroup *)BPF_CORE_READ(cgroup, self.parent);
+	for (u32 i = 0; i < CGROUP_LEVELS && i <= level; i++) {
+		bpf_core_read(&ancestor, sizeof(ancestor), &cgroup->ancestors[i]);
+		key->cgroup[i] = BPF_CORE_READ(ancestor, kn, id);
 	}
 }
 

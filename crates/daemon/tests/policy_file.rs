@@ -152,6 +152,10 @@ fn what_is_not_allowed_is_refused_with_line_and_key() {
             "kirikae.toml:2: scope[0].cgroup: found 'system.slice'; allowed: a cgroup v2",
         ),
         ("[[scope]]\nlocal-port = 0", "scope[0].local-port: found 0; allowed: a port or a range"),
+        (
+            "[[scope]]\ncgroup = '1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16'",
+            "at most 15 levels below that",
+        ),
         ("[[scope]]\nlocal-port = '9-8'", "scope[0].local-port: found '9-8'"),
         ("[[scope]]\nlocal-port = [1, 70000]", "scope[0].local-port[1]: found 70000"),
         ("[[scope]]\nremote = '10.0.0.0/33'", "scope[0].remote: found '10.0.0.0/33'"),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ipnet::IpNet;
+use kirikae_interface::CGROUP_LEVELS;
 use kirikae_settings::Refusal;
 use kirikae_settings::section::{Field, Section};
 use kirikae_table::{Friendliness, KernelTable, LatencyTable};
@@ -22,7 +23,7 @@ const PERIOD: &str = r#""round-trip", or a time from "1 ms" to "60 s" such as "2
 const PORTS: &str = r#"a port or a range of them, such as 22 or "5900-5999""#;
 const PREFIX: &str = r#"an address or a prefix, such as "192.0.2.0/24" or "2001:db8::/32""#;
 const CGROUP: &str = "a cgroup v2 as seen from the root of its hierarchy, such as \
-                      \"system.slice/sshd.service\"";
+                      \"system.slice/sshd.service\", at most 15 levels below that";
 
 /// The keys that say which connections match.
 const MATCHING: [&str; 3] = ["cgroup", "local-port", "remote"];
@@ -207,8 +208,10 @@ fn cgroup(field: &Field, cgroup_root: &Path) -> Result<PathBuf, Refusal> {
     let inside = Path::new(written);
     let inside = inside.strip_prefix(cgroup_root).unwrap_or(inside);
     let directory = cgroup_root.join(inside.strip_prefix("/").unwrap_or(inside));
+    let is_looked_at =
+        directory.components().count() - cgroup_root.components().count() < CGROUP_LEVELS as usize;
     // Only version 2 has this file. A directory that does not exist may be created later.
-    if directory.join("cgroup.controllers").exists() || !directory.exists() {
+    if is_looked_at && (directory.join("cgroup.controllers").exists() || !directory.exists()) {
         Ok(directory)
     } else {
         Err(field.refuse(CGROUP))
