@@ -15,6 +15,13 @@
 #define PATH_WAYS 4
 /* The entries of an IPv4 /24 or an IPv6 /48 are in so many sets at most. */
 #define PATH_SETS_OF_PREFIX 64
+/* Network namespaces other than the agent's share one in so many of all sets ... */
+#define PATH_SETS_SHARED 2
+/* ... and each of them has one in so many. */
+#define PATH_SHARES 16
+/* The upper half of a key's network of an IPv4 address, and of one behind 64:ff9b::/96. */
+#define PATH_IPV4 0xffff
+#define PATH_NAT64 0x64ff9b
 /* An entry that is in use is so for no longer than this: its connection may have ended unseen. */
 #define PATH_USED_AT_MOST_S 60
 /* An outcome's column where nothing is known, and its excess where only the column is. */
@@ -24,8 +31,8 @@
 /* An entry is of one remote endpoint (RFC 9959, section 2.2: a sending interface and a
  * destination), in one network namespace. */
 struct path_key {
-	/* A number in host byte order: the first 64 bits of an IPv6 address, or the last 64 bits of
-	 * ::ffff:a.b.c.d for IPv4. No IPv6 network in use begins with 0:ffff::/32. 0: no entry */
+	/* A number in host byte order: the first 64 bits of an IPv6 address, or PATH_IPV4 or
+	 * PATH_NAT64 and an IPv4 address. No IPv6 network in use begins with these. 0: no entry */
 	u64 network;
 	u32 namespace; /* low bits of its cookie */
 	u32 interface; /* index; 0: not known */

@@ -125,9 +125,19 @@ u32 kk_scope_of(const struct policy *policy, const struct match_key *key)
 	return scope_of(policy, key);
 }
 
-u32 kk_path_place(const struct path_key *key, u64 secret, u32 sets)
+bool kk_is_to_be_told(struct told *told, u32 interface, u64 now_ns)
 {
-	return path_place(key, secret, sets);
+	return is_to_be_told(told, interface, now_ns);
+}
+
+u32 kk_path_place(const struct path_key *key, const struct path_spread *spread)
+{
+	return path_place(key, spread);
+}
+
+u64 kk_path_network(const struct address *address)
+{
+	return path_network(address);
 }
 
 bool kk_path_recall(struct path_set *set, const struct path_key *key, u32 now_s, u32 lifetime_s,

@@ -3,6 +3,7 @@
 #include "algorithms/common/large_state.h"
 #include "connection/connection.h"
 #include "native_host.h"
+#include "switcher/core/told.h"
 #include "twins/twins.h"
 
 void kk_loss_runs_retransmit(struct loss_runs *runs, u32 seq, u32 segments, u32 bytes);
@@ -55,8 +56,11 @@ bool kk_replay(const struct call_record *record, const struct policy *policy,
 /* Everything as before the switcher met it; see restore.h. False: not now. */
 bool kk_restore(struct host *host, struct tcp_sock *tp, bool in_recovery_too);
 
+/* Whether the agent is told that connections wait over an interface (told.h). */
+bool kk_is_to_be_told(struct told *told, u32 interface, u64 now_ns);
 /* The path memory (path_memory.h), each call of the set that the key belongs to. */
-u32 kk_path_place(const struct path_key *key, u64 secret, u32 sets);
+u32 kk_path_place(const struct path_key *key, const struct path_spread *spread);
+u64 kk_path_network(const struct address *address);
 bool kk_path_recall(struct path_set *set, const struct path_key *key, u32 now_s, u32 lifetime_s,
 		    struct path_known *known);
 bool kk_path_begin(struct path_set *set, const struct path_key *key, u32 now_s);

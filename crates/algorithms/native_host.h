@@ -208,7 +208,8 @@ static inline void host_path_key(void *sock, struct tcp_sock *tp, struct path_ke
 
 static inline struct path_set *path_set_of(const struct host *host, const struct path_key *key)
 {
-	u32 place = path_place(key, 0, host->path_sets_count);
+	struct path_spread spread = {.sets = host->path_sets_count};
+	u32 place = path_place(key, &spread);
 
 	return host->path_sets ? &host->path_sets[place] : NULL;
 }

@@ -6,9 +6,10 @@
 #include "switcher/bind/match_key.h"
 #include "switcher/core/path_memory.h"
 
-/* The agent says how many sets there are, and makes up a secret. */
+/* The agent says how many sets there are, makes up a secret, and says in which namespace it is. */
 const volatile u32 path_sets_count = 1;
 const volatile u64 path_secret = 0;
+const volatile u32 path_own_namespace = 0;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -26,20 +27,14 @@ static __always_inline u32 boot_time_s(void)
 /* Returns NULL where the memory has no room at all. */
 static __always_inline struct path_set *path_set_of(const struct path_key *key)
 {
-	u32 place = path_place(key, path_secret, path_sets_count);
+	struct path_spread spread = {
+		.secret = path_secret,
+		.sets = path_sets_count,
+		.own_namespace = path_own_namespace,
+	};
+	u32 place = path_place(key, &spread);
 
 	return bpf_map_lookup_elem(&path_sets, &place);
-}
-
-static __always_inline u64 network_of(const struct address *address)
-{
-	u32 from =
-		address->word[2] == MAPPED_IPV4 && !address->word[0] && !address->word[1] ? 2 : 0;
-
-	return from ? (u64)__builtin_bswap32(address->word[2]) << 32 |
-			       __builtin_bswap32(address->word[3])
-		    : (u64)__builtin_bswap32(address->word[0]) << 32 |
-			       __builtin_bswap32(address->word[1]);
 }
 
 static __always_inline void path_key_of(const struct tcp_sock *tp, struct path_key *key)
@@ -47,7 +42,7 @@ static __always_inline void path_key_of(const struct tcp_sock *tp, struct path_k
 	struct ends ends = {};
 
 	ends_of(tp, &ends);
-	key->network = network_of(&ends.remote);
+	key->network = path_network(&ends.remote);
 	key->namespace = namespace_of(tp);
 	key->interface = interface_of(tp);
 }

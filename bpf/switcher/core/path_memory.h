@@ -9,12 +9,14 @@
  * Entries are looked for by comparison, as in a processor's cache: there is no list that could be
  * torn, nothing is allocated, and a full set gives up the entry that was written longest ago. A
  * prefix (IPv4 /24, IPv6 /48) has PATH_SETS_OF_PREFIX sets, so that strangers with many addresses
- * push out no more than what is in these.
+ * push out no more than what is in these. Whoever has a network namespace makes up what prefixes he
+ * likes, so that it has a share of the sets; and whoever makes up namespaces has what these share.
  */
 #ifndef KIRIKAE_CORE_PATH_MEMORY_H
 #define KIRIKAE_CORE_PATH_MEMORY_H
 
 #include "interface/path_memory.h"
+#include "interface/policy.h"
 
 /* A new measurement counts 1/2^2 in a mean. A slower rate counts 1/2^4: it may have been the
  * sender's, and where the path has become slower, retreat forgets the entry. */
@@ -30,21 +32,56 @@ static __always_inline u64 path_mix(u64 value)
 	return value ^ value >> 32;
 }
 
-static __always_inline bool is_mapped_ipv4(u64 network)
+static __always_inline u64 two_words(const u32 *word)
 {
-	return network >> 32 == 0xffff;
+	return (u64)__builtin_bswap32(word[0]) << 32 | __builtin_bswap32(word[1]);
 }
 
-/* Returns the place of the set that a key belongs to. The secret keeps strangers from choosing
- * addresses that share a set. */
-static __always_inline u32 path_place(const struct path_key *key, u64 secret, u32 sets)
+/* Returns the network that a remote address is in, as a key has it. 0: the address does not tell
+ * which way packets go, and nothing is kept: behind a tunnel (Teredo, 2001::/32; 6to4, 2002::/16)
+ * or a translator (64:ff9b:1::/48, RFC 8215) there is the whole Internet. Where IPv4 addresses
+ * behind a translator are told apart (64:ff9b::/96, RFC 6052), each is a network. */
+static __always_inline u64 path_network(const struct address *address)
 {
-	u32 own_bits = is_mapped_ipv4(key->network) ? 8 : 16;
-	u64 host = (u64)key->namespace << 32 | key->interface;
-	u64 prefix = path_mix(key->network >> own_bits ^ secret) ^ host;
-	u64 within = path_mix(key->network ^ secret ^ host) % PATH_SETS_OF_PREFIX;
+	u64 upper = two_words(&address->word[0]);
+	u64 lower = two_words(&address->word[2]);
 
-	return (u32)((u32)path_mix(prefix) + within) % max(sets, 1U);
+	if (!upper && lower >> 32 == PATH_IPV4)
+		return lower;
+	if (upper == (u64)PATH_NAT64 << 32 && !(lower >> 32))
+		return upper | lower;
+	if (upper >> 32 == 0x20010000 || upper >> 48 == 0x2002 || upper >> 16 == 0x64ff9b0001)
+		return 0;
+	return upper;
+}
+
+static __always_inline bool has_ipv4(u64 network)
+{
+	return network >> 32 == PATH_IPV4 || network >> 32 == PATH_NAT64;
+}
+
+/* How keys are spread over the sets. */
+struct path_spread {
+	u64 secret; /* keeps strangers from choosing addresses that share a set */
+	u32 sets;
+	u32 own_namespace; /* the agent's */
+};
+
+/* Returns the place of the set that a key belongs to. */
+static __always_inline u32 path_place(const struct path_key *key, const struct path_spread *spread)
+{
+	u32 own_bits = has_ipv4(key->network) ? 8 : 16;
+	u64 host = (u64)key->namespace << 32 | key->interface;
+	u64 prefix = path_mix(key->network >> own_bits ^ spread->secret) ^ host;
+	u64 within = path_mix(key->network ^ spread->secret ^ host) % PATH_SETS_OF_PREFIX;
+	u32 place = (u32)path_mix(prefix) + within;
+	u32 shared = max(spread->sets / PATH_SETS_SHARED, 1U);
+	u32 share = max(spread->sets / PATH_SHARES, 1U);
+	u32 first = (u32)path_mix(key->namespace ^ spread->secret) % shared;
+
+	if (key->namespace == spread->own_namespace)
+		return place % max(spread->sets, 1U);
+	return (first + place % share) % shared;
 }
 
 static __always_inline bool same_path(const struct path_key *a, const struct path_key *b)

@@ -50,7 +50,7 @@ pub use namespaces::{Namespaces, is_namespace, own_namespace};
 pub use network_changes::{Change, Network};
 pub use path_counts::PathCounts;
 pub use path_memory::{DEFAULT_PATHS, PATHS};
-pub use paths::{KnownOutcome, KnownPath, PathFilter};
+pub use paths::{KnownOutcome, KnownPath, PathFilter, network_of};
 pub use program::Program;
 pub use recording::Recorded;
 pub use refusals::Refusals;

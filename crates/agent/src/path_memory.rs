@@ -9,6 +9,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ProgramInput};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::error::{Doing, Error};
+use crate::namespaces::own_namespace;
 use crate::object::{self, Unloaded};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/paths.bpf.o"));
@@ -29,15 +30,18 @@ const AT_ONCE: u32 = 4096;
 pub(crate) struct PathSets {
     count: u32,
     secret: [u8; size_of::<u64>()],
+    own_namespace: u32,
 }
 
 impl PathSets {
-    /// Sets with room for that many entries, and a new secret.
+    /// Sets with room for that many entries, half of them for our own network namespace alone, and a new secret.
     pub fn new(entries: u32) -> Result<PathSets, Error> {
         let mut secret = [0; size_of::<u64>()];
         let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut secret));
         read.doing(|| "making up the path memory's secret".to_owned())?;
-        Ok(PathSets { count: entries.div_ceil(PATH_WAYS), secret })
+        let own_namespace =
+            own_namespace().doing(|| "asking for our network namespace".to_owned())?;
+        Ok(PathSets { count: entries.div_ceil(PATH_WAYS), secret, own_namespace })
     }
 
     pub fn count(&self) -> u32 {
@@ -47,6 +51,7 @@ impl PathSets {
     /// Tells an object's programs.
     pub fn set_in(&self, object: &mut Unloaded) -> Result<(), Error> {
         object.set("path_sets_count", self.count)?;
+        object.set("path_own_namespace", self.own_namespace)?;
         object.set("path_secret", self.secret)
     }
 }

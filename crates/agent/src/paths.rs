@@ -3,8 +3,10 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use kirikae_algorithms::path_network;
 use kirikae_interface::{
-    PATH_NO_COLUMN, PATH_NO_EXCESS, path_entry, path_key, path_outcome, rate_bit_s,
+    PATH_IPV4, PATH_NAT64, PATH_NO_COLUMN, PATH_NO_EXCESS, path_entry, path_key, path_outcome,
+    rate_bit_s,
 };
 use kirikae_policy::Policy;
 use nix::time::{ClockId, clock_gettime};
@@ -12,15 +14,15 @@ use serde::{Deserialize, Serialize};
 
 /// The kernel's unit of [`KnownOutcome::excess_octaves`] is an octave over this.
 const EXCESS_OCTAVE: f64 = 256.0;
-/// ::ffff:0:0/96 has IPv4 addresses; the kernel has the last 64 bits of these.
-const MAPPED_IPV4: u64 = 0xffff;
+/// Behind 64:ff9b::/96 there are IPv4 addresses (RFC 6052).
+const NAT64: Ipv6Addr = Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0);
 /// The bits of an IPv6 address that are one network to the kernel.
 const IPV6_BITS: u8 = 64;
 
 /// What the connections to a remote network over an interface have shown of the path to it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KnownPath {
-    /// An IPv4 address, or the /64 of an IPv6 address.
+    /// An IPv4 address, one behind 64:ff9b::/96, or the /64 of another IPv6 address.
     pub remote: IpNet,
     /// The network namespace, by the low 32 bits of its cookie (`SO_NETNS_COOKIE`).
     pub namespace: u32,
@@ -194,19 +196,26 @@ pub(crate) fn entry(path: &KnownPath, age: &Age, columns: &Columns) -> path_entr
 }
 
 pub(crate) fn key(path: &KnownPath) -> path_key {
-    let network = match path.remote.network() {
-        IpAddr::V4(address) => MAPPED_IPV4 << 32 | u64::from(u32::from(address)),
-        IpAddr::V6(address) => (u128::from(address) >> IPV6_BITS) as u64,
-    };
+    // Of one that has no network nothing is remembered.
+    let network = path_network(path.remote.network()).unwrap_or(0);
     path_key { network, namespace: path.namespace, interface: path.interface }
 }
 
 fn remote(network: u64) -> IpNet {
-    if network >> 32 == MAPPED_IPV4 {
-        return Ipv4Net::from(Ipv4Addr::from(network as u32)).into();
+    let ipv4 = network as u32;
+    match (network >> 32) as u32 {
+        PATH_IPV4 => Ipv4Net::from(Ipv4Addr::from(ipv4)).into(),
+        PATH_NAT64 => Ipv6Net::from(Ipv6Addr::from(u128::from(NAT64) | u128::from(ipv4))).into(),
+        _ => {
+            let address = Ipv6Addr::from(u128::from(network) << IPV6_BITS);
+            Ipv6Net::new_assert(address, IPV6_BITS).into()
+        }
     }
-    let address = Ipv6Addr::from(u128::from(network) << IPV6_BITS);
-    Ipv6Net::new_assert(address, IPV6_BITS).into()
+}
+
+/// The network of an address, as paths are told apart; None: nothing is kept of the path there.
+pub fn network_of(address: IpAddr) -> Option<IpNet> {
+    path_network(address).map(remote)
 }
 
 #[cfg(test)]
@@ -247,13 +256,36 @@ mod tests {
     #[test]
     fn paths_come_back() {
         let (age, columns) = (Age { now_s: 40 }, columns());
-        for remote in ["192.0.2.7/32", "2001:db8:1:2::/64", "0.0.0.1/32", "fe80::/64"] {
+        for remote in [
+            "192.0.2.7/32",
+            "2001:db8:1:2::/64",
+            "0.0.0.1/32",
+            "fe80::/64",
+            "64:ff9b::c000:207/128",
+        ] {
             let path = path(remote);
             let entry = entry(&path, &age, &columns);
             assert_eq!(entry.written_s, 40u32.wrapping_sub(100), "before the host was started");
             assert_eq!(known_path(&entry, &age, &columns), path);
         }
         assert_eq!(path("192.0.2.7/32").carried_bytes(), 20_000, "1 MB/s for 20 ms");
+    }
+
+    #[test]
+    fn a_network_is_what_tells_one_path_from_another() {
+        let network = |address: &str| network_of(address.parse().unwrap()).map(|it| it.to_string());
+        for (address, expected) in [
+            ("192.0.2.7", Some("192.0.2.7/32")),
+            ("::ffff:192.0.2.7", Some("192.0.2.7/32")),
+            ("2001:db8:1:2::3", Some("2001:db8:1:2::/64")),
+            ("64:ff9b::192.0.2.7", Some("64:ff9b::c000:207/128")),
+            ("64:ff9b:1::192.0.2.7", None),
+            ("2001::1", None),
+            ("2002:c000:207::1", None),
+            ("::1", None),
+        ] {
+            assert_eq!(network(address).as_deref(), expected, "{address}");
+        }
     }
 
     #[test]

@@ -17,7 +17,8 @@ pub use socket::{CaEvent, CaState, LargeState, RateSample, Socket};
 pub use switcher::{
     Belief, BurstSpans, CALL_RECORD_BYTES, CALL_RECORD_VERSION, Estimator, LossRuns, Losses,
     Measured, NoCandidate, PathKnown, PathMemory, Period, Predicted, Replay, ReplayError,
-    RoundTripSeen, Span, Stream, Switch, Switcher, Tables, ThesisMeasured, exp2_fixed,
-    given_up_after_ms, is_given_up_late, log2_fixed, period_us, scope_of, thesis_choose,
+    RoundTripSeen, Span, Stream, Switch, Switcher, Tables, ThesisMeasured, Told, exp2_fixed,
+    given_up_after_ms, is_given_up_late, log2_fixed, path_network, period_us, scope_of,
+    thesis_choose,
 };
 pub use twin::Compared;

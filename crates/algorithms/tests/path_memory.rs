@@ -4,19 +4,21 @@ use std::collections::BTreeSet;
 
 use kirikae_algorithms::PathMemory;
 use kirikae_interface::{
-    PATH_NO_COLUMN, PATH_SETS_OF_PREFIX, PATH_USED_AT_MOST_S, PATH_WAYS, path_entry, path_key,
-    path_outcome,
+    PATH_NO_COLUMN, PATH_SETS_OF_PREFIX, PATH_SETS_SHARED, PATH_SHARES, PATH_USED_AT_MOST_S,
+    PATH_WAYS, path_entry, path_key, path_outcome,
 };
 use proptest::prelude::*;
 
 /// Sets of the agent's memory.
 const SETS: u32 = 4096;
+/// So many of them are for other namespaces than the host's own, too.
+const SHARED: usize = (SETS / PATH_SETS_SHARED) as usize;
 
 fn key(network: u64) -> path_key {
-    path_key { network, namespace: 4_026_531_840, interface: 2 }
+    path_key { network, namespace: 0, interface: 2 }
 }
 
-/// The key of an IPv4 address.
+/// The key of an IPv4 address, in the host's own namespace.
 fn ipv4(address: u32) -> path_key {
     key(0xffff << 32 | u64::from(address))
 }
@@ -66,8 +68,34 @@ fn prefixes_in_a_row_are_spread_evenly() {
     is_even(chi_square(&four), f64::from(SETS - 1));
     let six = (0..1 << 16).map(|prefix: u64| key(0x2001_0db8 << 32 | prefix << 16));
     is_even(chi_square(&counts(&memory, six)), f64::from(SETS - 1));
-    let namespaces = (0..1 << 16).map(|namespace| path_key { namespace, ..ipv4(0x0a00_0001) });
-    is_even(chi_square(&counts(&memory, namespaces)), f64::from(SETS - 1));
+}
+
+#[test]
+fn a_namespace_has_its_share_and_no_more() {
+    let memory = PathMemory::new(SETS);
+    for namespace in [1, 2, 4_026_531_840] {
+        let prefixes =
+            (0..1 << 18).map(|it| path_key { namespace, ..ipv4(0x0a00_0001 + (it << 8)) });
+        let mut counts = counts(&memory, prefixes);
+        assert!(counts[SHARED..].iter().all(|count| *count == 0), "the host's own half");
+        counts.retain(|count| *count > 0);
+        assert_eq!(counts.len(), (SETS / PATH_SHARES) as usize);
+        is_even(chi_square(&counts), f64::from(SETS / PATH_SHARES - 1));
+    }
+    let namespaces = (1..=1 << 16).map(|namespace| path_key { namespace, ..ipv4(0x0a00_0001) });
+    let counts = counts(&memory, namespaces);
+    is_even(chi_square(&counts[..SHARED]), SHARED as f64 - 1.0);
+}
+
+#[test]
+fn however_few_sets_there_are_a_key_has_one() {
+    for sets in 1..40 {
+        let memory = PathMemory::new(sets);
+        for namespace in 0..40 {
+            let key = path_key { namespace, ..ipv4(0x0a00_0001) };
+            assert!(memory.place(&key) < sets as usize);
+        }
+    }
 }
 
 #[test]
@@ -130,6 +158,40 @@ fn no_prefix_pushes_out_more_than_a_64th_of_the_others() {
         let is_hit = |key: &&&path_key| !known(key);
         assert!(before.iter().filter(is_hit).all(|key| taken.contains(&memory.place(key))));
     }
+}
+
+/// A namespace's prefixes are as many as whoever has it likes, and one who may make namespaces has many.
+#[test]
+fn no_namespace_pushes_out_more_than_its_share() {
+    let memory = PathMemory::new(SETS);
+    let of = |namespace, count: u32| {
+        (0..count).map(move |it| path_key { namespace, ..ipv4(0x0a00_0001 + (it << 8)) })
+    };
+    let others: Vec<_> = of(0, 4000).chain(of(1, 200)).collect();
+    for (written_s, other) in (1..).zip(&others) {
+        memory.note(&news(*other, written_s % 900 + 1));
+    }
+    let known = |of: &dyn Fn(&path_key) -> bool| {
+        let known = |key: &&path_key| of(key) && memory.recall(key, 3000, 3000).is_some();
+        others.iter().filter(known).count() as f64
+    };
+    let (own, first) = (|key: &path_key| key.namespace == 0, |key: &path_key| key.namespace == 1);
+    let in_own_half = |key: &path_key| own(key) && memory.place(key) >= SHARED;
+    let before = (known(&own), known(&first), known(&in_own_half));
+
+    flood(&memory, &of(2, 1 << 14).collect::<Vec<_>>());
+    let entries: Vec<_> = memory.entries().into_iter().flatten().collect();
+    let of_it = entries.iter().filter(|entry| entry.key.namespace == 2).count();
+    assert_eq!(of_it as u32, SETS / PATH_SHARES * PATH_WAYS, "all that it may have");
+    let left = known(&own);
+    assert!(left < before.0 && left > before.0 * 0.9, "{left} of {}", before.0);
+
+    for namespace in 3..200 {
+        flood(&memory, &of(namespace, 1 << 10).collect::<Vec<_>>());
+    }
+    assert_eq!(known(&first), 0.0, "there are no namespaces that share nothing");
+    assert_eq!(known(&in_own_half), before.2);
+    assert!(before.1 > 0.0 && before.2 > before.0 * 0.4);
 }
 
 #[test]

@@ -5,15 +5,20 @@
 
 mod common;
 
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use kirikae_agent::{Agent, Config, DEFAULT_PATHS, KnownPath, PATHS, PathFilter, Pinning};
+use kirikae_agent::{
+    Agent, Config, DEFAULT_PATHS, KnownPath, PATHS, PathFilter, Pinning, own_namespace,
+};
 use kirikae_policy::{Policy, Scope};
 
 use common::{OwnCgroup, privileged};
 
 /// Longer ago than any host has been up.
 const BEFORE_THE_START_S: u32 = 1_000_000_000;
+/// Each network namespace but the agent's has one in so many of the entries.
+const SHARES: u32 = 16;
 
 fn start(cgroup: &OwnCgroup, paths: u32) -> Agent {
     let scope = Scope::new(Arc::from(kirikae_table::shipped().kernel_table()));
@@ -32,7 +37,7 @@ fn start(cgroup: &OwnCgroup, paths: u32) -> Agent {
 fn path(remote: &str, age_s: u32) -> KnownPath {
     KnownPath {
         remote: remote.parse().unwrap(),
-        namespace: 1,
+        namespace: own_namespace().unwrap(),
         interface: 2,
         age_s,
         rtt_us: 20_000,
@@ -85,6 +90,7 @@ fn paths_are_listed_remembered_and_forgotten() {
     agent.stop().unwrap();
 
     the_oldest_are_given_up(&cgroup);
+    another_namespace_pushes_out_no_more_than_its_share(&cgroup);
     as_many_as_are_allowed_are_listed(&cgroup);
 }
 
@@ -102,11 +108,30 @@ fn the_oldest_are_given_up(cgroup: &OwnCgroup) {
 /// Fills a memory of the largest size with what falls into it: sets are filled by chance.
 fn as_many_as_are_allowed_are_listed(cgroup: &OwnCgroup) {
     let agent = start(cgroup, *PATHS.end());
-    let remote = |n: u32| std::net::Ipv4Addr::from(n.reverse_bits());
-    let known: Vec<KnownPath> =
-        (1..=*PATHS.end()).map(|n| path(&format!("{}/32", remote(n)), 1)).collect();
+    let known: Vec<KnownPath> = (1..=*PATHS.end()).map(|n| path(&remote(n), 1)).collect();
     let remembered = agent.remember_paths(&known).unwrap();
     assert!(remembered > known.len() / 2, "{remembered}");
     assert_eq!(agent.paths().unwrap().len(), remembered);
+    agent.stop().unwrap();
+}
+
+fn remote(n: u32) -> String {
+    format!("{}/32", Ipv4Addr::from(n.reverse_bits()))
+}
+
+/// However many prefixes it makes up, and though what it knows is newer.
+fn another_namespace_pushes_out_no_more_than_its_share(cgroup: &OwnCgroup) {
+    let agent = start(cgroup, DEFAULT_PATHS);
+    let own: Vec<KnownPath> = (1..=DEFAULT_PATHS).map(|n| path(&remote(n), 1)).collect();
+    let remembered = agent.remember_paths(&own).unwrap();
+    let namespace = own_namespace().unwrap() + 1;
+    let others: Vec<KnownPath> =
+        own.into_iter().map(|path| KnownPath { namespace, age_s: 0, ..path }).collect();
+    agent.remember_paths(&others).unwrap();
+    let (others, own): (Vec<_>, Vec<_>) =
+        agent.paths().unwrap().into_iter().partition(|path| path.namespace == namespace);
+    let share = (DEFAULT_PATHS / SHARES) as usize;
+    assert!((share * 9 / 10..=share).contains(&others.len()), "{} of {share}", others.len());
+    assert!(own.len() >= remembered - share, "{} of {remembered}", own.len());
     agent.stop().unwrap();
 }

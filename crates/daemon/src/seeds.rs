@@ -1,11 +1,9 @@
 //! What the kernel's own metrics tell of paths, for those of which no agent has told.
 
 use std::io;
-use std::net::IpAddr;
 use std::time::Duration;
 
-use ipnet::{IpNet, Ipv4Net, Ipv6Net};
-use kirikae_agent::{KnownPath, own_namespace};
+use kirikae_agent::{KnownPath, network_of, own_namespace};
 use kirikae_doctor::{TcpMetrics, tcp_metrics};
 
 /// Payload of a segment over Ethernet, with timestamps, bytes: the kernel counts its windows in segments.
@@ -24,14 +22,14 @@ pub(crate) fn seeds(lifetime: Duration) -> io::Result<Vec<KnownPath>> {
     };
     let namespace = own_namespace()?;
     let tell = |it: &TcpMetrics| it.cwnd > INITIAL_WINDOW && it.rtt_us > 0 && it.age <= lifetime;
-    Ok(metrics.iter().filter(|it| tell(it)).map(|it| seed(it, namespace)).collect())
+    Ok(metrics.iter().filter(|it| tell(it)).filter_map(|it| seed(it, namespace)).collect())
 }
 
-/// No rate is known, but a window that was ACKed within a round trip.
-fn seed(metrics: &TcpMetrics, namespace: u32) -> KnownPath {
+/// No rate is known, but a window that was ACKed within a round trip. None: nothing is kept of the path there.
+fn seed(metrics: &TcpMetrics, namespace: u32) -> Option<KnownPath> {
     let round_bytes = metrics.cwnd.saturating_mul(SEGMENT_BYTES);
-    KnownPath {
-        remote: remote(metrics.to),
+    Some(KnownPath {
+        remote: network_of(metrics.to)?,
         namespace,
         interface: metrics.interface,
         age_s: metrics.age.as_secs().try_into().unwrap_or(u32::MAX),
@@ -40,17 +38,7 @@ fn seed(metrics: &TcpMetrics, namespace: u32) -> KnownPath {
         round_bytes,
         delivered_kib: round_bytes >> 10,
         ..KnownPath::default()
-    }
-}
-
-/// What a path is known by: an IPv4 address, or the /64 of an IPv6 address.
-fn remote(address: IpAddr) -> IpNet {
-    match address.to_canonical() {
-        IpAddr::V4(address) => Ipv4Net::from(address).into(),
-        IpAddr::V6(address) => {
-            Ipv6Net::new(address, 64).expect("64 bits are no more than there are").trunc().into()
-        }
-    }
+    })
 }
 
 #[cfg(test)]
@@ -66,11 +54,13 @@ mod tests {
             rtt_us: 25_000,
             cwnd: 84,
         };
-        let path = seed(&metrics, 9);
+        let path = seed(&metrics, 9).unwrap();
         assert_eq!(path.remote, "2001:db8::/64".parse().unwrap());
         assert_eq!((path.namespace, path.interface, path.age_s), (9, 3, 61));
         assert_eq!((path.rtt_us, path.usual_rtt_us, path.rate_bit_s), (25_000, 25_000, None));
         assert_eq!((path.round_bytes, path.delivered_kib), (84 * 1448, 118));
         assert_eq!(path.carried_bytes(), 84 * 1448);
+        let to = "2002:c000:207::1".parse().unwrap();
+        assert_eq!(seed(&TcpMetrics { to, ..metrics }, 9), None, "it may be anywhere");
     }
 }

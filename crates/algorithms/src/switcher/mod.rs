@@ -19,10 +19,10 @@ use hooks::{Host, SharedTables};
 
 pub use parts::{
     Belief, BurstSpans, Estimator, LossRuns, Measured, Period, Predicted, RoundTripSeen, Span,
-    Stream, ThesisMeasured, exp2_fixed, given_up_after_ms, is_given_up_late, log2_fixed, period_us,
-    scope_of, thesis_choose,
+    Stream, ThesisMeasured, Told, exp2_fixed, given_up_after_ms, is_given_up_late, log2_fixed,
+    period_us, scope_of, thesis_choose,
 };
-pub use path_memory::{PathKnown, PathMemory};
+pub use path_memory::{PathKnown, PathMemory, path_network};
 pub use replay::{CALL_RECORD_BYTES, CALL_RECORD_VERSION, Replay, ReplayError, Tables};
 
 /// Switches a connection as the switcher in the kernel does. What is remembered of the connection is kept

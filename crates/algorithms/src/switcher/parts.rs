@@ -275,3 +275,15 @@ pub fn exp2_fixed(log: u32) -> u64 {
     // SAFETY: takes and gives numbers.
     unsafe { c::kk_exp2_fixed(log) }
 }
+
+/// Over which interfaces of a network namespace the agent was told that a connection waits.
+#[derive(Clone, Debug, Default)]
+pub struct Told(c::told);
+
+impl Told {
+    /// Whether the agent is told of an interface now, which is noted.
+    pub fn is_to_be_told(&mut self, interface: u32, now_ns: u64) -> bool {
+        // SAFETY: plain data that the C code only uses during the call.
+        unsafe { c::kk_is_to_be_told(&mut self.0, interface, now_ns) }
+    }
+}

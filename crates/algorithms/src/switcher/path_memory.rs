@@ -1,5 +1,6 @@
 //! The path memory, `bpf/switcher/core/path_memory.h`: what the connections of a host have shown of each path.
 
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kirikae_interface::{path_entry, path_key, path_set};
@@ -9,7 +10,18 @@ use crate::c;
 /// What is known of a path: the entry, how old it is, and whether another connection begins with it.
 pub type PathKnown = c::path_known;
 
-/// The memory of a host. A clone is the same memory, for another connection.
+/// The network that a remote address is in, as a [`path_key`] has it; None: nothing is kept of the path there.
+pub fn path_network(remote: IpAddr) -> Option<u64> {
+    let remote = match remote {
+        IpAddr::V4(address) => address.to_ipv6_mapped(),
+        IpAddr::V6(address) => address,
+    };
+    // SAFETY: plain data that the C code only reads during the call.
+    let network = unsafe { c::kk_path_network(&remote.into()) };
+    (network != 0).then_some(network)
+}
+
+/// The memory of a host, whose own network namespace is 0. A clone is the same memory, for another connection.
 #[derive(Clone)]
 pub struct PathMemory(Arc<Mutex<Box<[path_set]>>>);
 
@@ -77,6 +89,7 @@ impl PathMemory {
 }
 
 fn place(sets: &[path_set], key: &path_key) -> usize {
+    let spread = c::path_spread { sets: sets.len() as u32, ..Default::default() };
     // SAFETY: plain data that the C code only reads during the call.
-    unsafe { c::kk_path_place(key, 0, sets.len() as u32) as usize }
+    unsafe { c::kk_path_place(key, &spread) as usize }
 }
