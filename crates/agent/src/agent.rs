@@ -422,7 +422,11 @@ pub fn undo() -> Result<Option<Restored>, Error> {
         return Ok(None);
     }
     host::requirements()?;
-    take_away(State::acquire()?).map(Some)
+    let state = State::acquire()?;
+    if state.is_empty() {
+        return state.remove().map(|()| None);
+    }
+    take_away(state).map(Some)
 }
 
 fn take_away(state: State) -> Result<Restored, Error> {

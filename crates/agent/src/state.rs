@@ -66,9 +66,14 @@ impl State {
         }
     }
 
-    /// Whether an agent died here, or is running.
+    /// Whether an agent died here, or is running, or systemd has made the directory for one.
     pub fn exists() -> bool {
         [DIRECTORY, PINS_ON_HOST].iter().any(|directory| Path::new(directory).exists())
+    }
+
+    /// Whether no agent left anything.
+    pub fn is_empty(&self) -> bool {
+        is_empty(DIRECTORY) && !Path::new(PINS_ON_HOST).exists()
     }
 
     /// Makes the directory of pins, on a file system of our own if the host has none. What a dead agent left
@@ -105,13 +110,15 @@ impl State {
         map.pin(pin(CONNECTIONS)).doing(|| "pinning the map of connections".into())
     }
 
-    /// Removes everything, and last the directory and with it the lock.
+    /// Removes everything, and last the directory and with it the lock. Where systemd made the directory for the
+    /// service it is a mount, which cannot be removed: it stays, empty.
     pub fn remove(self) -> Result<(), Error> {
         // Nothing is mounted if starting failed; what is still mounted cannot be removed below.
         let _ = umount2(PINS, MntFlags::MNT_DETACH);
         for directory in [PINS_ON_HOST, DIRECTORY] {
             match fs::remove_dir_all(directory) {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(_) if directory == DIRECTORY && is_empty(directory) => {}
                 removed => removed.doing(|| format!("removing {directory}"))?,
             }
         }
@@ -140,6 +147,10 @@ impl Pinned {
         }
         Ok(())
     }
+}
+
+fn is_empty(directory: &str) -> bool {
+    fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// Whether this path leads to this file.

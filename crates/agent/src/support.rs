@@ -131,13 +131,19 @@ fn lacking(features: &[Feature]) -> Option<String> {
 
 /// Bits of capability sets (capability.h), and what they are for. CAP_SYS_ADMIN is also what the agent needs
 /// to enter namespaces and to mount its pins.
-const CAPABILITIES: [(u32, &str, &[&str], &str); 3] = [
+const CAPABILITIES: [(u32, &str, &[&str], &str); 4] = [
     (host::CAP_SYS_ADMIN, "CAP_SYS_ADMIN", EVERYBODY, ""),
     (
         19,
         "CAP_SYS_PTRACE",
         NOBODY,
         "connections in namespaces that only another user's process leads to are not restored",
+    ),
+    (
+        13,
+        "CAP_NET_RAW",
+        NOBODY,
+        "connections whose path is back are not told, and wait for their timer",
     ),
     (12, "CAP_NET_ADMIN", PATHS, ""),
 ];

@@ -9,12 +9,12 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-use kirikae_agent::{Feature, FeatureState};
+use kirikae_agent::{DIRECTORY, Feature, FeatureState};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -139,6 +139,30 @@ fn killed_agent_harms_no_connection_and_is_undone() {
     stops_on(Signal::SIGINT, agent, lines, original, &before);
     let (agent, lines) = start_agent(&cgroup.path);
     stops_on(Signal::SIGHUP, agent, lines, original, &before);
+
+    directory_that_systemd_made();
+}
+
+/// For a service the agent's directory is a mount, which cannot be removed: it is emptied, and says nothing then.
+fn directory_that_systemd_made() {
+    let undo = |mount: &str| {
+        let script = format!("{mount} && exec \"$0\" undo");
+        let program = kirikae();
+        let unshared = ["--mount", "sh", "-c", &script];
+        let undone = Command::new("unshare").args(unshared).arg(program.get_program()).output();
+        let undone = undone.unwrap();
+        let message = String::from_utf8_lossy(&undone.stderr).into_owned();
+        assert_eq!(undone.status.code(), Some(0), "{message}");
+        message
+    };
+    let mount = format!("mount --bind {DIRECTORY} {DIRECTORY}");
+    fs::create_dir(DIRECTORY).unwrap();
+    fs::write(Path::new(DIRECTORY).join("control"), "").unwrap();
+    assert!(undo(&mount).contains("0 connections restored"));
+    assert!(undo(&mount).contains("nothing to undo"));
+    assert_eq!(fs::read_dir(DIRECTORY).unwrap().count(), 0);
+    assert!(undo("true").contains("nothing to undo"));
+    assert!(!Path::new(DIRECTORY).exists());
 }
 
 fn stops_on(

@@ -18,6 +18,18 @@ pub fn ready() -> io::Result<()> {
     tell("READY=1")
 }
 
+/// Says that the service still does its work. systemd ends and restarts one that has not said so for as long as
+/// its unit allows (WatchdogSec=). Does nothing where there is no such bound.
+///
+/// # Errors
+/// Fails as [`ready`] does.
+pub fn alive() -> io::Result<()> {
+    if std::env::var_os("WATCHDOG_USEC").is_none() {
+        return Ok(());
+    }
+    tell("WATCHDOG=1")
+}
+
 /// Says in how many scopes switching hurts, so that they are only observed: `systemctl status` shows it.
 ///
 /// # Errors
@@ -49,12 +61,14 @@ fn tell(message: &str) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// Runs a test of this module in a child that has this NOTIFY_SOCKET: set_var cannot be used, since other threads
+    /// Runs a test of this module in a child that has this NOTIFY_SOCKET and WATCHDOG_USEC: set_var cannot be used, since other threads
     /// could read the environment meanwhile.
-    fn in_child(test: &str, socket: &str) {
+    fn in_child(test: &str, socket: &str, watchdog: Option<&str>) {
         let child = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", &format!("commands::notify::tests::{test}")])
             .env("NOTIFY_SOCKET", socket)
+            .env_remove("WATCHDOG_USEC")
+            .envs(watchdog.map(|bound| ("WATCHDOG_USEC", bound)))
             .status();
         assert!(child.unwrap().success());
     }
@@ -71,10 +85,26 @@ mod tests {
             return ready().unwrap();
         }
         let (socket, name) = bind("notify");
-        in_child("whoever_asked_is_told", &name);
+        in_child("whoever_asked_is_told", &name, None);
         let mut message = [0; 16];
         let bytes = socket.recv(&mut message).unwrap();
         assert_eq!(&message[..bytes], b"READY=1");
+    }
+
+    #[test]
+    fn who_bounds_the_silence_is_told_that_it_lives() {
+        if std::env::var_os("NOTIFY_SOCKET").is_some() {
+            return alive().unwrap();
+        }
+        let (socket, name) = bind("alive");
+        socket.set_nonblocking(true).unwrap();
+        let test = "who_bounds_the_silence_is_told_that_it_lives";
+        let mut message = [0; 16];
+        in_child(test, &name, None);
+        assert_eq!(socket.recv(&mut message).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        in_child(test, &name, Some("30000000"));
+        let bytes = socket.recv(&mut message).unwrap();
+        assert_eq!(&message[..bytes], b"WATCHDOG=1");
     }
 
     #[test]
@@ -86,7 +116,7 @@ mod tests {
             return;
         }
         let (_socket, name) = bind("full");
-        in_child("who_does_not_read_keeps_nobody_waiting", &name);
+        in_child("who_does_not_read_keeps_nobody_waiting", &name, None);
     }
 
     #[test]
@@ -97,7 +127,7 @@ mod tests {
             return;
         }
         for wrong in ["", "vsock:2:1", "here", "/nonexistent", &"/long".repeat(100)] {
-            in_child("a_wrong_socket_is_an_error", wrong);
+            in_child("a_wrong_socket_is_an_error", wrong, None);
         }
     }
 }

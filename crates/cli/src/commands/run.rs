@@ -235,6 +235,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         }
         if looked_at.elapsed() >= LOOK {
             looked_at = Instant::now();
+            tell_alive();
             look(&mut service);
             listen(&mut service);
             tell_refusals(&mut service);
@@ -319,6 +320,13 @@ fn guard(service: &mut Service) {
     if suspended != before
         && let Err(error) = notify::status(suspended)
     {
+        tell!("kirikae: telling systemd: {error}");
+    }
+}
+
+/// Tells systemd that the loop turns. Where that fails, systemd will end this process.
+fn tell_alive() {
+    if let Err(error) = notify::alive() {
         tell!("kirikae: telling systemd: {error}");
     }
 }
