@@ -5,11 +5,13 @@ mod algorithms;
 #[path = "../../bpf/compile.rs"]
 mod compile;
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::{env, fs};
 
-use compile::compile;
+use compile::{clang, compile};
 
 fn main() {
     let bpf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bpf");
@@ -38,4 +40,15 @@ fn main() {
     let wrapper = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/reno_wrapper.bpf.c");
     println!("cargo::rerun-if-changed={}", wrapper.display());
     compile(&bpf, &wrapper, &out);
+
+    println!("cargo::rustc-env=KIRIKAE_BPF_COMPILER={}", compiler(&clang()));
+    let rustc = env::var_os("RUSTC").expect("cargo sets RUSTC");
+    println!("cargo::rustc-env=KIRIKAE_COMPILER={}", compiler(&rustc));
+}
+
+/// Name and version, as a compiler says them.
+fn compiler(program: &OsStr) -> String {
+    let said = Command::new(program).arg("--version").output();
+    let said = said.unwrap_or_else(|error| panic!("{} --version: {error}", program.display()));
+    String::from_utf8_lossy(&said.stdout).lines().next().unwrap_or_default().to_owned()
 }

@@ -59,3 +59,12 @@ pub use restore::Restored;
 pub use revival::{NetworkNews, NetworkThread, Stranded};
 pub use state::DIRECTORY;
 pub use support::{Feature, State as FeatureState, Support, support};
+
+/// The version, and which compilers made it.
+pub const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    "\ncompiled by ",
+    env!("KIRIKAE_COMPILER"),
+    "\nBPF programs compiled by ",
+    env!("KIRIKAE_BPF_COMPILER"),
+);

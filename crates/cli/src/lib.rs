@@ -20,7 +20,7 @@ const LAST_LINES_WITHIN: Duration = Duration::from_secs(1);
 
 /// Picks the right congestion control for every TCP connection while it runs.
 #[derive(Parser)]
-#[command(name = "kirikae", version, after_help = exit::HELP)]
+#[command(name = "kirikae", version, long_version = kirikae_agent::VERSION, after_help = exit::HELP)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
