@@ -22,6 +22,7 @@ export KIRIKAE_SKIPPED := $(CURDIR)/target/skipped
 STALE := cargo run --quiet --locked --package kirikae-generate -- stale
 
 GUEST := cargo run --quiet --release --locked --package kirikae-guest --
+PACK := cargo deb --quiet --locked --no-build --strip
 
 # The real kernel over four emulated paths, about three minutes; where root or BPF is missing (exit
 # status 3), the same in the simulator.
@@ -46,6 +47,11 @@ test: required
 	if $(CHECKS) can-run qemu "other kernels and conformance"; \
 	then cargo build --release --locked && $(GUEST) life 6.1 7.3 && $(GUEST) conformance --short; \
 	else test $$? = 3; fi
+	if $(CHECKS) can-run bpf "the package" && $(CHECKS) can-run debian "the package"; \
+	then scripts/install-missing deb && cargo build --release --locked && \
+		target/debug/examples/manual target/manual && $(PACK) --package kirikae --output $(DEB) && \
+		scripts/deb-test $(DEB); \
+	else test $$? = 3; fi
 	@$(CHECKS) summary $(KIRIKAE_SKIPPED)
 
 required:
@@ -59,10 +65,16 @@ conformance:
 	$(GUEST) conformance
 
 # What works on each kernel that people run, and on the next one's release candidate: `kirikae run` in
-# guests under qemu.
-kernels: build
-	scripts/install-missing guest
-	$(GUEST) life
+# guests under qemu. CLANG=clang-19: whether those kernels take the BPF programs as that clang compiles them, too;
+# KERNELS="6.1 7.3": these only.
+kernels: $(if $(CLANG),,build)
+	scripts/install-missing build guest
+ifdef CLANG
+	KIRIKAE_CLANG=$(CLANG) cargo build --locked --package kirikae --target-dir target/$(CLANG)
+	$(GUEST) life --program target/$(CLANG)/debug/kirikae $(KERNELS)
+else
+	$(GUEST) life $(KERNELS)
+endif
 
 lint: web-check
 	scripts/install-missing build test
@@ -110,10 +122,11 @@ msrv:
 	cargo +$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml) check --workspace --all-targets --locked \
 		--target-dir target/msrv
 
-# Licences, duplicate versions and sources of what we depend on.
+# Licences, duplicate versions and sources of what we depend on, and known weaknesses.
 deny:
 	scripts/install-missing deny
 	cargo deny --locked check licenses bans sources
+	scripts/advisories
 
 format:
 	cargo fmt --all
@@ -124,8 +137,9 @@ format:
 deb: $(if $(ARCH),build-cross,build)
 	scripts/install-missing build deb
 	cargo run --quiet --release --locked --package kirikae-lab --example manual -- target/manual
-	$(CROSS) cargo deb --quiet --locked --no-build --strip --package kirikae --output $(DEB)
-	$(CROSS) cargo deb --quiet --locked --no-build --strip --package kirikae-lab --output $(LAB_DEB)
+	$(CROSS) $(PACK) --package kirikae --output $(DEB)
+	$(CROSS) $(PACK) --package kirikae-lab --output $(LAB_DEB)
+	$(if $(ARCH),,scripts/toolchain target/release/kirikae || echo "(No failure: it is only a release that is to be so)")
 
 # The Python package for others to install, for CPython 3.11 or later: a wheel in target/wheel or target/wheel-arm64.
 # It runs where the C library is no older than where it was built.

@@ -28,6 +28,8 @@ pub enum Need {
     Python,
     /// An emulator of whole machines, for other kernels.
     Qemu,
+    /// A Debian with systemd can be made and booted beside the host's, for the package.
+    Debian,
     /// The programs whose traffic `cargo bench --bench programs` measures.
     Programs,
     /// The recordings of radio links, which cannot be distributed.
@@ -36,7 +38,7 @@ pub enum Need {
 
 impl Need {
     /// Everything that there is.
-    pub const ALL: [Need; 12] = [
+    pub const ALL: [Need; 13] = [
         Need::Root,
         Need::Bpf,
         Need::Tun,
@@ -47,6 +49,7 @@ impl Need {
         Need::Npm,
         Need::Python,
         Need::Qemu,
+        Need::Debian,
         Need::Programs,
         Need::Recordings,
     ];
@@ -64,6 +67,7 @@ impl Need {
             Need::Npm => "npm",
             Need::Python => "python",
             Need::Qemu => "qemu",
+            Need::Debian => "debian",
             Need::Programs => "programs",
             Need::Recordings => "recordings",
         }
@@ -96,6 +100,12 @@ impl Need {
             Need::Qemu => (
                 starts("qemu-system-x86_64"),
                 "there is no qemu-system-x86_64 (Debian: qemu-system-x86)",
+            ),
+            Need::Debian => (
+                is_root()
+                    && is_in_path("mmdebstrap")
+                    && Path::new("/sys/fs/cgroup/cgroup.procs").exists(),
+                "the user is not root, there is no mmdebstrap (Debian: mmdebstrap), or no cgroup v2",
             ),
             Need::Programs => (
                 ["nginx", "curl", "Xvnc"].into_iter().all(is_in_path),
