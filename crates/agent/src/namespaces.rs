@@ -96,6 +96,11 @@ pub(crate) fn others_of(wanted: &HashSet<u32>) -> Vec<File> {
     others(|inode| wanted.contains(&inode))
 }
 
+/// All to which a name or a thread leads, except our own.
+pub(crate) fn every_other() -> Vec<File> {
+    others(|_| true)
+}
+
 thread_local! {
     /// What threads have taken that did something in another namespace for this one.
     static INSIDE: Cell<Duration> = const { Cell::new(Duration::ZERO) };

@@ -14,14 +14,15 @@ use kirikae_vocabulary::Switch;
 use libbpf_rs::libbpf_sys::bpf_map_create_opts;
 use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::{
-    IterOpts, Link, MapCore, MapFlags, MapHandle, MapType, Object, Program, ProgramMut, RingBuffer,
-    RingBufferBuilder,
+    ErrorKind, IterOpts, Link, MapCore, MapFlags, MapHandle, MapType, Object, Program, ProgramMut,
+    RingBuffer, RingBufferBuilder,
 };
 use zerocopy::IntoBytes;
 
 use crate::algorithms::CONNECTIONS;
 use crate::error::{Doing, Error};
 use crate::event::decode;
+use crate::exclusive;
 use crate::iterator::read_lines;
 use crate::namespaces::Namespaces;
 use crate::object;
@@ -212,7 +213,16 @@ impl Switcher {
     pub fn attach(&self, cgroup: &Path) -> Result<Link, Error> {
         let doing = || format!("attaching the switcher to cgroup {}", cgroup.display());
         let directory = File::open(cgroup).doing(doing)?;
-        self.program("switcher").attach_cgroup(directory.as_raw_fd()).doing(doing)
+        let program = self.program("switcher");
+        let attached = program.attach_cgroup(directory.as_raw_fd());
+        let is_refused = |error: &libbpf_rs::Error| error.kind() == ErrorKind::PermissionDenied;
+        if attached.as_ref().is_err_and(is_refused) {
+            let own = Program::id_from_fd(program.as_fd()).doing(doing)?;
+            if let Some(refusal) = exclusive::refusal(cgroup, own) {
+                return Err(refusal);
+            }
+        }
+        attached.doing(doing)
     }
 
     fn program(&self, name: &str) -> ProgramMut<'_> {

@@ -5,9 +5,12 @@ mod common;
 use std::fs;
 use std::path::Path;
 use std::process::Output;
+use std::sync::mpsc;
+use std::thread;
 
 use kirikae_agent::{Agent, Config, DEFAULT_PATHS, Pinning, candidates};
 use kirikae_policy::{Policy, Scope};
+use nix::sched::{CloneFlags, unshare};
 use serde_json::Value;
 use socket2::{Domain, Socket, Type};
 
@@ -86,6 +89,27 @@ fn algorithms_are_there_for_programs_until_they_are_taken_away() {
         assert!(!Path::new(directory).exists(), "{directory}");
     }
     assert!(done(&["--unregister"]).contains("nothing is registered"));
+    a_default_is_told_of();
+}
+
+/// The kernel keeps for a network namespace what is its default.
+fn a_default_is_told_of() {
+    done(&["--register", "kk_bic"]);
+    let (asked, ask) = mpsc::channel();
+    let (answer, answered) = mpsc::channel::<()>();
+    let inside = thread::spawn(move || {
+        unshare(CloneFlags::CLONE_NEWNET).unwrap();
+        let default = "/proc/sys/net/ipv4/tcp_congestion_control";
+        asked.send(fs::write(default, "kk_bic")).unwrap();
+        // Until the other end is dropped.
+        let _ = answered.recv();
+    });
+    ask.recv().unwrap().unwrap();
+    let told = done(&["--unregister"]);
+    drop(answer);
+    inside.join().unwrap();
+    assert!(told.contains("still gives kk_bic to new connections"), "{told}");
+    assert!(told.contains("network namespace /proc/") || told.contains("net:["), "{told}");
 }
 
 #[test]

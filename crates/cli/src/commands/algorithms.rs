@@ -98,6 +98,12 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             [] => tell!("kirikae: nothing is registered for programs"),
             gone => tell!("kirikae: {} taken away", gone.join(", ")),
         }
+        for (namespace, algorithm) in kirikae_agent::given_by_default(&gone) {
+            tell!(
+                "kirikae: {namespace} still gives {algorithm} to new connections, and the kernel keeps it for \
+                 them: set another there (`sysctl net.ipv4.tcp_congestion_control=cubic`)"
+            );
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let kernel = KernelAlgorithms::read()?;
