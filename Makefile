@@ -191,11 +191,12 @@ bench: build
 
 # Whatever a connection may meet, against every algorithm, and against the BBRs with each quiet ACK
 # beside one for which everything is looked at; against the whole switcher; and whatever may be read, as a policy, a table or an
-# event of the kernel: ten minutes each. Needs a nightly compiler and cargo-fuzz. What it finds new
+# event of the kernel: ten minutes each, or with RUNS=1000000 so many inputs. Needs a nightly compiler. What it finds new
 # goes to target/fuzz-corpus.
 fuzz: fuzz-algorithms fuzz-quiet fuzz-switcher fuzz-policy_file fuzz-latency_table fuzz-events fuzz-http_query fuzz-kept_paths fuzz-capture fuzz-netlink
 
 fuzz-%:
+	scripts/install-missing build fuzz
 	mkdir -p target/fuzz-corpus/$*
 	cargo +nightly fuzz run --sanitizer none $* target/fuzz-corpus/$* fuzz/corpus/$* -- \
-		-max_len=4096 -max_total_time=600
+		-max_len=4096 $(if $(RUNS),-runs=$(RUNS),-max_total_time=600)
