@@ -6,18 +6,17 @@
  * They are iterators: reading one runs it over all TCP sockets of the reader's network namespace,
  * or over all connections that the switcher remembers, wherever they are. What they print is for
  * the agent: one line a connection.
+ *
+ * They are pinned while there is something to restore, and an agent of another version runs these,
+ * not its own: so neither their names nor what they print may change.
  */
+#include "switcher/bind/match_key.h"
 #include "switcher/core/hearing.h"
 #include "switcher/core/restore.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";
 
-/* At the end of the waiting, connections are restored even in Recovery or Loss, where a switch
- * loses a pending undo_cwnd. */
-const volatile bool in_recovery_too = false;
-
-SEC("iter/tcp")
-int restore(struct bpf_iter__tcp *ctx)
+static __always_inline int restore_socket(struct bpf_iter__tcp *ctx, bool in_recovery_too)
 {
 	struct sock_common *skc = ctx->sk_common;
 	enum restored restored;
@@ -46,6 +45,20 @@ int restore(struct bpf_iter__tcp *ctx)
 	return 0;
 }
 
+SEC("iter/tcp")
+int restore(struct bpf_iter__tcp *ctx)
+{
+	return restore_socket(ctx, false);
+}
+
+/* At the end of the waiting, connections are restored even in Recovery or Loss, where a switch
+ * loses a pending undo_cwnd. */
+SEC("iter/tcp")
+int restore_in_recovery(struct bpf_iter__tcp *ctx)
+{
+	return restore_socket(ctx, true);
+}
+
 /*
  * A closed socket that its program still holds is in no table that iter/tcp walks, and sends
  * nothing. (Should the program connect it again, it begins with the algorithm it was left.)
@@ -55,13 +68,18 @@ static __always_inline bool is_closed(const struct sock *sk)
 	return ((const struct sock_common *)sk)->skc_state == TCP_CLOSE;
 }
 
+/* Prints the inode of the network namespace of each that is still remembered. */
 SEC("iter/bpf_sk_storage_map")
 int remaining(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
-	const struct sock *sk = ctx->sk;
+	struct sock *sk = ctx->sk;
+	struct tcp_sock *tp;
 
-	if (sk && !is_closed(sk))
-		BPF_SEQ_PRINTF(ctx->meta->seq, "1\n");
+	if (!sk || is_closed(sk))
+		return 0;
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (tp)
+		BPF_SEQ_PRINTF(ctx->meta->seq, "%u\n", namespace_inode_of(tp));
 	return 0;
 }
 

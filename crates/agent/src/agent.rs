@@ -26,7 +26,7 @@ use crate::recording::Recorded;
 use crate::refusals::{self, Refusals};
 use crate::registered;
 use crate::registration::{self, Registration};
-use crate::restore::{Restored, restore};
+use crate::restore::{Restored, Restorer};
 use crate::revival::{NetworkNews, NetworkThread, Revival};
 use crate::spans;
 use crate::state::{Pinned, State};
@@ -75,6 +75,8 @@ pub struct Agent {
     generations: Generations,
     adopt: Option<Namespaces>,
     state: Option<State>,
+    /// What did not work, and was not told yet.
+    troubles: Vec<String>,
 }
 
 impl Agent {
@@ -97,14 +99,15 @@ impl Agent {
         if config.pinning == Pinning::Unpinned {
             return install(config, program, None);
         }
-        if State::exists() {
-            undo()?;
-        }
+        let before = undo()?.unwrap_or_default();
         let state = State::acquire()?;
         match install(config, program, Some(&state)) {
-            Ok(agent) => Ok(Agent { state: Some(state), ..agent }),
-            Err(error) => match take_away(state) {
-                Ok(_) => Err(error),
+            Ok(mut agent) => {
+                agent.troubles.extend(before.troubles());
+                Ok(Agent { state: Some(state), ..agent })
+            }
+            Err(error) => match abandon(state) {
+                Ok(()) => Err(error),
                 Err(second) => Err(Error::Failed {
                     doing: format!("{error}; then, taking away what was there already"),
                     cause: format!("{second}; `kirikae undo` may help"),
@@ -233,8 +236,14 @@ impl Agent {
         Ok(())
     }
 
-    fn adopt(&self) -> Result<(), Error> {
-        self.adopt.as_ref().map_or(Ok(()), |namespaces| self.switcher.adopt(namespaces).map(drop))
+    /// What fails in one namespace is no reason to leave the others.
+    fn adopt(&mut self) -> Result<(), Error> {
+        if let Some(namespaces) = &self.adopt {
+            let failed = self.switcher.adopt(namespaces)?;
+            let told = |it| format!("open connections are not taken in: {it}");
+            self.troubles.extend(failed.into_iter().map(told));
+        }
+        Ok(())
     }
 
     /// Waits up to `timeout` for switches and hands each to `on_switch`.
@@ -297,7 +306,9 @@ impl Agent {
 
     /// What has happened to the networks of connections since the last call, and in the agent's own.
     pub fn take_network_news(&mut self) -> NetworkNews {
-        self.revival.take_news(&self.switcher)
+        let mut news = self.revival.take_news(&self.switcher);
+        news.trouble.append(&mut self.troubles);
+        news
     }
 
     /// How the thread is that watches the network.
@@ -367,13 +378,14 @@ impl Agent {
         refusals::read(&self.switcher.map("refusals")?)
     }
 
-    /// Stops switching, restores every connection, and unregisters the algorithms.
+    /// Stops switching, restores every connection, and unregisters the algorithms. What could not be restored stays
+    /// pinned.
     ///
     /// # Errors
     /// Returns the first error of a step. The steps after it are taken all the same.
     pub fn stop(self) -> Result<Restored, Error> {
         drop(self.revival);
-        let restored = self.attached.detach();
+        let restored = self.attached.detach(self.state.as_ref());
         let removed = self.state.map_or(Ok(()), State::remove);
         restored.and_then(|restored| removed.map(|()| restored))
     }
@@ -395,7 +407,7 @@ fn install(config: &Config, program: &Program, state: Option<&State>) -> Result<
     let revival = Revival::start(&switcher)?;
     let (policy, adopt) = (config.policy.clone(), config.adopt.clone());
     let generations = Generations::from([(switcher.generation(), policy.clone())]);
-    let agent = Agent {
+    let mut agent = Agent {
         switcher,
         attached,
         listing,
@@ -406,12 +418,13 @@ fn install(config: &Config, program: &Program, state: Option<&State>) -> Result<
         generations,
         adopt,
         state: None,
+        troubles: Vec::new(),
     };
     agent.adopt()?;
     Ok(agent)
 }
 
-/// Undoes what a killed agent left behind; returns None if there is nothing.
+/// Undoes what a killed agent left behind, and what could not be restored before; returns None if there is nothing.
 ///
 /// # Errors
 /// Fails while an agent is running, if the host lacks what this needs
@@ -426,22 +439,31 @@ pub fn undo() -> Result<Option<Restored>, Error> {
     if state.is_empty() {
         return state.remove().map(|()| None);
     }
-    take_away(state).map(Some)
+    let restored = take_away(&state);
+    let removed = state.remove();
+    restored.and_then(|restored| removed.map(|()| Some(restored)))
 }
 
-fn take_away(state: State) -> Result<Restored, Error> {
-    let restored = state.pinned().and_then(|Pinned { switcher, connections, algorithms }| {
-        let (registered, algorithms) = algorithms.into_iter().unzip();
-        Attached { switcher, connections, algorithms, registered }.detach()
-    });
+fn abandon(state: State) -> Result<(), Error> {
+    let taken_away = take_away(&state);
     let removed = state.remove();
-    restored.and_then(|restored| removed.map(|()| restored))
+    taken_away.and(removed)
+}
+
+/// Takes out of the kernel what is pinned, but for restorers that are still needed.
+fn take_away(state: &State) -> Result<Restored, Error> {
+    let Pinned { switcher, algorithms } = state.pinned()?;
+    let (registered, algorithms) = algorithms.into_iter().unzip();
+    Attached { switcher, connections: None, restorer: None, algorithms, registered }
+        .detach(Some(state))
 }
 
 /// The parts of the agent that are in the kernel.
 struct Attached {
     switcher: Option<Link>,
     connections: Option<MapHandle>,
+    /// None where it is pinned.
+    restorer: Option<Restorer>,
     algorithms: Vec<Registration>,
     /// The names of the algorithms that this agent registered itself.
     registered: Vec<&'static str>,
@@ -455,13 +477,15 @@ impl Attached {
         config: &Config,
         state: Option<&State>,
     ) -> Result<Attached, Error> {
-        let mut connections = switcher.map(CONNECTIONS)?;
+        let connections = switcher.map(CONNECTIONS)?;
+        let mut restorer = Restorer::load(&connections)?;
         if let Some(state) = state {
-            state.pin_connections(&mut connections)?;
+            state.pin_restorer(&mut restorer)?;
         }
         let mut attached = Attached {
             switcher: None,
             connections: Some(connections),
+            restorer: state.is_none().then_some(restorer),
             algorithms: Vec::new(),
             registered: Vec::new(),
         };
@@ -515,9 +539,12 @@ impl Attached {
     /// Ends switching, then restores the connections, then unregisters the algorithms. In this order no
     /// connection is left on an algorithm that new connections cannot have. An error in one step does not
     /// keep the others from being taken; the first is returned.
-    fn detach(self) -> Result<Restored, Error> {
+    fn detach(self, state: Option<&State>) -> Result<Restored, Error> {
         let switcher = self.switcher.map_or(Ok(()), release);
-        let restored = self.connections.map_or(Ok(Restored::default()), |map| restore(&map));
+        let mut restored = self.restorer.map_or(Ok(Restored::default()), |it| it.restore());
+        if let Some(state) = state {
+            restored = restored.and_then(|_| state.restore());
+        }
         let ended = self.algorithms.into_iter().map(Registration::end);
         let algorithms = ended.fold(Ok(()), Result::and);
         let algorithms = algorithms.and_then(|()| registration::are_gone(&self.registered));

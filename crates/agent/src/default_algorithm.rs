@@ -1,11 +1,10 @@
 //! The algorithm that a network namespace gives to new connections (the sysctl
 //! net.ipv4.tcp_congestion_control).
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
-use std::os::fd::AsRawFd;
 
-use crate::namespaces::{every_other, within};
+use crate::namespaces::{describe, every_other, within};
 
 const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 
@@ -14,14 +13,8 @@ const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 pub fn given_by_default(names: &[&str]) -> Vec<(String, String)> {
     let read = || Ok(fs::read_to_string(DEFAULT)?.trim_end().to_owned());
     let own = read().map(|algorithm| ("the own network namespace".to_owned(), algorithm));
-    let others = every_other().into_iter().map(|it| Ok((name(&it)?, within(&it, read)?)));
+    let others = every_other().map(|it| Ok((describe(it.inode), within(&it.file, read)?)));
     let all = std::iter::once(own).chain(others);
     let found = all.filter_map(|it: io::Result<(String, String)>| it.ok());
     found.filter(|(_, algorithm)| names.contains(&algorithm.as_str())).collect()
-}
-
-/// The file that the namespace was opened by, such as /run/netns/web, or its inode.
-fn name(namespace: &File) -> io::Result<String> {
-    let file = fs::read_link(format!("/proc/thread-self/fd/{}", namespace.as_raw_fd()))?;
-    Ok(format!("network namespace {}", file.display()))
 }

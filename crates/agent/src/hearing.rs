@@ -71,6 +71,10 @@ impl Hearing {
         if read_lines(&self.unheard).doing(doing)? == 0 {
             return Ok(Taken::default());
         }
-        Namespaces::Every.sum(|| Ok(Taken::printed(&read(&self.heard_again)?))).doing(doing)
+        let asked = Namespaces::Every.sum(|| Ok(Taken::printed(&read(&self.heard_again)?)));
+        match asked.failed.into_iter().next() {
+            Some(failed) => Err(failed).doing(doing),
+            None => Ok(asked.total),
+        }
     }
 }

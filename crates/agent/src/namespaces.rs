@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::ops::AddAssign;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use nix::libc;
 use nix::sched::{CloneFlags, setns};
 use nix::sys::socket::getsockopt;
 use nix::sys::socket::sockopt::GetStruct;
-use nix::sys::statfs::{NSFS_MAGIC, statfs};
+use nix::sys::statfs::{NSFS_MAGIC, fstatfs, statfs};
 use nix::time::{ClockId, clock_gettime};
 
 use crate::error::{Doing, Error};
@@ -23,6 +23,8 @@ use crate::supervised::said;
 
 /// The calling thread's.
 pub(crate) const OWN: &str = "/proc/thread-self/ns/net";
+/// Where namespaces have names.
+const NAMES: &str = "/run/netns";
 
 /// Some network namespaces of the host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,21 +46,61 @@ impl Namespaces {
         })
     }
 
-    /// Does something in each of them, and returns the sum of the results.
+    /// Does something in each of them. Where that fails in one, it is done in the others all the same.
     pub(crate) fn sum<T: AddAssign + Default + Send>(
         &self,
         f: impl Fn() -> io::Result<T> + Sync,
-    ) -> io::Result<T> {
-        let (mut sum, others) = match self {
-            Namespaces::Every => (f()?, others(|_| true)),
-            Namespaces::Named(files) => {
-                (T::default(), files.iter().map(File::open).collect::<io::Result<Vec<_>>>()?)
+    ) -> Sum<T> {
+        let mut sum = Sum { total: T::default(), failed: Vec::new() };
+        match self {
+            Namespaces::Every => {
+                sum.add(f(), || "our own network namespace".into());
+                for it in others(|_| true) {
+                    sum.add(within(&it.file, &f), || describe(it.inode));
+                }
             }
-        };
-        for namespace in others {
-            sum += within(&namespace, &f)?;
+            Namespaces::Named(files) => {
+                for path in files {
+                    let done = File::open(path).and_then(|file| within(&file, &f));
+                    sum.add(done, || format!("network namespace {}", path.display()));
+                }
+            }
         }
-        Ok(sum)
+        sum
+    }
+}
+
+/// What came of doing something in several namespaces.
+pub(crate) struct Sum<T> {
+    pub total: T,
+    /// The namespaces in which it failed, each with the reason.
+    pub failed: Vec<String>,
+}
+
+impl<T: AddAssign> Sum<T> {
+    fn add(&mut self, done: io::Result<T>, namespace: impl FnOnce() -> String) {
+        match done {
+            Ok(done) => self.total += done,
+            Err(error) => self.failed.push(format!("{}: {error}", namespace())),
+        }
+    }
+}
+
+/// A network namespace that was found.
+pub(crate) struct Namespace {
+    pub file: File,
+    pub inode: u32,
+}
+
+impl Namespace {
+    /// Opens what a path led to when it was looked up. None if there is something else by now, or a file that is no
+    /// namespace: whoever makes namespaces may leave its mount point.
+    fn open(path: &Path, inode: u32) -> Option<Namespace> {
+        // A pipe would wait for its other end.
+        let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
+        let is_namespace = fstatfs(&file).is_ok_and(|it| it.filesystem_type() == NSFS_MAGIC);
+        let is_same = file.metadata().is_ok_and(|metadata| metadata.ino() as u32 == inode);
+        (is_namespace && is_same).then_some(Namespace { file, inode })
     }
 }
 
@@ -92,12 +134,12 @@ pub fn own_namespace() -> io::Result<u32> {
 }
 
 /// Those of `wanted`, by their inodes, to which a name or a thread leads, and which are not our own.
-pub(crate) fn others_of(wanted: &HashSet<u32>) -> Vec<File> {
+pub(crate) fn others_of(wanted: &HashSet<u32>) -> impl Iterator<Item = Namespace> {
     others(|inode| wanted.contains(&inode))
 }
 
 /// All to which a name or a thread leads, except our own.
-pub(crate) fn every_other() -> Vec<File> {
+pub(crate) fn every_other() -> impl Iterator<Item = Namespace> {
     others(|_| true)
 }
 
@@ -138,30 +180,63 @@ pub(crate) fn apart<T: Send>(f: impl FnOnce() -> io::Result<T> + Send) -> io::Re
     })
 }
 
-/// The namespaces to which a name or a thread leads and whose inode is wanted, except our own. No others are opened:
-/// there may be more of them than a process may have files.
-fn others(is_wanted: impl Fn(u32) -> bool) -> Vec<File> {
-    let entries = |directory: &str| {
-        fs::read_dir(directory)
-            .into_iter()
-            .flatten()
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .collect::<Vec<PathBuf>>()
-    };
-    let threads = entries("/proc")
-        .into_iter()
-        .filter(|path| path.file_name().is_some_and(|n| n.as_encoded_bytes()[0].is_ascii_digit()))
-        .flat_map(|process| entries(&process.join("task").to_string_lossy()))
+/// The namespaces to which a name or a thread leads and whose inode is wanted, except our own. Each is opened when its
+/// turn comes, and no others are: there may be more of them than a process may have files.
+fn others(is_wanted: impl Fn(u32) -> bool) -> impl Iterator<Item = Namespace> {
+    let threads = processes()
+        .flat_map(|process| entries(&process.join("task")))
         .map(|thread| thread.join("ns/net"));
-    let inode = |path: &PathBuf| fs::metadata(path).map(|metadata| metadata.ino() as u32);
-
-    let mut met: HashSet<_> = HashSet::from_iter(inode(&PathBuf::from(OWN)));
-    entries("/run/netns")
-        .into_iter()
-        .chain(threads)
-        .filter_map(|path| Some((inode(&path).ok()?, path)))
-        .filter(|(inode, _)| met.insert(*inode) && is_wanted(*inode))
+    let mut met: HashSet<_> = HashSet::from_iter(inode(Path::new(OWN)));
+    entries(Path::new(NAMES)).into_iter().chain(threads).filter_map(move |path| {
+        let inode = inode(&path).filter(|it| is_wanted(*it) && !met.contains(it))?;
         // A namespace that has gone since then has no connections.
-        .filter_map(|(_, path)| File::open(path).ok())
-        .collect()
+        let namespace = Namespace::open(&path, inode)?;
+        met.insert(inode);
+        Some(namespace)
+    })
+}
+
+/// How many processes of a namespace are named to the operator.
+const NAMED: usize = 3;
+
+/// Says of which network namespace this is the inode, by a name or by processes that are in it.
+pub(crate) fn describe(wanted: u32) -> String {
+    let is_it = |path: &Path| inode(path) == Some(wanted);
+    if let Some(name) = entries(Path::new(NAMES)).into_iter().find(|path| is_it(path)) {
+        return format!("network namespace {}", name.display());
+    }
+    // Each thread may be in one of its own.
+    let is_in_it = |process: &PathBuf| {
+        entries(&process.join("task")).iter().any(|thread| is_it(&thread.join("ns/net")))
+    };
+    let mut processes = processes().filter(is_in_it);
+    let named: Vec<String> =
+        processes.by_ref().take(NAMED).map(|process| named(&process)).collect();
+    let more = if processes.next().is_some() { " and others" } else { "" };
+    match named.as_slice() {
+        [] => format!("network namespace {wanted}, to which no process or name leads"),
+        named => format!("network namespace {wanted} of process {}{more}", named.join(", ")),
+    }
+}
+
+/// The number and the name of a process by its directory.
+fn named(process: &Path) -> String {
+    let name = fs::read_to_string(process.join("comm")).unwrap_or_default();
+    format!("{} ({:?})", process.file_name().unwrap_or_default().display(), name.trim_end())
+}
+
+fn processes() -> impl Iterator<Item = PathBuf> {
+    let is_number = |path: &PathBuf| {
+        path.file_name().is_some_and(|it| it.as_encoded_bytes()[0].is_ascii_digit())
+    };
+    entries(Path::new("/proc")).into_iter().filter(is_number)
+}
+
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    fs::read_dir(directory).into_iter().flatten().filter_map(|it| Some(it.ok()?.path())).collect()
+}
+
+/// The inode of a namespace, as the kernel names it.
+fn inode(path: &Path) -> Option<u32> {
+    fs::metadata(path).map(|metadata| metadata.ino() as u32).ok()
 }

@@ -3,7 +3,7 @@
 //! ours.
 
 use std::fs::{self, DirBuilder, File};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -15,6 +15,7 @@ use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 
 use crate::error::{Doing, Error};
 use crate::registration::Registration;
+use crate::restore::{Restored, Restorer};
 
 /// The agent's directory. All that is below it is ours.
 pub const DIRECTORY: &str = "/run/kirikae";
@@ -26,6 +27,9 @@ const PINS_ON_HOST: &str = "/sys/fs/bpf/kirikae";
 /// The mount point of a BPF file system of our own, for a host that has none.
 const PINS: &str = "/run/kirikae/bpf";
 const SWITCHER: &str = "switcher";
+/// Directories of restorers: this, and a number. Each is needed until all of its connections are restored.
+const RESTORER: &str = "restorer-";
+/// The map that earlier versions have pinned without a restorer.
 const CONNECTIONS: &str = "connections";
 
 /// A lock on the directory, held by the one agent that may pin. The kernel releases it when the agent dies.
@@ -34,9 +38,9 @@ pub(crate) struct State {
 }
 
 /// What a dead agent left pinned. A part may be missing if the agent died while it started or stopped.
+#[derive(Default)]
 pub(crate) struct Pinned {
     pub switcher: Option<Link>,
-    pub connections: Option<MapHandle>,
     /// The registered algorithms with their names.
     pub algorithms: Vec<(&'static str, Registration)>,
 }
@@ -76,24 +80,29 @@ impl State {
         is_empty(DIRECTORY) && !Path::new(PINS_ON_HOST).exists()
     }
 
-    /// Makes the directory of pins, on a file system of our own if the host has none. What a dead agent left
-    /// must have been undone before.
+    /// Makes the directory of pins, on a file system of our own if the host has none. There may be restorers in it
+    /// that are still needed.
     pub fn mount_pins(&self) -> Result<(), Error> {
         let pins = pins();
         let doing = || format!("making {pins}");
-        DirBuilder::new().mode(0o700).create(pins).doing(doing)?;
-        if pins == PINS_ON_HOST {
-            return Ok(());
+        DirBuilder::new().recursive(true).mode(0o700).create(pins).doing(doing)?;
+        if pins == PINS && !is_bpf_file_system(PINS) {
+            mount_bpf(PINS)?;
         }
-        mount_bpf(PINS)
+        Ok(())
     }
 
     /// Opens what a dead agent left pinned, on either file system. (The kernel puts files of its own there,
     /// too.)
     pub fn pinned(&self) -> Result<Pinned, Error> {
-        let mut pinned = Pinned { switcher: None, connections: None, algorithms: Vec::new() };
-        for directory in [PINS_ON_HOST, PINS] {
-            pinned.open(directory)?;
+        let mut pinned = Pinned::default();
+        for path in entries()? {
+            if path.ends_with(SWITCHER) {
+                let doing = || format!("opening {}", path.display());
+                pinned.switcher = Some(Link::open(&path).doing(doing)?);
+            } else if let Some(algorithm) = Algorithm::all().find(|it| path.ends_with(it.name())) {
+                pinned.algorithms.push((algorithm.name(), Registration::open(&path)?));
+            }
         }
         Ok(pinned)
     }
@@ -106,47 +115,97 @@ impl State {
         registered.pin(&pin(name))
     }
 
-    pub fn pin_connections(&self, map: &mut MapHandle) -> Result<(), Error> {
-        map.pin(pin(CONNECTIONS)).doing(|| "pinning the map of connections".into())
+    /// Keeps a restorer until its directory is removed.
+    pub fn pin_restorer(&self, restorer: &mut Restorer) -> Result<(), Error> {
+        let mut directories = (1..).map(|number: u32| pin(&format!("{RESTORER}{number}")));
+        restorer.pin(&directories.find(|it| !it.exists()).expect("there are more numbers"))
     }
 
-    /// Removes everything, and last the directory and with it the lock. Where systemd made the directory for the
-    /// service it is a mount, which cannot be removed: it stays, empty.
-    pub fn remove(self) -> Result<(), Error> {
-        // Nothing is mounted if starting failed; what is still mounted cannot be removed below.
-        let _ = umount2(PINS, MntFlags::MNT_DETACH);
-        for directory in [PINS_ON_HOST, DIRECTORY] {
-            match fs::remove_dir_all(directory) {
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(_) if directory == DIRECTORY && is_empty(directory) => {}
-                removed => removed.doing(|| format!("removing {directory}"))?,
+    /// Runs every restorer that is pinned, and takes away those that are needed no more.
+    pub fn restore(&self) -> Result<Restored, Error> {
+        let mut restored = Restored::default();
+        for path in entries()?.into_iter().filter(|path| is_needed(path)) {
+            match restore_by(&path) {
+                Ok(done) => restored += done,
+                Err(error) => restored.failed.push(error.to_string()),
             }
         }
-        Ok(())
+        Ok(restored)
+    }
+
+    /// Removes everything but restorers, and last the directory and with it the lock. Where systemd made the directory
+    /// for the service it is a mount, which cannot be removed: it stays, empty.
+    pub fn remove(self) -> Result<(), Error> {
+        for path in entries_of(PINS_ON_HOST)?.into_iter().filter(|path| !is_needed(path)) {
+            let doing = || format!("removing {}", path.display());
+            fs::remove_file(&path).or_else(absent).doing(doing)?;
+        }
+        if is_empty(PINS_ON_HOST) {
+            let doing = || format!("removing {PINS_ON_HOST}");
+            fs::remove_dir(PINS_ON_HOST).or_else(absent).doing(doing)?;
+        }
+        if !entries_of(PINS)?.iter().any(|path| is_needed(path)) {
+            // Nothing is mounted if starting failed; what is still mounted cannot be removed below.
+            let _ = umount2(PINS, MntFlags::MNT_DETACH);
+        }
+        let doing = || format!("removing {DIRECTORY}");
+        for path in entries_of(DIRECTORY)? {
+            let removed = match path == Path::new(PINS) {
+                true if is_bpf_file_system(PINS) => continue,
+                true => fs::remove_dir_all(&path),
+                false => fs::remove_file(&path),
+            };
+            removed.or_else(absent).doing(doing)?;
+        }
+        match fs::remove_dir(DIRECTORY) {
+            Err(_) if entries_of(DIRECTORY)?.iter().all(|path| path == Path::new(PINS)) => Ok(()),
+            removed => removed.doing(doing),
+        }
     }
 }
 
-impl Pinned {
-    /// Adds what is pinned in a directory, which need not be there.
-    fn open(&mut self, directory: &str) -> Result<(), Error> {
-        let listing = || format!("listing {directory}");
-        let entries = match fs::read_dir(directory) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            entries => entries.doing(listing)?,
-        };
-        for entry in entries {
-            let path = entry.doing(listing)?.path();
-            let doing = || format!("opening {}", path.display());
-            if path.ends_with(CONNECTIONS) {
-                self.connections = Some(MapHandle::from_pinned_path(&path).doing(doing)?);
-            } else if path.ends_with(SWITCHER) {
-                self.switcher = Some(Link::open(&path).doing(doing)?);
-            } else if let Some(algorithm) = Algorithm::all().find(|it| path.ends_with(it.name())) {
-                self.algorithms.push((algorithm.name(), Registration::open(&path)?));
-            }
+/// Runs a restorer, and takes it away if it is needed no more.
+fn restore_by(path: &Path) -> Result<Restored, Error> {
+    let removing = || format!("removing {}", path.display());
+    if path.ends_with(CONNECTIONS) {
+        let map =
+            MapHandle::from_pinned_path(path).doing(|| format!("opening {}", path.display()))?;
+        let restored = Restorer::load(&map)?.restore()?;
+        if restored.remaining.is_empty() {
+            fs::remove_file(path).doing(removing)?;
         }
-        Ok(())
+        return Ok(restored);
     }
+    let restored = Restorer::open(path)?.restore()?;
+    if restored.remaining.is_empty() {
+        fs::remove_dir_all(path).doing(removing)?;
+    }
+    Ok(restored)
+}
+
+fn is_needed(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    name == CONNECTIONS.as_bytes() || name.starts_with(RESTORER.as_bytes())
+}
+
+/// What is pinned, on either file system.
+fn entries() -> Result<Vec<PathBuf>, Error> {
+    Ok([entries_of(PINS_ON_HOST)?, entries_of(PINS)?].concat())
+}
+
+/// What is in a directory, which need not be there.
+fn entries_of(directory: &str) -> Result<Vec<PathBuf>, Error> {
+    let doing = || format!("listing {directory}");
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.doing(doing)?,
+    };
+    entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>().doing(doing)
+}
+
+/// What is not there need not be removed.
+fn absent(error: io::Error) -> io::Result<()> {
+    if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }
 
 fn is_empty(directory: &str) -> bool {
@@ -173,7 +232,11 @@ pub(crate) fn mount_bpf(directory: &str) -> Result<(), Error> {
 }
 
 pub(crate) fn has_bpf_file_system() -> bool {
-    statfs(HOST_BPF).is_ok_and(|host| host.filesystem_type() == BPF_FS_MAGIC)
+    is_bpf_file_system(HOST_BPF)
+}
+
+fn is_bpf_file_system(directory: &str) -> bool {
+    statfs(directory).is_ok_and(|it| it.filesystem_type() == BPF_FS_MAGIC)
 }
 
 fn pin(name: &str) -> PathBuf {

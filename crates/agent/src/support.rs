@@ -25,8 +25,9 @@ use crate::listing::Listing;
 use crate::namespaces::apart;
 use crate::path_memory::{self, DEFAULT_PATHS, PathMemory, PathSets};
 use crate::program::Program;
+use crate::restore::Restorer;
 use crate::switcher::Switcher;
-use crate::{algorithms, host, iterator, libbpf, object, restore};
+use crate::{algorithms, host, iterator, libbpf, object};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/support.bpf.o"));
 
@@ -291,7 +292,7 @@ fn load() -> [Finding; 6] {
     [
         finding(switcher.as_ref().map_err(ToString::to_string).and_then(verified)),
         beside(|connections| Listing::load(connections).map(drop)),
-        beside(restore::load),
+        beside(|connections| Restorer::load(connections).map(drop)),
         finding(path_memory.map(|_| "loads")),
         finding(load_all(candidates)),
         finding(load_all(others)),

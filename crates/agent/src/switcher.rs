@@ -199,11 +199,11 @@ impl Switcher {
     }
 
     /// Takes in the connections that are open in some network namespaces, and brings those that are already
-    /// known under the active policy. Returns how many there are.
-    pub fn adopt(&self, namespaces: &Namespaces) -> Result<usize, Error> {
+    /// known under the active policy. Returns in which namespaces that failed, and why.
+    pub fn adopt(&self, namespaces: &Namespaces) -> Result<Vec<String>, Error> {
         let doing = || "adopting open connections".to_owned();
         let link = self.program("adopt").attach_iter_with_opts(IterOpts::None).doing(doing)?;
-        namespaces.sum(|| read_lines(&link)).doing(doing)
+        Ok(namespaces.sum(|| read_lines(&link)).failed)
     }
 
     pub fn map(&self, name: &str) -> Result<MapHandle, Error> {

@@ -89,9 +89,7 @@ fn tenant() {
         "hops within hops" => flood(agent, 1, || hops_within_hops(3_000)),
         "addresses" => {
             let mut made = 0..;
-            flood(agent, 500, || {
-                (0..1_000).flat_map(|_| address(made.next().unwrap())).collect()
-            });
+            flood(agent, 500, || (0..1_000).flat_map(|_| address(made.next().unwrap())).collect());
         }
         "zeros" => flood(agent, 1_000, || vec![0; 60_000]),
         "routes" => change_routes(300),

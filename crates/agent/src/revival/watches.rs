@@ -50,8 +50,8 @@ impl Watches {
             return Ok(());
         }
         let mut followed = Ok(());
-        for file in others_of(&missing.values().copied().collect()) {
-            match Watch::begin_in(&file) {
+        for namespace in others_of(&missing.values().copied().collect()) {
+            match Watch::begin_in(&namespace.file) {
                 Ok(watch) => {
                     self.by_namespace.insert(watch.changes.namespace(), watch);
                 }

@@ -257,10 +257,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         tell!("kirikae: {lost} switches were made and not reported: too many at once");
     }
     save(&service);
-    super::undo::report(service.stop()?);
+    let status = super::undo::report(&service.stop()?);
     served?;
     polled?;
-    Ok(ExitCode::SUCCESS)
+    Ok(status)
 }
 
 /// Forgets what is known of paths that are other ones since the network has changed, and tells of connections whose
