@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -82,7 +83,13 @@ impl Drop for OwnCgroup {
         // It exists only if an agent was run.
         let _ = fs::remove_dir_all(state_directory());
         join(&self.before);
-        fs::remove_dir(&self.path).unwrap();
+        // A child that another test of this process has started meanwhile is in it until it ends.
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while let Err(error) = fs::remove_dir(&self.path) {
+            let is_used = error.kind() == ErrorKind::ResourceBusy && Instant::now() < deadline;
+            assert!(is_used, "removing {}: {error}", self.path.display());
+            thread::sleep(Duration::from_millis(10));
+        }
     }
 }
 
