@@ -237,7 +237,8 @@ impl RunningAgent {
     /// Ends it as Ctrl-C does.
     pub fn stop(mut self) {
         self.signal(Signal::SIGINT);
-        assert!(self.process.wait().unwrap().success());
+        let ended = self.process.wait().unwrap();
+        assert!(ended.success(), "{ended}: {}", self.told());
     }
 }
 
