@@ -185,14 +185,15 @@ struct outage {
 struct place {
 	u32 generation; /* of the policy by which it was placed */
 	u32 scope;	/* number; NO_SCOPE: none any more */
+	u64 group;	/* the id of the cgroup by which it is judged (interface/span_sums.h) */
 	u32 lot;	/* it is held back ... */
 	u32 share;	/* ... where its lot is below this */
+	u32 epoch;	/* of its group, when the share was taken */
 };
 
 /* Bursts are compared with and without switching; see bpf/switcher/core/comparison.h. */
 struct comparison {
-	u32 drawn_by; /* generation of the policy by which the lot of the present span was drawn */
-	u32 bursts;   /* how many of its bursts are over */
+	u32 bursts; /* how many of the present span's are over */
 	s32 sum;    /* how far above the usual those were that count, summed up, in 1/4096 octave */
 	s32 usual;  /* log2 of what spans took in the mean, 1/4096 octave of microseconds; 0: not
 		       known */

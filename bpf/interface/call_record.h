@@ -11,7 +11,7 @@
 #include "interface/policy.h"
 
 /* Whoever changes a field of what follows, or of what it holds, counts this up. */
-#define CALL_RECORD_VERSION 10
+#define CALL_RECORD_VERSION 11
 
 /* The event that the switcher is called for. */
 struct call {

@@ -27,7 +27,6 @@ struct scope {
 	u32 flags;
 	u32 period_us;	  /* measuring and switching; 0: one smoothed round trip */
 	u32 holdback;	  /* the share of spans (comparison.h) that are only measured, in 1/2^32 */
-	u32 held_since;	  /* the generation of the policy since which the share is the same */
 	u32 table;	  /* which of the latency tables */
 	u32 least_rtt_us; /* connections below it keep what they have */
 	u32 path_lifetime_s; /* so long is known what connections have shown; 0: nothing is kept */

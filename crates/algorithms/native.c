@@ -96,13 +96,13 @@ struct span_end kk_span_end(struct comparison *span)
 	struct span_end end = {.is_counted = span->usual, .stratum = span_stratum(span)};
 
 	end.octaves = span_end(span);
-	span_begin(span, 0);
+	span_begin(span);
 	return end;
 }
 
 void kk_span_begin(struct comparison *span)
 {
-	span_begin(span, 0);
+	span_begin(span);
 }
 
 u32 kk_given_up_after_ms(u32 retries, u32 longest_ms)

@@ -8,7 +8,6 @@
 
 #include "interface/burst_latencies.h"
 #include "interface/call_record.h"
-#include "interface/span_sums.h"
 #include "interface/switch_event.h"
 #include "kernel/sock_ops.h"
 #include "switcher/core/comparison.h"
@@ -33,7 +32,6 @@ struct host {
 	const struct match_key *match_key; /* of the connection */
 	struct connection *room;	   /* zeros, for a connection that is to be remembered */
 	struct burst_latencies *burst_latencies; /* by burst_latencies_key(); NULL: not counted */
-	struct span_sums *span_sums;		 /* by span_sums_key(); NULL: not counted */
 	struct path_set *path_sets;		 /* the host's path memory; NULL: it has none */
 	u32 path_sets_count;
 	u64 path_network;      /* of the connection's path_key */
@@ -294,11 +292,17 @@ static inline struct burst_latencies *host_burst_latencies(void *sock, struct tc
 	return host->burst_latencies ? &host->burst_latencies[key] : NULL;
 }
 
-static inline struct span_sums *host_span_sums(void *sock, struct tcp_sock *tp, u32 key)
+/* Natively there is no guard. */
+static inline void host_take_share(void *sock, struct tcp_sock *tp, struct place *place,
+				   u32 holdback)
 {
-	const struct host *host = sock;
+	place->share = holdback;
+	place->epoch = 0;
+}
 
-	return host->span_sums ? &host->span_sums[key] : NULL;
+static inline void host_count_span(void *sock, struct tcp_sock *tp, const struct place *place,
+				   u32 sums, s32 octaves)
+{
 }
 
 #endif

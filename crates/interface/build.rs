@@ -23,6 +23,9 @@ const WRITTEN: &[&str] = &[
     "path_outcome",
     "local_address",
     "stranded",
+    "span_sums",
+    "span_group",
+    "span_group_key",
 ];
 
 /// Headers of structs that are read, from the kernel or from what was written.
@@ -33,7 +36,6 @@ const READ: &[&str] = &[
     "waiting",
     "switch_event",
     "burst_latencies",
-    "span_sums",
     "measured",
     "columns",
     "ends",

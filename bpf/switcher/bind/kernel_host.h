@@ -9,6 +9,7 @@
 #include "switcher/bind/path_counts.h"
 #include "switcher/bind/path_sets.h"
 #include "switcher/bind/reports.h"
+#include "switcher/bind/span_groups.h"
 
 static __always_inline struct connection *host_recall(void *sock, struct tcp_sock *tp)
 {
@@ -191,9 +192,16 @@ static __always_inline struct burst_latencies *host_burst_latencies(void *sock, 
 	return bpf_map_lookup_elem(&burst_latencies, &key);
 }
 
-static __always_inline struct span_sums *host_span_sums(void *sock, struct tcp_sock *tp, u32 key)
+static __always_inline void host_take_share(void *sock, struct tcp_sock *tp, struct place *place,
+					    u32 holdback)
 {
-	return bpf_map_lookup_elem(&span_sums, &key);
+	take_share(place, holdback);
+}
+
+static __always_inline void host_count_span(void *sock, struct tcp_sock *tp,
+					    const struct place *place, u32 sums, s32 octaves)
+{
+	count_in_group(place, sums, octaves);
 }
 
 #endif

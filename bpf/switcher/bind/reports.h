@@ -7,7 +7,6 @@
 #define KIRIKAE_REPORTS_H
 
 #include "interface/burst_latencies.h"
-#include "interface/span_sums.h"
 #include "interface/switch_event.h"
 #include "switcher/bind/match_key.h"
 
@@ -39,14 +38,6 @@ struct {
 	__type(key, u32);
 	__type(value, struct burst_latencies);
 } burst_latencies SEC(".maps");
-
-/* There are sums for each scope, stratum and treatment, by span_sums_key(). */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, POLICY_SCOPES *SPAN_STRATA *TREATMENTS);
-	__type(key, u32);
-	__type(value, struct span_sums);
-} span_sums SEC(".maps");
 
 static __always_inline void refusal_counted(const struct tcp_sock *tp)
 {

@@ -14,15 +14,18 @@
 #include "switcher/core/restore.h"
 #include "switcher/core/timeout_options.h"
 
-/* Returns the number of the scope that it is in, or NO_SCOPE. This is a function for the sake of
- * the stack. */
-static __attribute__((noinline)) u32 scope_of_socket(void *sock, struct tcp_sock *tp,
-						     const struct policy *policy)
+/* Writes down in which scope it is, or NO_SCOPE, and in which group. This is a function for the
+ * sake of the stack. Returns 0: the verifier wants a number to be returned. */
+static __attribute__((noinline)) int find_place(void *sock, struct tcp_sock *tp,
+						const struct policy *policy, struct place *place)
 {
 	struct match_key key = {};
 
 	host_match_key(sock, tp, &key);
-	return scope_of(policy, &key);
+	place->generation = policy->generation;
+	place->scope = scope_of(policy, &key);
+	place->group = group_of(&key);
+	return read_now(0);
 }
 
 /* Stock algorithms do not tell of bursts; where one of them stays in use, the segments about to be
@@ -110,12 +113,19 @@ static __always_inline bool is_to_be_restored(const struct connection *c, const 
 	return c->flags & CONNECTION_OVERRULED && !(scope->flags & SCOPE_OVERRULES);
 }
 
-/* Returns whether the connection is already where it belongs, and only rules have changed since. */
+static __always_inline bool is_all_held_back(const struct place *place)
+{
+	return place->share == SPAN_SHARE_ALL;
+}
+
+/* Returns whether the connection is already where it belongs, and only rules have changed since, or
+ * the share of other groups. */
 static __always_inline bool stays(const struct connection *c, const struct place *place,
 				  const struct policy *policy)
 {
 	return (s32)(c->place.generation - policy->scopes_since) >= 0 &&
-	       c->place.scope == place->scope;
+	       c->place.scope == place->scope &&
+	       is_all_held_back(&c->place) == is_all_held_back(place);
 }
 
 /*
@@ -130,11 +140,10 @@ static __attribute__((noinline)) u32 follow(void *sock, struct tcp_sock *tp, str
 	const struct scope *scope;
 	struct place place = c->place;
 
-	place.scope = scope_of_socket(sock, tp, policy);
-	place.generation = policy->generation;
+	find_place(sock, tp, policy, &place);
 	scope = active_scope(policy, &place);
 	if (scope)
-		place.share = scope->holdback;
+		host_take_share(sock, tp, &place, scope->holdback);
 	if (stays(c, &place, policy)) {
 		c->place.generation = place.generation;
 		return callbacks_wanted(tp, c, policy);
@@ -149,7 +158,7 @@ static __attribute__((noinline)) u32 follow(void *sock, struct tcp_sock *tp, str
 		c->flags &= ~CONNECTION_DECIDED;
 	}
 	c->place = place;
-	span_begin(&c->comparison, place.generation);
+	span_begin(&c->comparison);
 	if (!scope)
 		return callbacks_wanted(tp, c, policy);
 	c->flags &= ~(CONNECTION_NO_IDLE_KEEP | CONNECTION_REFUSED);
@@ -164,13 +173,15 @@ static __attribute__((noinline)) u32 follow(void *sock, struct tcp_sock *tp, str
 	return callbacks_wanted(tp, c, policy);
 }
 
-/* Returns whether there is a scope for a connection that is not remembered yet. */
-static __always_inline bool is_wanted(void *sock, struct tcp_sock *tp, const struct policy *policy)
+/* Returns whether there is a scope for a connection that is not remembered yet. This is a function
+ * for the sake of the stack. */
+static __attribute__((noinline)) bool is_wanted(void *sock, struct tcp_sock *tp,
+						const struct policy *policy)
 {
-	struct place place = {.generation = policy->generation};
 	const struct scope *scope;
+	struct place place = {};
 
-	place.scope = scope_of_socket(sock, tp, policy);
+	find_place(sock, tp, policy, &place);
 	scope = active_scope(policy, &place);
 	/* A program that has chosen its algorithm itself is left alone. */
 	return scope && (scope->flags & SCOPE_OVERRULES || !set_by_program(tcp_to_sock(tp)) ||
@@ -187,12 +198,12 @@ static __attribute__((noinline)) u32 next_span(void *sock, struct tcp_sock *tp,
 	struct place before = c->place;
 
 	c->place.lot = host_draw_lot(sock, tp);
-	c->place.share = scope->holdback;
+	host_take_share(sock, tp, &c->place, scope->holdback);
 	if (is_held_back(c) && !was_held_back && !try_restore(sock, tp, c))
 		c->place = before;
 	else if (was_held_back && !is_held_back(c))
 		follow_timeouts(sock, tp, c, scope);
-	span_begin(&c->comparison, policy->generation);
+	span_begin(&c->comparison);
 	return callbacks_wanted(tp, c, policy);
 }
 

@@ -31,10 +31,9 @@
  * as much. */
 #define SPAN_CALMEST (SPAN_OCTAVE / 16)
 
-/* The next span begins; its lot is drawn by the policy of this generation. */
-static __always_inline void span_begin(struct comparison *span, u32 generation)
+/* The next span begins. */
+static __always_inline void span_begin(struct comparison *span)
 {
-	span->drawn_by = generation;
 	span->bursts = 0;
 	span->sum = 0;
 }
@@ -91,14 +90,6 @@ static __always_inline s32 span_end(struct comparison *span)
 	span->usual += octaves >> USUAL_SHIFT;
 	span->spread += (from_usual - span->spread) >> SPREAD_SHIFT;
 	return octaves;
-}
-
-static __always_inline void span_sums_add(struct span_sums *sums, s32 octaves)
-{
-	sums->spans++;
-	sums->bursts += SPAN_COUNTED;
-	sums->sum += octaves;
-	sums->squares += (s64)octaves * octaves;
 }
 
 #endif

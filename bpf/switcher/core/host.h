@@ -49,8 +49,12 @@
  *	It has refused to switch the connection.
  * struct burst_latencies *host_burst_latencies(sock, tp, key)
  *	The histogram in which bursts are counted. NULL: they are not.
- * struct span_sums *host_span_sums(sock, tp, key)
- *	The sums in which spans are counted. NULL: they are not.
+ * void host_take_share(sock, tp, place, holdback)
+ *	Writes down the share of its spans that the connection's group holds back, and its epoch;
+ *	`holdback` is that of the scope.
+ * void host_count_span(sock, tp, place, sums, octaves)
+ *	Adds a span to the sums of its group, at this place among them, where the group's epoch is
+ *	still the one in which its lot was drawn.
  */
 #ifndef KIRIKAE_HOST_H
 #define KIRIKAE_HOST_H

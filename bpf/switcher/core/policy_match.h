@@ -5,6 +5,7 @@
 
 #include "connection/connection.h"
 #include "interface/policy.h"
+#include "interface/span_sums.h"
 
 static __always_inline bool is_in_cgroup(const struct match_key *key, u64 cgroup)
 {
@@ -34,6 +35,17 @@ VERIFIED_APART int scope_of(const struct policy *policy, const struct match_key 
 		if (rule_matches(&policy->rule[i], key))
 			return min(policy->rule[i].scope, (u32)NO_SCOPE);
 	return NO_SCOPE;
+}
+
+/* Returns the cgroup by which a connection is judged. */
+static __always_inline u64 group_of(const struct match_key *key)
+{
+	u64 group = key->cgroup[0];
+
+	for (u32 i = 1; i <= SPAN_GROUP_LEVEL; i++)
+		if (key->cgroup[i])
+			group = key->cgroup[i];
+	return group;
 }
 
 /* Returns the scope of a connection in the active policy. It is NULL for a connection of no scope

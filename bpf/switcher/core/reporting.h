@@ -74,19 +74,17 @@ static __always_inline void count_burst(void *sock, struct tcp_sock *tp, struct 
 		burst_latencies_add(latencies, b->latest_us);
 }
 
-/* A span is over. It counts where it is known what is usual, and where its lot was drawn with the
- * share that holds now: what is drawn with another share is another experiment. */
+/* A span is over. It counts where it is known what is usual. */
 static __always_inline void count_span(void *sock, struct tcp_sock *tp, struct connection *c,
 				       const struct scope *scope)
 {
 	struct comparison *span = &c->comparison;
-	u32 key = span_sums_key(c->place.scope, span_stratum(span), is_managed(c, scope));
-	bool counts = span->usual && (s32)(span->drawn_by - scope->held_since) >= 0;
-	struct span_sums *sums = counts ? host_span_sums(sock, tp, key) : NULL;
+	u32 place = span_sums_place(span_stratum(span), is_managed(c, scope));
+	bool counts = span->usual;
 	s32 octaves = span_end(span);
 
-	if (sums)
-		span_sums_add(sums, octaves);
+	if (counts)
+		host_count_span(sock, tp, &c->place, place, octaves);
 }
 
 #endif

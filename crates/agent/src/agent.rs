@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use kirikae_algorithms::Algorithm;
-use kirikae_guard::Strata;
 use kirikae_policy::{Policy, Scope};
 use kirikae_vocabulary::Switch;
 use libbpf_rs::{Link, MapHandle};
@@ -28,12 +27,12 @@ use crate::registered;
 use crate::registration::{self, Registration};
 use crate::restore::{Restored, Restorer};
 use crate::revival::{NetworkNews, NetworkThread, Revival};
-use crate::spans;
+use crate::spans::{self, Share, SpanGroup};
 use crate::state::{Pinned, State};
 use crate::switcher::Switcher;
 
 /// What the agent is started with.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Config {
     /// The cgroup (version 2) whose connections the policy is for.
     pub cgroup: PathBuf,
@@ -144,13 +143,14 @@ impl Agent {
         };
         self.generations.insert(generation, policy.clone());
         let latencies = self.switcher.map("burst_latencies")?;
-        let span_sums = self.switcher.map("span_sums")?;
-        for (number, (before, now)) in self.policy.scopes.iter().zip(&policy.scopes).enumerate() {
-            if before.name != now.name {
+        let groups = self.switcher.map(spans::GROUPS)?;
+        for (number, now) in policy.scopes.iter().enumerate() {
+            let before = self.policy.scopes.get(number);
+            if before.is_some_and(|before| before.name != now.name) {
                 burst_latencies::forget(&latencies, number)?;
             }
-            if before.name != now.name || before.holdback != now.holdback {
-                spans::forget(&span_sums, number)?;
+            if before.is_none_or(|it| it.name != now.name || it.holdback != now.holdback) {
+                spans::begin_scope(&groups, number)?;
             }
         }
         self.policy = policy.clone();
@@ -191,39 +191,54 @@ impl Agent {
         let mut policy = self.policy.clone();
         policy.scopes[number] = scope;
         let generation = self.switcher.activate(&policy)?;
-        self.followed(generation, policy, number)
-    }
-
-    /// Sets the share (0 to 1) of its connections that the scope of that number holds back. What is known of
-    /// the connections is kept.
-    ///
-    /// # Errors
-    /// Fails if the kernel refuses the policy or an iterator over connections.
-    ///
-    /// # Panics
-    /// Panics if the policy has no scope of that number.
-    pub fn hold_back(&mut self, number: usize, share: f64) -> Result<(), Error> {
-        let mut policy = self.policy.clone();
-        policy.scopes[number].holdback = share;
-        let generation = self.switcher.hold_back(&policy, number)?;
-        self.followed(generation, policy, number)
-    }
-
-    /// Notes that the scope of that number has changed, and forgets what was counted of its spans: spans that
-    /// were drawn with different shares cannot be compared.
-    fn followed(&mut self, generation: u32, policy: Policy, number: usize) -> Result<(), Error> {
         self.generations.insert(generation, policy.clone());
         self.policy = policy;
-        spans::forget(&self.switcher.map("span_sums")?, number)?;
+        spans::begin_scope(&self.switcher.map(spans::GROUPS)?, number)?;
         self.lead()
     }
 
-    /// Tells how far the spans of the scope of that number were from the usual latency.
+    /// Tells how far the spans of the scope of that number were from the usual latency, for each cgroup that has shown
+    /// any.
     ///
     /// # Errors
     /// Fails if the kernel's counts cannot be read.
-    pub fn spans(&self, number: usize) -> Result<Strata, Error> {
-        spans::read(&self.switcher.map("span_sums")?, number)
+    pub fn spans(&self, number: usize) -> Result<Vec<SpanGroup>, Error> {
+        spans::read(&self.switcher.map(spans::GROUPS)?, number)
+    }
+
+    /// Sets the share that a cgroup holds back, in the scope of that number, and counts its spans anew: those that were
+    /// drawn with different shares cannot be compared. It holds for each connection with its next span, and for all of
+    /// them at once after [`look_at_shares`](Agent::look_at_shares).
+    ///
+    /// # Errors
+    /// Fails if the kernel has no room for it.
+    pub fn hold_back(
+        &self,
+        number: usize,
+        cgroup: u64,
+        share: Share,
+        epoch: u32,
+    ) -> Result<(), Error> {
+        spans::begin(&self.switcher.map(spans::GROUPS)?, number, cgroup, share, epoch)
+    }
+
+    /// Forgets what a cgroup that is gone has shown in the scope of that number.
+    ///
+    /// # Errors
+    /// Fails if the kernel does not let go of it.
+    pub fn forget_spans(&self, number: usize, cgroup: u64) -> Result<(), Error> {
+        spans::forget(&self.switcher.map(spans::GROUPS)?, number, cgroup)
+    }
+
+    /// Has connections look whether all of their group is held back now, or no more. What is known of the others is
+    /// kept.
+    ///
+    /// # Errors
+    /// Fails if the kernel refuses the policy or an iterator over connections.
+    pub fn look_at_shares(&mut self) -> Result<(), Error> {
+        let generation = self.switcher.write_again(&self.policy)?;
+        self.generations.insert(generation, self.policy.clone());
+        self.lead()
     }
 
     /// Brings connections under the active policy where they are adopted, and forgets policies that no
@@ -400,6 +415,8 @@ fn install(config: &Config, program: &Program, state: Option<&State>) -> Result<
     let path_sets = PathSets::new(config.paths)?;
     let (policy, are_recorded) = (&config.policy, config.are_calls_recorded);
     let switcher = Switcher::load(program, policy, are_recorded, shared.as_ref(), &path_sets)?;
+    let groups = switcher.map(spans::GROUPS)?;
+    (0..policy.scopes.len()).try_for_each(|number| spans::begin_scope(&groups, number))?;
     let path_memory = PathMemory::load(switcher.map(SETS)?, &path_sets)?;
     let attached = Attached::attach(&switcher, config, state)?;
     let connections = switcher.map(CONNECTIONS)?;

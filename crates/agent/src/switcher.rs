@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use kirikae_interface::rule;
-use kirikae_policy::{Policy, SCOPES, Since, has_another_cgroup};
+use kirikae_policy::{Policy, SCOPES, has_another_cgroup};
 use kirikae_table::KernelTable;
 use kirikae_vocabulary::Switch;
 use libbpf_rs::libbpf_sys::bpf_map_create_opts;
@@ -37,7 +37,8 @@ const GENERATIONS: u32 = 2;
 pub(crate) struct Switcher {
     object: Object,
     generation: u32,
-    since: Since,
+    /// The generation since which the scopes of the policy are the same.
+    scopes_since: u32,
     /// The rules as they were written.
     rules: Vec<rule>,
     names: Arc<Mutex<Names>>,
@@ -112,9 +113,9 @@ impl Switcher {
             builder.add(map, record).doing(doing)?;
         }
         let events = builder.build().doing(doing)?;
-        let (generation, since, rules) = (0, Since::all(0), Vec::new());
+        let (generation, scopes_since, rules) = (0, 0, Vec::new());
         let mut switcher =
-            Switcher { object, generation, since, rules, names, events, received, recorder };
+            Switcher { object, generation, scopes_since, rules, names, events, received, recorder };
         switcher.activate(policy)?;
         Ok(switcher)
     }
@@ -122,7 +123,7 @@ impl Switcher {
     /// Makes a policy the active one, all or nothing: the policy before stays active until the new one is
     /// there as a whole. Returns its generation.
     pub fn activate(&mut self, policy: &Policy) -> Result<u32, Error> {
-        self.write(policy, policy.rules(), Since::all(self.generation.wrapping_add(1)))
+        self.write(policy, policy.rules(), self.generation.wrapping_add(1))
     }
 
     /// Writes the active policy once more if cgroups that it names have been created or replaced. Connections
@@ -133,27 +134,30 @@ impl Switcher {
         if !both.any(|(now, before)| has_another_cgroup(now, before)) {
             return Ok(None);
         }
-        self.write(policy, rules, self.since).map(Some)
+        self.write(policy, rules, self.scopes_since).map(Some)
     }
 
-    /// Writes the active policy once more because the scope of that number holds back another share. Spans
-    /// whose lots were drawn before end as they began, and do not count. Returns its generation.
-    pub fn hold_back(&mut self, policy: &Policy, scope: usize) -> Result<u32, Error> {
-        let mut since = self.since;
-        since.holdback[scope] = self.generation.wrapping_add(1);
-        self.write(policy, policy.rules(), since)
+    /// Writes the active policy once more, so that connections look which share their groups hold back. Those that
+    /// stay as they are keep what is known of them. Returns its generation.
+    pub fn write_again(&mut self, policy: &Policy) -> Result<u32, Error> {
+        self.write(policy, policy.rules(), self.scopes_since)
     }
 
     /// Writes a policy into the room that the policy before the active one had. Nobody reads that any more, because writing
     /// into the map of tables waits in the kernel until nobody uses one of its maps or reads the older
     /// policy.
-    fn write(&mut self, policy: &Policy, rules: Vec<rule>, since: Since) -> Result<u32, Error> {
+    fn write(
+        &mut self,
+        policy: &Policy,
+        rules: Vec<rule>,
+        scopes_since: u32,
+    ) -> Result<u32, Error> {
         let doing = || "putting the policy in force".to_owned();
         let generation = self.generation.wrapping_add(1);
         let place = generation % GENERATIONS;
         let first_table = place * SCOPES as u32;
         let kernel_policy =
-            policy.kernel_policy(generation, &since, first_table, &rules).doing(doing)?;
+            policy.kernel_policy(generation, scopes_since, first_table, &rules).doing(doing)?;
         let update = |map: &str, key: u32, value: &[u8]| {
             find(&self.object, map).update(&key.to_ne_bytes(), value, MapFlags::ANY).doing(doing)
         };
@@ -170,7 +174,7 @@ impl Switcher {
         }
         update("policies", place, kernel_policy.as_bytes())?;
         update("active_generation", 0, &generation.to_ne_bytes())?;
-        (self.generation, self.since, self.rules) = (generation, since, rules);
+        (self.generation, self.scopes_since, self.rules) = (generation, scopes_since, rules);
         Ok(generation)
     }
 
@@ -195,7 +199,7 @@ impl Switcher {
 
     /// The generation since which the scopes of the active policy are the same.
     pub fn scopes_since(&self) -> u32 {
-        self.since.scopes
+        self.scopes_since
     }
 
     /// Takes in the connections that are open in some network namespaces, and brings those that are already

@@ -7,6 +7,7 @@ mod addresses;
 pub mod client;
 mod guards;
 pub mod kept_paths;
+mod kept_suspensions;
 mod metrics;
 mod origin;
 mod page;

@@ -214,6 +214,19 @@ fn encode_gauges(numbers: &Numbers, encoder: &mut DescriptorEncoder) -> fmt::Res
     }
 
     let mut family = encoder.encode_descriptor(
+        "kirikae_guard_suspended_cgroups",
+        "Cgroups of a scope that are only observed because switching hurts their connections",
+        None,
+        MetricType::Gauge,
+    )?;
+    for (scope, guard) in &numbers.guards {
+        let labels = [("scope", scope)];
+        let metric = family.encode_family(&labels)?;
+        let suspended = guard.cgroups.iter().filter(|it| it.suspended_since.is_some());
+        ConstGauge::new(suspended.count() as i64).encode(metric)?;
+    }
+
+    let mut family = encoder.encode_descriptor(
         "kirikae_guard",
         "What switched bursts take over what stock ones take, and the ends of the interval",
         Some(&ratio),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use kirikae_agent::{
     Agent, BURST_SIZES, BurstLatencies, Config, KnownPath, NetworkNews, NetworkThread, PathFilter,
-    Refusals, Restored, Taken, own_namespace,
+    Refusals, Restored, Taken, cgroup_root, own_namespace,
 };
 use kirikae_policy::Scope;
 use kirikae_vocabulary::Switch;
@@ -122,6 +122,8 @@ pub struct Service {
     lines_lost: u64,
     /// Netlink messages of programs that were dropped.
     dropped: u64,
+    /// Messages to the operator that nobody has taken yet.
+    told: Vec<String>,
     /// The latest listing, and when it was made.
     listed: Option<(Instant, Arc<Connections>)>,
 }
@@ -136,8 +138,9 @@ impl Service {
         file: Option<String>,
         seen_by: &SeenBy,
     ) -> Result<Service, kirikae_agent::Error> {
-        let (guards, _) = Guards::default().under(&config.policy);
-        let agent = Agent::start(config)?;
+        let (guards, told) = Guards::load(kept_paths::directory(), &cgroup_root()?);
+        let (guards, policy) = guards.under(&config.policy);
+        let agent = Agent::start(&Config { policy, ..config.clone() })?;
         let (asked, requests) = mpsc::channel();
         let (log, started) = (Arc::default(), Instant::now());
         let (generation, taken, listed) = (1, Taken::default(), None);
@@ -159,6 +162,7 @@ impl Service {
             destroyed: 0,
             lines_lost: 0,
             dropped: 0,
+            told: told.into_iter().collect(),
             listed,
         })
     }
@@ -250,16 +254,18 @@ impl Service {
         Ok(())
     }
 
-    /// Has the guards look at what was counted, and does what follows. Returns a line for each scope that is
-    /// only observed from now on.
+    /// Has the guards look at what was counted, and does what follows. Returns a line for each scope, or cgroup in it,
+    /// that is only observed from now on, and what else is to be told of them.
     ///
     /// # Errors
     /// Fails if the kernel's counts cannot be read, or if the kernel refuses a changed policy.
     pub fn guard(&mut self) -> Result<Vec<String>, kirikae_agent::Error> {
-        self.guards.look(&mut self.agent)
+        let mut told = std::mem::take(&mut self.told);
+        told.extend(self.guards.look(&mut self.agent)?);
+        Ok(told)
     }
 
-    /// How many scopes are only observed because switching hurts.
+    /// How many scopes, or cgroups in them, are only observed because switching hurts.
     pub fn suspended(&self) -> usize {
         self.guards.suspended()
     }

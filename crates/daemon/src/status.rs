@@ -115,8 +115,32 @@ pub struct Guarding {
     pub ratio: Option<[f64; 3]>,
     /// Number of bursts that it is based on.
     pub bursts: u64,
-    /// Whether the scope is only observed because switching hurts.
+    /// Whether the scope is only observed because switching hurts, or the only cgroup of it that was judged.
     pub suspended: bool,
+    /// Since when the scope as a whole is, seconds of the wall clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspended_since: Option<u64>,
+    /// What was found out of each cgroup in it.
+    #[serde(default)]
+    pub cgroups: Vec<GroupGuarding>,
+}
+
+/// What was found out of the connections of a scope that are in one cgroup.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GroupGuarding {
+    /// The cgroup, in words.
+    pub cgroup: String,
+    /// As of a scope.
+    pub verdict: String,
+    /// As of a scope.
+    pub says: String,
+    /// As of a scope.
+    pub ratio: Option<[f64; 3]>,
+    /// Number of bursts that it is based on.
+    pub bursts: u64,
+    /// Since when its connections are only observed because switching hurts, seconds of the wall clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspended_since: Option<u64>,
 }
 
 /// How long bursts of one scope and size took, since the agent was started.

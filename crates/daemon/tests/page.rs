@@ -92,6 +92,8 @@ async fn status(State(looks): State<Looks>) -> Response {
             ratio: Some([1.1, 1.15, 1.2]),
             bursts: 12_300,
             suspended: true,
+            suspended_since: None,
+            cgroups: Vec::new(),
         }),
     };
     let bursts = Bursts {

@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 
 use anyhow::{Context, ensure};
 use kirikae_algorithms::BurstSpans;
-use kirikae_guard::{Ask, Guard, Strata};
+use kirikae_guard::{Ask, ERROR, Guard, Strata};
 use kirikae_path::{RandomStream, stream_seed};
 use kirikae_results::statistics::quantile;
 use kirikae_scenario::{Contender, Controls};
@@ -210,7 +210,7 @@ fn course(paths: &[Vec<f64>], host: u64, case: &Case) -> Course {
         if (burst + 1) % LOOKS_EVERY != 0 {
             continue;
         }
-        guard.look(epoch, &sums);
+        guard.look(epoch, &sums, ERROR);
         let estimate = guard.verdict().estimate();
         missed |= estimate.is_some_and(|it| !(it.least..=it.most).contains(&case.factor));
         if guard.asks() == Ask::Observe {

@@ -8,7 +8,7 @@
 //! Kennedy and Ramdas, "Time-uniform central limit theory and asymptotic confidence sequences", Annals of
 //! Statistics 52, 2024).
 
-/// Probability that the truth is ever beyond one given end of the interval.
+/// Probability that the truth is ever beyond one given end of a scope's interval.
 pub const ERROR: f64 = 0.01;
 
 /// The mixture's parameter, 1/octaves²: it says at which information the sequence is tightest. No sequence is
@@ -17,15 +17,15 @@ pub const ERROR: f64 = 0.01;
 const MIXTURE: f64 = 625.0;
 
 /// Half the width of the interval, octaves, for an estimate with this information (1 over its variance,
-/// 1/octaves²; above 0).
-pub fn radius(information: f64) -> f64 {
-    radius_of(information, MIXTURE)
+/// 1/octaves²; above 0). `error` is the probability that the truth is ever beyond one given end.
+pub fn radius(information: f64, error: f64) -> f64 {
+    radius_of(information, MIXTURE, error)
 }
 
 /// The formula: sqrt(2 (I + rho) ln(1 + sqrt((I + rho) / rho) / (2 error))) / I.
-fn radius_of(information: f64, mixture: f64) -> f64 {
+fn radius_of(information: f64, mixture: f64, error: f64) -> f64 {
     let sum = information + mixture;
-    let ratio = (sum / mixture).sqrt() / (2.0 * ERROR);
+    let ratio = (sum / mixture).sqrt() / (2.0 * error);
     (2.0 * sum * ratio.ln_1p()).sqrt() / information
 }
 
@@ -40,9 +40,10 @@ mod tests {
     fn it_is_tightest_where_a_harm_of_5_percent_is_decided() {
         let decided = 6440.0;
         let wanted = (1.05f64 / 1.02).log2();
+        let radius = |information| radius(information, ERROR);
         assert!((radius(decided) / wanted - 1.0).abs() < 1e-3, "{}", radius(decided));
         for other in [0.5, 0.8, 1.25, 2.0] {
-            assert!(radius(decided) < radius_of(decided, MIXTURE * other), "{other}");
+            assert!(radius(decided) < radius_of(decided, MIXTURE * other, ERROR), "{other}");
         }
         // Looking at all times needs 3.36 standard errors, where looking once needs 2.33.
         assert!((radius(decided) * decided.sqrt() - 3.36).abs() < 0.005);
@@ -64,7 +65,7 @@ mod tests {
             for _ in 0..looks {
                 information += step;
                 sum += step.sqrt() * normal(&mut stream);
-                let within = radius(information);
+                let within = radius(information, ERROR);
                 was[0] |= sum / information < -within;
                 was[1] |= sum / information > within;
             }
@@ -99,7 +100,7 @@ mod tests {
                 arm.add(residual(&mut stream));
                 let Some(difference) = Difference::of(&epoch) else { continue };
                 if difference.least_spans() >= LEAST_SPANS {
-                    let within = radius(difference.information);
+                    let within = radius(difference.information, ERROR);
                     was[0] |= difference.octaves + within < 0.0;
                     was[1] |= difference.octaves - within > 0.0;
                 }

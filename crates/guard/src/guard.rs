@@ -24,7 +24,7 @@ const SUSPECTED_WITHIN: f64 = 1.0;
 /// Harm is no longer suspected if the estimate plus so many standard errors is not beyond [`HARM`].
 const CLEARED_BEYOND: f64 = 2.0;
 
-/// The guard of one scope.
+/// The guard of some connections: those of one cgroup in a scope.
 ///
 /// Time is cut into *epochs*, in each of which the same share is held back. The kernel's sums begin anew with
 /// each epoch, and spans that are under way when one begins are not counted.
@@ -35,6 +35,7 @@ pub struct Guard {
     epoch: u32,
     /// The epochs that are over, since everything was counted anew.
     over: Vec<Strata>,
+    difference: Option<Difference>,
     verdict: Verdict,
 }
 
@@ -88,6 +89,8 @@ pub enum Reason {
         /// Spans that were held back.
         held_back: u64,
     },
+    /// Each cgroup is judged for itself, and there are too few to say something of all of them.
+    FewGroups(usize),
 }
 
 impl Guard {
@@ -103,19 +106,30 @@ impl Guard {
             is_suspected: false,
             epoch: 0,
             over: Vec::new(),
+            difference: None,
             verdict: nothing_known(holdback),
         }
     }
 
+    /// Makes a guard that has found out before that switching hurts.
+    ///
+    /// # Panics
+    /// Panics if the share is not within 0 to 1.
+    pub fn suspended(holdback: f64, found: Estimate) -> Guard {
+        Guard { verdict: Verdict::Hurts(found), ..Guard::new(holdback) }
+    }
+
     /// Takes the sums of an epoch since it began; it may be called as often as one likes. Sums of any epoch
-    /// but the [present one](Guard::epoch) are ignored.
-    pub fn look(&mut self, epoch: u32, sums: &Strata) {
+    /// but the [present one](Guard::epoch) are ignored. `error` is the probability that the truth is ever beyond one
+    /// given end of the intervals.
+    pub fn look(&mut self, epoch: u32, sums: &Strata, error: f64) {
         if epoch != self.epoch || self.holdback == 0.0 || self.hurts() {
             return;
         }
         self.over.push(*sums);
         let difference = Difference::of(&self.over);
-        self.verdict = Verdict::of(difference);
+        self.difference = difference;
+        self.verdict = Verdict::of(difference, error);
         let is_suspected = difference.map_or(self.is_suspected, |it| self.suspects(&it));
         let can_change = self.holdback < HELD_WHILE_SUSPECTED
             && sums.spans().iter().sum::<u64>() >= EPOCH_SPANS
@@ -126,6 +140,11 @@ impl Guard {
         } else {
             self.over.pop();
         }
+    }
+
+    /// What is found over all epochs; None if there is nothing to compare.
+    pub fn difference(&self) -> Option<Difference> {
+        self.difference
     }
 
     fn suspects(&self, difference: &Difference) -> bool {
@@ -161,15 +180,17 @@ impl Guard {
         self.is_suspected = false;
         self.epoch += 1;
         self.over.clear();
+        self.difference = None;
         self.verdict = nothing_known(self.holdback);
     }
 
-    fn hurts(&self) -> bool {
+    /// Whether switching hurts, so that nothing is switched.
+    pub fn hurts(&self) -> bool {
         matches!(self.verdict, Verdict::Hurts(_))
     }
 }
 
-fn nothing_known(holdback: f64) -> Verdict {
+pub(crate) fn nothing_known(holdback: f64) -> Verdict {
     Verdict::CannotJudge(match holdback {
         0.0 => Reason::NothingHeldBack,
         _ => Reason::TooFewSpans { switched: 0, held_back: 0 },
@@ -177,8 +198,8 @@ fn nothing_known(holdback: f64) -> Verdict {
 }
 
 impl Estimate {
-    fn of(difference: &Difference) -> Estimate {
-        let radius = radius(difference.information);
+    fn of(difference: &Difference, error: f64) -> Estimate {
+        let radius = radius(difference.information, error);
         Estimate {
             ratio: difference.octaves.exp2(),
             least: (difference.octaves - radius).exp2(),
@@ -189,12 +210,12 @@ impl Estimate {
 }
 
 impl Verdict {
-    fn of(difference: Option<Difference>) -> Verdict {
+    pub(crate) fn of(difference: Option<Difference>, error: f64) -> Verdict {
         let Some(difference) = difference.filter(|it| it.least_spans() >= LEAST_SPANS) else {
             let [switched, held_back] = difference.map_or([0; 2], |difference| difference.spans);
             return Verdict::CannotJudge(Reason::TooFewSpans { switched, held_back });
         };
-        let estimate = Estimate::of(&difference);
+        let estimate = Estimate::of(&difference, error);
         let Estimate { least, most, .. } = estimate;
         if least > HARM {
             Verdict::Hurts(estimate)
@@ -263,6 +284,9 @@ impl fmt::Display for Reason {
                 grouped(*switched),
                 grouped(*held_back),
             ),
+            Reason::FewGroups(groups) => {
+                write!(f, "each of {groups} cgroups is judged for itself")
+            }
         }
     }
 }
@@ -284,6 +308,7 @@ fn grouped(number: u64) -> String {
 mod tests {
     use super::*;
     use crate::Arms;
+    use crate::ERROR;
 
     /// Sums of so many spans; half of the residuals are half an octave above the mean, the others as much
     /// below.
@@ -300,7 +325,7 @@ mod tests {
 
     fn verdict(holdback: f64, sums: Strata) -> Verdict {
         let mut guard = Guard::new(holdback);
-        guard.look(guard.epoch(), &sums);
+        guard.look(guard.epoch(), &sums, ERROR);
         guard.verdict()
     }
 
@@ -335,51 +360,51 @@ mod tests {
         let mut guard = Guard::new(0.02);
         assert_eq!(guard.asks(), Ask::HoldBack(0.02));
         // A single span that is held back tells nothing.
-        guard.look(guard.epoch(), &sums((99, 0.1), (1, 0.25)));
+        guard.look(guard.epoch(), &sums((99, 0.1), (1, 0.25)), ERROR);
         assert_eq!((guard.epoch(), guard.asks()), (0, Ask::HoldBack(0.02)));
-        guard.look(guard.epoch(), &sums((198, 0.0), (2, 0.0)));
+        guard.look(guard.epoch(), &sums((198, 0.0), (2, 0.0)), ERROR);
         assert_eq!((guard.epoch(), guard.asks()), (1, Ask::HoldBack(0.5)));
         // Sums of the past epoch may still come.
-        guard.look(0, &sums((900, 0.9), (900, 0.0)));
+        guard.look(0, &sums((900, 0.9), (900, 0.0)), ERROR);
         assert_eq!(guard.verdict().estimate(), None);
         // The sums of the next one begin anew; before there are enough, nothing is changed again.
-        guard.look(guard.epoch(), &sums((5, -1.0), (5, 0.0)));
+        guard.look(guard.epoch(), &sums((5, -1.0), (5, 0.0)), ERROR);
         assert_eq!((guard.epoch(), guard.asks()), (1, Ask::HoldBack(0.5)));
-        guard.look(guard.epoch(), &sums((500, -0.1), (500, 0.0)));
+        guard.look(guard.epoch(), &sums((500, -0.1), (500, 0.0)), ERROR);
         assert_eq!((guard.epoch(), guard.asks()), (2, Ask::HoldBack(0.02)));
         // What was found before the change still counts.
-        guard.look(guard.epoch(), &Strata::default());
+        guard.look(guard.epoch(), &Strata::default(), ERROR);
         assert_eq!(guard.verdict().estimate().unwrap().bursts, 6000);
     }
 
     #[test]
     fn help_is_not_suspected_of_harm() {
         let mut guard = Guard::new(0.02);
-        guard.look(guard.epoch(), &sums((196, 0.0), (4, 0.5)));
+        guard.look(guard.epoch(), &sums((196, 0.0), (4, 0.5)), ERROR);
         assert_eq!((guard.epoch(), guard.asks()), (0, Ask::HoldBack(0.02)));
     }
 
     #[test]
     fn an_operator_who_holds_back_more_is_left_his_share() {
         let mut guard = Guard::new(0.6);
-        guard.look(guard.epoch(), &sums((40, 0.05), (60, 0.0)));
+        guard.look(guard.epoch(), &sums((40, 0.05), (60, 0.0)), ERROR);
         assert_eq!((guard.epoch(), guard.asks()), (0, Ask::HoldBack(0.6)));
     }
 
     #[test]
     fn harm_lasts_until_somebody_resumes() {
         let mut guard = Guard::new(0.02);
-        guard.look(guard.epoch(), &sums((900, 0.2), (900, 0.0)));
+        guard.look(guard.epoch(), &sums((900, 0.2), (900, 0.0)), ERROR);
         let hurts = guard.verdict();
         assert!(matches!(hurts, Verdict::Hurts(_)), "{hurts}");
         assert_eq!(guard.asks(), Ask::Observe);
-        guard.look(guard.epoch(), &sums((9000, -1.0), (9000, 0.0)));
+        guard.look(guard.epoch(), &sums((9000, -1.0), (9000, 0.0)), ERROR);
         assert_eq!((guard.verdict(), guard.asks()), (hurts, Ask::Observe));
         let before = guard.epoch();
         guard.resume();
         assert_eq!((guard.epoch(), guard.asks()), (before + 1, Ask::HoldBack(0.02)));
         assert_eq!(guard.verdict().estimate(), None);
-        guard.look(guard.epoch(), &sums((4900, 0.0), (100, 1.0)));
+        guard.look(guard.epoch(), &sums((4900, 0.0), (100, 1.0)), ERROR);
         assert!(matches!(guard.verdict(), Verdict::Helps(_)), "{}", guard.verdict());
     }
 }

@@ -5,14 +5,17 @@
 //! back*, which means left to the host's own congestion control. The time of a span is compared with the
 //! connection's own past (`bpf/switcher/core/comparison.h`). These are summed up for each treatment
 //! ([`Strata`]) and compared by a confidence sequence ([`confidence`]), which may be looked at all the time.
-//! [`Guard`] draws the conclusions.
+//! [`Guard`] draws the conclusions for the connections of a cgroup, [`Groups`] for a scope with several.
 //!
 //! Latencies are logarithms to base 2, in *octaves*, so that differences of means are ratios of geometric
 //! means.
 
 pub mod confidence;
+mod groups;
 mod guard;
 mod spans;
 
+pub use confidence::ERROR;
+pub use groups::Groups;
 pub use guard::{Ask, Estimate, Guard, HARM, HELD_WHILE_SUSPECTED, LEAST_SPANS, Reason, Verdict};
 pub use spans::{Arms, Difference, STRATA, Spans, Strata};

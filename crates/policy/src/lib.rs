@@ -7,8 +7,8 @@ mod scope_section;
 mod warm_start;
 
 pub use policy::{
-    Hysteresis, LEAST_RTT, Matching, Objective, Period, Policy, RULES, SCOPES, Scope, Since,
-    Timeouts, TooManyRules, WhenAddressGone, has_another_cgroup,
+    Hysteresis, LEAST_RTT, Matching, Objective, Period, Policy, RULES, SCOPES, Scope, Timeouts,
+    TooManyRules, WhenAddressGone, has_another_cgroup,
 };
 pub use reach::Unreached;
 pub use scope_section::{Latencies, WHEN_ADDRESS_GONE, read_scope, read_scope_of_all};

@@ -37,22 +37,6 @@ pub struct Policy {
     pub scopes: Vec<Scope>,
 }
 
-/// Since which generation of the policy its parts have been unchanged.
-#[derive(Clone, Copy, Debug)]
-pub struct Since {
-    /// The generation since which the scopes are the same.
-    pub scopes: u32,
-    /// For each scope, the generation since which it holds back the same share.
-    pub holdback: [u32; SCOPES],
-}
-
-impl Since {
-    /// Everything has been the same since this generation.
-    pub fn all(generation: u32) -> Since {
-        Since { scopes: generation, holdback: [generation; SCOPES] }
-    }
-}
-
 /// Some connections, and what holds for them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scope {
@@ -215,7 +199,7 @@ impl Policy {
         numbered.flat_map(|(scope, number)| scope.matching.rules(number)).collect()
     }
 
-    /// The policy in the switcher's form. `rules` are [those of the policy](Policy::rules). The table
+    /// The policy in the switcher's form. Since the generation `scopes_since` its scopes have been the same. `rules` are [those of the policy](Policy::rules). The table
     /// numbered n among [`tables`](Policy::tables) is at `first_table` + n in the kernel.
     ///
     /// # Errors
@@ -226,7 +210,7 @@ impl Policy {
     pub fn kernel_policy(
         &self,
         generation: u32,
-        since: &Since,
+        scopes_since: u32,
         first_table: u32,
         rules: &[kernel::rule],
     ) -> Result<Box<kernel::policy>, TooManyRules> {
@@ -240,14 +224,13 @@ impl Policy {
             let table = tables.iter().position(|table| **table == scope.table);
             kernel.scope[number] =
                 scope.kernel_scope(first_table + table.expect("tables has all") as u32);
-            kernel.scope[number].held_since = since.holdback[number];
         }
         let least = kernel.scope[..self.scopes.len()].iter().map(|scope| scope.least_rtt_us).min();
         kernel.least_rtt_us = least.expect("there is a scope");
         kernel.rule[..rules.len()].copy_from_slice(rules);
         kernel.rules = rules.len() as u32;
         kernel.generation = generation;
-        kernel.scopes_since = since.scopes;
+        kernel.scopes_since = scopes_since;
         Ok(kernel)
     }
 }
@@ -322,8 +305,7 @@ impl Scope {
         (self.holdback * f64::from(u32::MAX)) as u32
     }
 
-    /// The scope in the switcher's form, with the number of its table. Since which generation it holds back
-    /// its share is set by the policy.
+    /// The scope in the switcher's form, with the number of its table.
     pub fn kernel_scope(&self, table: u32) -> kernel::scope {
         let flag = |is_set: bool, flag: u32| if is_set { flag } else { 0 };
         let hysteresis = self.hysteresis;
@@ -337,7 +319,6 @@ impl Scope {
                 | self.warm_start.scope_flags(),
             period_us: self.period.fixed_us(),
             holdback: self.held_back_below(),
-            held_since: 0,
             table,
             least_rtt_us: u32::try_from(self.least_rtt.as_micros()).unwrap_or(u32::MAX),
             path_lifetime_s: u32::try_from(self.path_lifetime.as_secs()).unwrap_or(u32::MAX),
@@ -462,7 +443,7 @@ mod tests {
         generation: u32,
         first_table: u32,
     ) -> Result<Box<kernel::policy>, TooManyRules> {
-        policy.kernel_policy(generation, &Since::all(generation), first_table, &policy.rules())
+        policy.kernel_policy(generation, generation, first_table, &policy.rules())
     }
 
     #[test]

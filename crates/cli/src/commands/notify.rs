@@ -38,7 +38,7 @@ pub fn status(suspended: usize) -> io::Result<()> {
     tell(&match suspended {
         0 => "STATUS=".to_owned(),
         _ => format!(
-            "STATUS=switching hurts in {suspended} scopes, which are only observed; see kirikae status"
+            "STATUS=switching hurts in {suspended} scopes or cgroups, which are only observed; see kirikae status"
         ),
     })
 }

@@ -1,13 +1,17 @@
 //! `kirikae status`
 
+use std::cmp::Reverse;
 use std::fmt::{self, Write};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use kirikae_command::print;
 use kirikae_daemon::client;
-use kirikae_daemon::status::{Bursts, Status};
+use kirikae_daemon::status::{Bursts, Guarding, Status};
 use kirikae_terminal::{CellAlignment, Table, table};
+
+/// Of so many cgroups in a scope it is said what was found out, if they are not only observed.
+const CGROUPS_SHOWN: usize = 4;
 
 /// Tell what the agent does
 ///
@@ -47,10 +51,7 @@ fn write_status(out: &mut impl Write, status: &Status) -> fmt::Result {
     for scope in &status.policy.scopes {
         write_scope(out, &scope.name, &scope.matches, &scope.settings)?;
         if let Some(guard) = &scope.guard {
-            writeln!(out, "    {}", guard.says)?;
-        }
-        if scope.guard.as_ref().is_some_and(|guard| guard.suspended) {
-            writeln!(out, "    only observed because of that; `kirikae resume` switches again")?;
+            write_guarding(out, guard)?;
         }
     }
     for warning in &status.warnings {
@@ -120,6 +121,47 @@ fn write_status(out: &mut impl Write, status: &Status) -> fmt::Result {
         )?;
     }
     Ok(())
+}
+
+/// Writes what the guards of a scope have found out: of all of it, of cgroups that are only observed, and of some others
+/// where there are several.
+fn write_guarding(out: &mut impl Write, guard: &Guarding) -> fmt::Result {
+    let time =
+        |since: u64| humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(since));
+    const AGAIN: &str = "`kirikae resume` switches again";
+    writeln!(out, "    {}", guard.says)?;
+    if let Some(since) = guard.suspended_since {
+        writeln!(out, "    only observed because of that since {}; {AGAIN}", time(since))?;
+    }
+    let is_only = guard.cgroups.len() == 1;
+    let mut others = Vec::new();
+    for group in &guard.cgroups {
+        let (name, says) = (&group.cgroup, &group.says);
+        match group.suspended_since {
+            Some(since) if is_only => {
+                let since = time(since);
+                writeln!(
+                    out,
+                    "    {name} is only observed because of that since {since}; {AGAIN}"
+                )?;
+            }
+            Some(since) => {
+                writeln!(out, "    {name}: {says}; only observed since {}; {AGAIN}", time(since))?;
+            }
+            None => others.push(group),
+        }
+    }
+    if is_only {
+        return Ok(());
+    }
+    others.sort_by_key(|group| Reverse(group.bursts));
+    for group in others.iter().take(CGROUPS_SHOWN) {
+        writeln!(out, "    {}: {}", group.cgroup, group.says)?;
+    }
+    match others.len().saturating_sub(CGROUPS_SHOWN) {
+        0 => Ok(()),
+        more => writeln!(out, "    and {more} more cgroups"),
+    }
 }
 
 /// Writes a scope in a line.

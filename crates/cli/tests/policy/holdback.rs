@@ -1,8 +1,9 @@
 //! Connections that are held back, for comparison.
 
+use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
-use kirikae_agent::{Agent, Treatment};
+use kirikae_agent::{Agent, OTHERS, Share, Treatment};
 use kirikae_policy::Scope;
 
 use crate::common::OwnCgroup;
@@ -40,27 +41,36 @@ pub fn leaves_a_share_as_it_is(cgroup: &OwnCgroup) {
     assert_eq!(held_back + switched, CONNECTIONS);
     assert!(held_back.abs_diff(CONNECTIONS / 2) < MOST_AWAY, "{held_back} held back");
     drop(pairs);
-    spans_are_compared(&mut agent);
+    spans_are_compared(&mut agent, cgroup);
     assert_eq!(agent.stop().unwrap().remaining.len(), 0);
 }
 
 /// A lot is drawn for each span of bursts, and the bursts of either kind are counted.
-fn spans_are_compared(agent: &mut Agent) {
+fn spans_are_compared(agent: &mut Agent, own: &OwnCgroup) {
     let mut pair = Pair::open("127.0.0.1");
     let mut is_seen = [false; 2];
-    let counted = |agent: &Agent| agent.spans(0).unwrap().spans();
+    let group = |agent: &Agent| {
+        let groups = agent.spans(0).unwrap();
+        groups.into_iter().find(|group| group.cgroup != OTHERS)
+    };
+    let counted = |agent: &Agent| group(agent).map_or([0; 2], |group| group.sums.spans());
     pair.talk_until("spans of both kinds are counted", |pair| {
         let is_switched = pair.is_switched();
         assert!(is_switched || pair.algorithm() == ORIGINAL);
         is_seen[usize::from(is_switched)] = true;
         is_seen == [true; 2] && counted(agent).iter().all(|spans| *spans >= 4)
     });
-    agent.hold_back(0, 1.0).unwrap();
+    let cgroup = group(agent).unwrap().cgroup;
+    assert_eq!(cgroup, own.path.metadata().unwrap().ino(), "the cgroup that it is in");
+    agent.hold_back(0, cgroup, Share::ALL, 1).unwrap();
     assert_eq!(counted(agent), [0; 2], "another share is another experiment");
+    // It need not wait for the end of its span.
+    agent.look_at_shares().unwrap();
     pair.talk_until("spans are held back", |_| counted(agent)[1] >= 4);
     assert_eq!((pair.algorithm().as_str(), counted(agent)[0]), (ORIGINAL, 0));
     assert!(has_kernel_timer(&pair.near));
-    agent.hold_back(0, 0.0).unwrap();
+    agent.hold_back(0, cgroup, Share::own(1e-9), 2).unwrap();
+    agent.look_at_shares().unwrap();
     pair.talk_until("it is switched", Pair::is_switched);
     assert!(has_our_timer(&pair.near));
 }
