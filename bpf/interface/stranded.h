@@ -8,6 +8,7 @@
 struct local_address {
 	struct address address;
 	u32 interface; /* of a link-local IPv6 address, by its index; 0 of any other */
+	u32 namespace; /* from which it is gone */
 };
 
 struct stranded {

@@ -21,22 +21,32 @@
 
 char _license[] SEC("license") = "Dual BSD/GPL";
 
-/* The interface whose path is back, by its index. */
+/* An interface by its index, of the namespace with these low bits of its cookie. */
+struct back_interface {
+	u32 namespace;
+	u32 interface;
+};
+
+/* Interfaces whose path is back, of some namespaces at once. */
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, u32);
-} back_interface SEC(".maps");
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1024);
+	__type(key, struct back_interface);
+	__type(value, u8);
+} back_interfaces SEC(".maps");
 
 /* A receiver may hold an ACK back for so long. */
 #define DELAYED_ACK_US (40 * USEC_PER_MSEC)
 
 static __always_inline bool is_over_back_interface(const struct tcp_sock *tp)
 {
-	u32 first = 0, *back = bpf_map_lookup_elem(&back_interface, &first);
+	struct back_interface it = {
+		.namespace = namespace_of(tp),
+		.interface = interface_of(tp),
+	};
 
-	return back && *back == interface_of(tp);
+	return bpf_map_lookup_elem(&back_interfaces, &it);
 }
 
 /* Returns whether it has waited for an ACK for longer than the first one takes, and has something

@@ -68,14 +68,22 @@ static __always_inline bool is_closed(const struct sock *sk)
 	return ((const struct sock_common *)sk)->skc_state == TCP_CLOSE;
 }
 
-/* Prints the inode of the network namespace of each that is still remembered. */
+/* Its program has closed it: it sends what is left and ends. What has not been accepted yet has no
+ * program either. */
+static __always_inline bool is_orphan(const struct sock *sk)
+{
+	return !is_open(((const struct sock_common *)sk)->skc_state) && !sk->sk_socket;
+}
+
+/* Prints the inode of the network namespace of each that is still remembered, and that a program
+ * may still use. */
 SEC("iter/bpf_sk_storage_map")
 int remaining(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
 	struct sock *sk = ctx->sk;
 	struct tcp_sock *tp;
 
-	if (!sk || is_closed(sk))
+	if (!sk || is_closed(sk) || is_orphan(sk))
 		return 0;
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (tp)

@@ -15,11 +15,11 @@
 
 char _license[] SEC("license") = "Dual BSD/GPL";
 
-/* The addresses that are gone from the reader's network namespace. The agent asks the map how many
- * there may be at once. */
+/* The addresses that are gone, for some namespaces at once. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 256);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 4096);
 	__type(key, struct local_address);
 	__type(value, struct stranded);
 } gone_addresses SEC(".maps");
@@ -45,6 +45,7 @@ static __always_inline void local_address_of(const struct tcp_sock *tp, const st
 
 	local->address = ends->local;
 	local->interface = is_link_local(&local->address) ? skc->skc_bound_dev_if : 0;
+	local->namespace = namespace_of(tp);
 }
 
 /* The place of an idle connection may be one in an earlier policy, so the rules are asked. */

@@ -2,7 +2,7 @@
 
 use std::os::fd::AsFd;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kirikae_algorithms::Algorithm;
 use kirikae_policy::{Policy, Scope};
@@ -15,6 +15,7 @@ use crate::cost::{self, Cost};
 use crate::error::{Doing, Error};
 use crate::hearing::{Hearing, Taken};
 use crate::host;
+use crate::iterator::count_lines;
 use crate::listing::{Connection, Generations, Listing};
 use crate::namespaces::Namespaces;
 use crate::path_counts::{self, PathCounts};
@@ -25,11 +26,16 @@ use crate::recording::Recorded;
 use crate::refusals::{self, Refusals};
 use crate::registered;
 use crate::registration::{self, Registration};
-use crate::restore::{Restored, Restorer};
+use crate::restore::{Restored, Restorer, WAIT_FOR_RECOVERY};
 use crate::revival::{NetworkNews, NetworkThread, Revival};
 use crate::spans::{self, Share, SpanGroup};
 use crate::state::{Pinned, State};
 use crate::switcher::Switcher;
+use crate::walks::{IteratorFile, Walker};
+
+/// Open connections are taken in within this time: others wait for the agent to be ready, and for its answers. What is not
+/// reached is taken in as the policy changes.
+const ADOPTED_WITHIN: Duration = Duration::from_secs(1);
 
 /// What the agent is started with.
 #[derive(Clone, Debug)]
@@ -65,6 +71,9 @@ pub enum Pinning {
 pub struct Agent {
     switcher: Switcher,
     attached: Attached,
+    /// Takes in connections that are open.
+    adoption: IteratorFile,
+    walker: Walker,
     listing: Listing,
     hearing: Hearing,
     path_memory: PathMemory,
@@ -96,11 +105,12 @@ impl Agent {
     pub fn start_program(config: &Config, program: &Program) -> Result<Agent, Error> {
         host::requirements()?;
         if config.pinning == Pinning::Unpinned {
-            return install(config, program, None);
+            return install(config, program, None, Walker::default());
         }
-        let before = undo()?.unwrap_or_default();
+        let mut walker = Walker::default();
+        let before = undo_by(&mut walker)?.unwrap_or_default();
         let state = State::acquire()?;
-        match install(config, program, Some(&state)) {
+        match install(config, program, Some(&state), walker) {
             Ok(mut agent) => {
                 agent.troubles.extend(before.troubles());
                 Ok(Agent { state: Some(state), ..agent })
@@ -176,8 +186,8 @@ impl Agent {
     /// # Errors
     /// Fails if an iterator over connections cannot be run. A refusal for one connection is no error, but
     /// counted in [`Taken::refused`].
-    pub fn ask_again(&self) -> Result<Taken, Error> {
-        self.hearing.ask_again()
+    pub fn ask_again(&mut self) -> Result<Taken, Error> {
+        self.hearing.ask_again(&mut self.walker)
     }
 
     /// Replaces the scope of that number, and leaves all others as they are.
@@ -254,7 +264,8 @@ impl Agent {
     /// What fails in one namespace is no reason to leave the others.
     fn adopt(&mut self) -> Result<(), Error> {
         if let Some(namespaces) = &self.adopt {
-            let failed = self.switcher.adopt(namespaces)?;
+            let until = Instant::now() + ADOPTED_WITHIN;
+            let failed = self.walker.sum(&self.adoption, namespaces, until, count_lines).failed;
             let told = |it| format!("open connections are not taken in: {it}");
             self.troubles.extend(failed.into_iter().map(told));
         }
@@ -400,14 +411,20 @@ impl Agent {
     /// Returns the first error of a step. The steps after it are taken all the same.
     pub fn stop(self) -> Result<Restored, Error> {
         drop(self.revival);
-        let restored = self.attached.detach(self.state.as_ref());
+        let mut walker = self.walker;
+        let restored = self.attached.detach(self.state.as_ref(), &mut walker);
         let removed = self.state.map_or(Ok(()), State::remove);
         restored.and_then(|restored| removed.map(|()| restored))
     }
 }
 
 /// Brings everything into the kernel. If it fails, the caller has to take away what is pinned.
-fn install(config: &Config, program: &Program, state: Option<&State>) -> Result<Agent, Error> {
+fn install(
+    config: &Config,
+    program: &Program,
+    state: Option<&State>,
+    walker: Walker,
+) -> Result<Agent, Error> {
     if let Some(state) = state {
         state.mount_pins()?;
     }
@@ -425,6 +442,8 @@ fn install(config: &Config, program: &Program, state: Option<&State>) -> Result<
     let (policy, adopt) = (config.policy.clone(), config.adopt.clone());
     let generations = Generations::from([(switcher.generation(), policy.clone())]);
     let mut agent = Agent {
+        adoption: switcher.adoption()?,
+        walker,
         switcher,
         attached,
         listing,
@@ -448,6 +467,10 @@ fn install(config: &Config, program: &Program, state: Option<&State>) -> Result<
 /// ([`requirements`](crate::requirements)), or with the first error of a step. The steps after it are taken
 /// all the same.
 pub fn undo() -> Result<Option<Restored>, Error> {
+    undo_by(&mut Walker::default())
+}
+
+fn undo_by(walker: &mut Walker) -> Result<Option<Restored>, Error> {
     if !State::exists() {
         return Ok(None);
     }
@@ -456,23 +479,23 @@ pub fn undo() -> Result<Option<Restored>, Error> {
     if state.is_empty() {
         return state.remove().map(|()| None);
     }
-    let restored = take_away(&state);
+    let restored = take_away(&state, walker);
     let removed = state.remove();
     restored.and_then(|restored| removed.map(|()| Some(restored)))
 }
 
 fn abandon(state: State) -> Result<(), Error> {
-    let taken_away = take_away(&state);
+    let taken_away = take_away(&state, &mut Walker::default());
     let removed = state.remove();
     taken_away.and(removed)
 }
 
 /// Takes out of the kernel what is pinned, but for restorers that are still needed.
-fn take_away(state: &State) -> Result<Restored, Error> {
+fn take_away(state: &State, walker: &mut Walker) -> Result<Restored, Error> {
     let Pinned { switcher, algorithms } = state.pinned()?;
     let (registered, algorithms) = algorithms.into_iter().unzip();
     Attached { switcher, connections: None, restorer: None, algorithms, registered }
-        .detach(Some(state))
+        .detach(Some(state), walker)
 }
 
 /// The parts of the agent that are in the kernel.
@@ -495,14 +518,14 @@ impl Attached {
         state: Option<&State>,
     ) -> Result<Attached, Error> {
         let connections = switcher.map(CONNECTIONS)?;
-        let mut restorer = Restorer::load(&connections)?;
-        if let Some(state) = state {
-            state.pin_restorer(&mut restorer)?;
-        }
+        let restorer = match state {
+            Some(state) => state.pin_restorer(&connections).map(|()| None),
+            None => Restorer::hidden(&connections).map(Some),
+        };
         let mut attached = Attached {
             switcher: None,
             connections: Some(connections),
-            restorer: state.is_none().then_some(restorer),
+            restorer: restorer?,
             algorithms: Vec::new(),
             registered: Vec::new(),
         };
@@ -556,12 +579,13 @@ impl Attached {
     /// Ends switching, then restores the connections, then unregisters the algorithms. In this order no
     /// connection is left on an algorithm that new connections cannot have. An error in one step does not
     /// keep the others from being taken; the first is returned.
-    fn detach(self, state: Option<&State>) -> Result<Restored, Error> {
+    fn detach(self, state: Option<&State>, walker: &mut Walker) -> Result<Restored, Error> {
         let switcher = self.switcher.map_or(Ok(()), release);
-        let mut restored = self.restorer.map_or(Ok(Restored::default()), |it| it.restore());
-        if let Some(state) = state {
-            restored = restored.and_then(|_| state.restore());
-        }
+        let restored = match (&self.restorer, state) {
+            (Some(restorer), _) => restorer.restore(walker, Instant::now() + WAIT_FOR_RECOVERY),
+            (None, Some(state)) => state.restore(walker),
+            (None, None) => Ok(Restored::default()),
+        };
         let ended = self.algorithms.into_iter().map(Registration::end);
         let algorithms = ended.fold(Ok(()), Result::and);
         let algorithms = algorithms.and_then(|()| registration::are_gone(&self.registered));

@@ -3,14 +3,16 @@
 
 use std::ops::AddAssign;
 use std::os::fd::AsFd;
+use std::time::Instant;
 
 use libbpf_rs::{IterOpts, Link, MapHandle, MapIterOpts, Object};
 
 use crate::algorithms::CONNECTIONS;
 use crate::error::{Doing, Error};
-use crate::iterator::{read, read_lines};
+use crate::iterator::read_lines;
 use crate::namespaces::Namespaces;
 use crate::object;
+use crate::walks::{IteratorFile, LONGEST, Walker};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/hearing.bpf.o"));
 
@@ -41,7 +43,7 @@ impl AddAssign for Taken {
 /// The loaded iterators.
 pub(crate) struct Hearing {
     unheard: Link,
-    heard_again: Link,
+    heard_again: IteratorFile,
     _object: Object,
 }
 
@@ -60,18 +62,19 @@ impl Hearing {
         };
         let of_map = IterOpts::Map(MapIterOpts::from_fd(connections.as_fd()));
         let unheard = attached("unheard", of_map)?;
-        let heard_again = attached("heard_again", IterOpts::None)?;
+        let heard_again = IteratorFile::hidden(&mut attached("heard_again", IterOpts::None)?)?;
         Ok(Hearing { unheard, heard_again, _object: object })
     }
 
     /// Asks again for callbacks that were taken. If none were, this only walks through the remembered
     /// connections.
-    pub fn ask_again(&self) -> Result<Taken, Error> {
+    pub fn ask_again(&self, walker: &mut Walker) -> Result<Taken, Error> {
         let doing = || "asking again for callbacks".to_owned();
         if read_lines(&self.unheard).doing(doing)? == 0 {
             return Ok(Taken::default());
         }
-        let asked = Namespaces::Every.sum(|| Ok(Taken::printed(&read(&self.heard_again)?)));
+        let until = Instant::now() + LONGEST;
+        let asked = walker.sum(&self.heard_again, &Namespaces::Every, until, Taken::printed);
         match asked.failed.into_iter().next() {
             Some(failed) => Err(failed).doing(doing),
             None => Ok(asked.total),

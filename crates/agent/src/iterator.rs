@@ -13,5 +13,10 @@ pub(crate) fn read(link: &Link) -> io::Result<Vec<u8>> {
 
 /// Runs an iterator through that prints a line for each thing it did, and counts these.
 pub(crate) fn read_lines(link: &Link) -> io::Result<usize> {
-    Ok(read(link)?.iter().filter(|&&byte| byte == b'\n').count())
+    read(link).map(|printed| count_lines(&printed))
+}
+
+/// How many lines an iterator has printed.
+pub(crate) fn count_lines(printed: &[u8]) -> usize {
+    printed.iter().filter(|&&byte| byte == b'\n').count()
 }

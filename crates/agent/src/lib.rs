@@ -35,6 +35,7 @@ mod state;
 mod supervised;
 mod support;
 mod switcher;
+mod walks;
 
 pub use affected_paths::AffectedPaths;
 pub use agent::{Agent, Config, Pinning, undo};
@@ -65,6 +66,7 @@ pub use revival::{NetworkNews, NetworkThread, Stranded};
 pub use spans::{OTHERS, Share, SpanGroup};
 pub use state::DIRECTORY;
 pub use support::{Feature, State as FeatureState, Support, support};
+pub use walks::be_worker;
 
 /// The version, and which compilers made it.
 pub const VERSION: &str = concat!(

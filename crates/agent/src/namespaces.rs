@@ -3,12 +3,11 @@
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::fs::{self, File};
-use std::ops::AddAssign;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use std::{io, thread};
+use std::{io, iter, thread};
 
 use nix::errno::Errno;
 use nix::libc;
@@ -46,42 +45,14 @@ impl Namespaces {
         })
     }
 
-    /// Does something in each of them. Where that fails in one, it is done in the others all the same.
-    pub(crate) fn sum<T: AddAssign + Default + Send>(
-        &self,
-        f: impl Fn() -> io::Result<T> + Sync,
-    ) -> Sum<T> {
-        let mut sum = Sum { total: T::default(), failed: Vec::new() };
+    /// Each of them, our own first, or why it is not there.
+    pub(crate) fn all(&self) -> Box<dyn Iterator<Item = io::Result<Namespace>> + '_> {
         match self {
             Namespaces::Every => {
-                sum.add(f(), || "our own network namespace".into());
-                for it in others(|_| true) {
-                    sum.add(within(&it.file, &f), || describe(it.inode));
-                }
+                let own = Namespace::named(Path::new(OWN));
+                Box::new(iter::once(own).chain(others(|_| true).map(Ok)))
             }
-            Namespaces::Named(files) => {
-                for path in files {
-                    let done = File::open(path).and_then(|file| within(&file, &f));
-                    sum.add(done, || format!("network namespace {}", path.display()));
-                }
-            }
-        }
-        sum
-    }
-}
-
-/// What came of doing something in several namespaces.
-pub(crate) struct Sum<T> {
-    pub total: T,
-    /// The namespaces in which it failed, each with the reason.
-    pub failed: Vec<String>,
-}
-
-impl<T: AddAssign> Sum<T> {
-    fn add(&mut self, done: io::Result<T>, namespace: impl FnOnce() -> String) {
-        match done {
-            Ok(done) => self.total += done,
-            Err(error) => self.failed.push(format!("{}: {error}", namespace())),
+            Namespaces::Named(files) => Box::new(files.iter().map(|file| Namespace::named(file))),
         }
     }
 }
@@ -101,6 +72,11 @@ impl Namespace {
         let is_namespace = fstatfs(&file).is_ok_and(|it| it.filesystem_type() == NSFS_MAGIC);
         let is_same = file.metadata().is_ok_and(|metadata| metadata.ino() as u32 == inode);
         (is_namespace && is_same).then_some(Namespace { file, inode })
+    }
+
+    fn named(path: &Path) -> io::Result<Namespace> {
+        let found = inode(path).and_then(|inode| Namespace::open(path, inode));
+        found.ok_or_else(|| io::Error::other(format!("{} is no network namespace", path.display())))
     }
 }
 
@@ -144,7 +120,7 @@ pub(crate) fn every_other() -> impl Iterator<Item = Namespace> {
 }
 
 thread_local! {
-    /// What threads have taken that did something in another namespace for this one.
+    /// What threads and processes have taken that did something for this thread.
     static INSIDE: Cell<Duration> = const { Cell::new(Duration::ZERO) };
 }
 
@@ -152,6 +128,11 @@ thread_local! {
 /// beside it is not its cost.
 pub(crate) fn processor_time() -> Duration {
     of_this_thread() + INSIDE.get()
+}
+
+/// Notes what another process has taken for this thread.
+pub(crate) fn note_taken(time: Duration) {
+    INSIDE.set(INSIDE.get() + time);
 }
 
 fn of_this_thread() -> Duration {
@@ -167,7 +148,7 @@ pub(crate) fn within<T: Send>(
         let done = setns(namespace, CloneFlags::CLONE_NEWNET).map_err(io::Error::from);
         Ok((done.and_then(|()| f()), of_this_thread()))
     })?;
-    INSIDE.set(INSIDE.get() + taken);
+    note_taken(taken);
     done
 }
 

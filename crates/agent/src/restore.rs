@@ -5,23 +5,26 @@ use std::fs;
 use std::io;
 use std::ops::AddAssign;
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use libbpf_rs::{IterOpts, Link, MapHandle, MapIterOpts};
+use libbpf_rs::{IterOpts, MapHandle, MapIterOpts};
 
 use crate::algorithms::CONNECTIONS;
 use crate::error::{Doing, Error};
-use crate::iterator::{read, read_lines};
+use crate::iterator::count_lines;
 use crate::namespaces::{Namespaces, describe};
 use crate::object;
+use crate::walks::{Directory, IteratorFile, LONGEST, Walker};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/restore.bpf.o"));
 const LOADING: &str = "loading the restorer";
 
 /// How long connections in Recovery or Loss are waited for: most leave it within a round trip.
-const WAIT_FOR_RECOVERY: Duration = Duration::from_secs(2);
+pub(crate) const WAIT_FOR_RECOVERY: Duration = Duration::from_secs(2);
+/// How long the last pass may take: a stop has to end.
+const LAST_PASS: Duration = Duration::from_secs(1);
 const BETWEEN_PASSES: Duration = Duration::from_millis(50);
 
 /// How many of the connections that had been met were restored.
@@ -65,83 +68,67 @@ impl AddAssign for Restored {
     }
 }
 
-/// The programs that restore the connections of a map.
+/// The programs that restore the connections of a map. They are pinned, and the map with them.
 pub(crate) struct Restorer {
-    /// By the names of their programs: `PROGRAMS`.
-    links: [Link; 4],
+    directory: PathBuf,
+    _hidden: Option<Directory>,
 }
 
-/// Those that run over sockets, and those that run over what is remembered. They are pinned by these names.
-const PROGRAMS: [&str; 4] = ["restore", "restore_in_recovery", "remaining", "closed"];
+/// By these names they are pinned. Those that run over sockets come first, then those that run over what is remembered.
+const PROGRAMS: [&str; 4] = [RESTORE, RESTORE_IN_RECOVERY, REMAINING, CLOSED];
+const RESTORE: &str = "restore";
+const RESTORE_IN_RECOVERY: &str = "restore_in_recovery";
+const REMAINING: &str = "remaining";
+const CLOSED: &str = "closed";
 
 impl Restorer {
-    pub fn load(connections: &MapHandle) -> Result<Restorer, Error> {
-        let object = object::load(OBJECT, LOADING, |object| {
-            object.keep_only(&[CONNECTIONS])?;
-            object.share(CONNECTIONS, connections)
-        })?;
-        let attach = |name: &str| {
-            let options = match name {
-                "restore" | "restore_in_recovery" => IterOpts::None,
-                _ => IterOpts::Map(MapIterOpts::from_fd(connections.as_fd())),
-            };
-            let mut programs = object.progs_mut();
-            let program = programs.find(|program| program.name() == name);
-            let program = program.unwrap_or_else(|| panic!("restore.bpf.c has the program {name}"));
-            program.attach_iter_with_opts(options).doing(|| LOADING.into())
-        };
-        let [restore, in_recovery, remaining, closed] = PROGRAMS.map(attach);
-        Ok(Restorer { links: [restore?, in_recovery?, remaining?, closed?] })
+    /// One that ends with the process.
+    pub fn hidden(connections: &MapHandle) -> Result<Restorer, Error> {
+        let hidden = Directory::mount().doing(|| LOADING.into())?;
+        pin(connections, &hidden.path())?;
+        Ok(Restorer { directory: hidden.path(), _hidden: Some(hidden) })
     }
 
-    /// Opens what [`pin`](Restorer::pin) has pinned in a directory, also that of another version.
-    pub fn open(directory: &Path) -> Result<Restorer, Error> {
-        let open = |name: &str| {
-            let path = directory.join(name);
-            Link::open(&path).doing(|| format!("opening {}", path.display()))
-        };
-        let [restore, in_recovery, remaining, closed] = PROGRAMS.map(open);
-        Ok(Restorer { links: [restore?, in_recovery?, remaining?, closed?] })
+    /// One that stays in the kernel until this directory is removed, which is made.
+    pub fn pinned(connections: &MapHandle, directory: &Path) -> Result<Restorer, Error> {
+        fs::create_dir(directory).doing(|| format!("making {}", directory.display()))?;
+        pin(connections, directory)?;
+        Ok(Restorer::at(directory))
     }
 
-    /// Keeps the programs in the kernel, with the map, until the directory is removed.
-    pub fn pin(&mut self, directory: &Path) -> Result<(), Error> {
-        let doing = || format!("pinning the restorer in {}", directory.display());
-        fs::create_dir(directory).doing(doing)?;
-        let mut links = self.links.iter_mut().zip(PROGRAMS);
-        links.try_for_each(|(link, name)| link.pin(directory.join(name))).doing(doing)
+    /// One that is pinned there, maybe by another version.
+    pub fn at(directory: &Path) -> Restorer {
+        Restorer { directory: directory.to_owned(), _hidden: None }
     }
 
-    /// Restores every connection; the switcher must have been detached before.
-    pub fn restore(&self) -> Result<Restored, Error> {
-        let [gently, in_recovery_too, ..] = &self.links;
-        let deadline = Instant::now() + WAIT_FOR_RECOVERY;
+    /// Restores every connection; the switcher must have been detached before. Connections in recovery are waited for
+    /// until then.
+    pub fn restore(&self, walker: &mut Walker, until: Instant) -> Result<Restored, Error> {
+        let (gently, in_recovery_too) = (self.file(RESTORE), self.file(RESTORE_IN_RECOVERY));
         let mut restored = Restored::default();
-        let mut remaining = self.remaining()?;
-        while !remaining.is_empty() {
-            let late = Instant::now() > deadline;
-            let link = if late { in_recovery_too } else { gently };
-            let pass = Namespaces::Every.sum(|| read_lines(link));
+        let mut remaining;
+        loop {
+            let late = Instant::now() > until;
+            let iterator = if late { &in_recovery_too } else { &gently };
+            let pass_until = Instant::now() + if late { LAST_PASS } else { LONGEST };
+            let pass = walker.sum(iterator, &Namespaces::Every, pass_until, count_lines);
             restored.connections += pass.total;
             remaining = self.remaining()?;
             restored.failed = if remaining.is_empty() { Vec::new() } else { pass.failed };
-            if late {
+            if late || remaining.is_empty() {
                 break;
             }
-            if !remaining.is_empty() {
-                thread::sleep(BETWEEN_PASSES);
-            }
+            thread::sleep(BETWEEN_PASSES);
         }
         restored.remaining = remaining.into_iter().map(|(it, n)| (describe(it), n)).collect();
-        restored.closed = self.closed()?;
+        restored.closed = count_lines(&self.read(CLOSED)?);
         Ok(restored)
     }
 
     /// How many connections are still remembered of each namespace, by its inode.
     fn remaining(&self) -> Result<BTreeMap<u32, usize>, Error> {
         let doing = || "counting connections".to_owned();
-        let [_, _, remaining, _] = &self.links;
-        let text = String::from_utf8(read(remaining).doing(doing)?).map_err(io::Error::other);
+        let text = String::from_utf8(self.read(REMAINING)?).map_err(io::Error::other);
         let mut counted = BTreeMap::new();
         for namespace in text.doing(doing)?.lines() {
             *counted.entry(namespace.parse().doing(doing)?).or_default() += 1;
@@ -149,8 +136,33 @@ impl Restorer {
         Ok(counted)
     }
 
-    fn closed(&self) -> Result<usize, Error> {
-        let [_, _, _, closed] = &self.links;
-        read_lines(closed).doing(|| "counting closed sockets".into())
+    fn file(&self, program: &str) -> IteratorFile {
+        IteratorFile::at(self.directory.join(program))
     }
+
+    fn read(&self, program: &str) -> Result<Vec<u8>, Error> {
+        let doing = || format!("reading {}", self.directory.join(program).display());
+        self.file(program).read().doing(doing)
+    }
+}
+
+/// Loads the programs, and pins them in a directory.
+fn pin(connections: &MapHandle, directory: &Path) -> Result<(), Error> {
+    let object = object::load(OBJECT, LOADING, |object| {
+        object.keep_only(&[CONNECTIONS])?;
+        object.share(CONNECTIONS, connections)
+    })?;
+    for name in PROGRAMS {
+        let options = match name {
+            RESTORE | RESTORE_IN_RECOVERY => IterOpts::None,
+            _ => IterOpts::Map(MapIterOpts::from_fd(connections.as_fd())),
+        };
+        let mut programs = object.progs_mut();
+        let program = programs.find(|program| program.name() == name);
+        let program = program.unwrap_or_else(|| panic!("restore.bpf.c has the program {name}"));
+        let mut link = program.attach_iter_with_opts(options).doing(|| LOADING.into())?;
+        let doing = || format!("pinning the restorer in {}", directory.display());
+        link.pin(directory.join(name)).doing(doing)?;
+    }
+    Ok(())
 }

@@ -6,6 +6,7 @@ use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use kirikae_algorithms::Algorithm;
 use libbpf_rs::{Link, MapHandle};
@@ -15,7 +16,8 @@ use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 
 use crate::error::{Doing, Error};
 use crate::registration::Registration;
-use crate::restore::{Restored, Restorer};
+use crate::restore::{Restored, Restorer, WAIT_FOR_RECOVERY};
+use crate::walks::Walker;
 
 /// The agent's directory. All that is below it is ours.
 pub const DIRECTORY: &str = "/run/kirikae";
@@ -116,16 +118,18 @@ impl State {
     }
 
     /// Keeps a restorer until its directory is removed.
-    pub fn pin_restorer(&self, restorer: &mut Restorer) -> Result<(), Error> {
+    pub fn pin_restorer(&self, connections: &MapHandle) -> Result<(), Error> {
         let mut directories = (1..).map(|number: u32| pin(&format!("{RESTORER}{number}")));
-        restorer.pin(&directories.find(|it| !it.exists()).expect("there are more numbers"))
+        let directory = directories.find(|it| !it.exists()).expect("there are more numbers");
+        Restorer::pinned(connections, &directory).map(drop)
     }
 
     /// Runs every restorer that is pinned, and takes away those that are needed no more.
-    pub fn restore(&self) -> Result<Restored, Error> {
+    pub fn restore(&self, walker: &mut Walker) -> Result<Restored, Error> {
+        let until = Instant::now() + WAIT_FOR_RECOVERY;
         let mut restored = Restored::default();
         for path in entries()?.into_iter().filter(|path| is_needed(path)) {
-            match restore_by(&path) {
+            match restore_by(&path, walker, until) {
                 Ok(done) => restored += done,
                 Err(error) => restored.failed.push(error.to_string()),
             }
@@ -165,18 +169,18 @@ impl State {
 }
 
 /// Runs a restorer, and takes it away if it is needed no more.
-fn restore_by(path: &Path) -> Result<Restored, Error> {
+fn restore_by(path: &Path, walker: &mut Walker, until: Instant) -> Result<Restored, Error> {
     let removing = || format!("removing {}", path.display());
     if path.ends_with(CONNECTIONS) {
         let map =
             MapHandle::from_pinned_path(path).doing(|| format!("opening {}", path.display()))?;
-        let restored = Restorer::load(&map)?.restore()?;
+        let restored = Restorer::hidden(&map)?.restore(walker, until)?;
         if restored.remaining.is_empty() {
             fs::remove_file(path).doing(removing)?;
         }
         return Ok(restored);
     }
-    let restored = Restorer::open(path)?.restore()?;
+    let restored = Restorer::at(path).restore(walker, until)?;
     if restored.remaining.is_empty() {
         fs::remove_dir_all(path).doing(removing)?;
     }

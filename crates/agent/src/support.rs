@@ -292,7 +292,7 @@ fn load() -> [Finding; 6] {
     [
         finding(switcher.as_ref().map_err(ToString::to_string).and_then(verified)),
         beside(|connections| Listing::load(connections).map(drop)),
-        beside(|connections| Restorer::load(connections).map(drop)),
+        beside(|connections| Restorer::hidden(connections).map(drop)),
         finding(path_memory.map(|_| "loads")),
         finding(load_all(candidates)),
         finding(load_all(others)),

@@ -23,12 +23,11 @@ use crate::algorithms::CONNECTIONS;
 use crate::error::{Doing, Error};
 use crate::event::decode;
 use crate::exclusive;
-use crate::iterator::read_lines;
-use crate::namespaces::Namespaces;
 use crate::object;
 use crate::path_memory::{self, PathSets};
 use crate::program;
 use crate::recording::Recorded;
+use crate::walks::IteratorFile;
 
 /// The kernel has room for the active policy and the next.
 const GENERATIONS: u32 = 2;
@@ -202,12 +201,12 @@ impl Switcher {
         self.scopes_since
     }
 
-    /// Takes in the connections that are open in some network namespaces, and brings those that are already
-    /// known under the active policy. Returns in which namespaces that failed, and why.
-    pub fn adopt(&self, namespaces: &Namespaces) -> Result<Vec<String>, Error> {
+    /// What takes in the connections that are open in a network namespace, and brings those that are already known under
+    /// the active policy.
+    pub fn adoption(&self) -> Result<IteratorFile, Error> {
         let doing = || "adopting open connections".to_owned();
-        let link = self.program("adopt").attach_iter_with_opts(IterOpts::None).doing(doing)?;
-        Ok(namespaces.sum(|| read_lines(&link)).failed)
+        let link = self.program("adopt").attach_iter_with_opts(IterOpts::None);
+        IteratorFile::hidden(&mut link.doing(doing)?)
     }
 
     pub fn map(&self, name: &str) -> Result<MapHandle, Error> {

@@ -45,6 +45,9 @@ pub fn definitions() -> clap::Command {
 
 /// Does what the command line says; errors are printed.
 pub fn run() -> ExitCode {
+    if let Some(status) = kirikae_agent::be_worker() {
+        return status;
+    }
     let arguments: Arguments = match exit::parse("kirikae-lab") {
         Ok(arguments) => arguments,
         Err(status) => return status,

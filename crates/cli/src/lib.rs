@@ -50,6 +50,9 @@ pub fn definitions() -> clap::Command {
 
 /// Does what the command line says; errors are printed.
 pub fn run() -> ExitCode {
+    if let Some(status) = kirikae_agent::be_worker() {
+        return status;
+    }
     if let Some(said) = moved::to_the_laboratory(std::env::args_os().nth(1).as_deref()) {
         tell!("kirikae: {said}");
         return ExitCode::from(2);

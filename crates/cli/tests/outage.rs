@@ -105,6 +105,7 @@ fn connections_send_when_their_carrier_is_back_and_others_do_not() {
     connection.survives(FEW);
     assert_eq!(revived(&agent, 0), 0);
     assert!(connection.near.take_error().unwrap().is_none());
+    drop(connection);
     path.finish().unwrap();
 
     // Where something waits it is let out in place of a message. The host's algorithm has given way to kk_cubic, which
@@ -115,6 +116,7 @@ fn connections_send_when_their_carrier_is_back_and_others_do_not() {
     connection.survives(MANY);
     assert_eq!(revived(&agent, 1), 1, "{}", path.sender().run_in(|| ss(&connection.near)).unwrap());
     assert!(connection.near.take_error().unwrap().is_none());
+    drop(connection);
     path.finish().unwrap();
 
     // The agent looks for new namespaces each second, and has to have seen this one.
@@ -123,6 +125,7 @@ fn connections_send_when_their_carrier_is_back_and_others_do_not() {
     connection.survives(FEW);
     assert!(revived(&agent, 2) > 1, "{}", path.sender().run_in(|| ss(&connection.near)).unwrap());
     assert!(connection.near.take_error().unwrap().is_none());
+    drop(connection);
     path.finish().unwrap();
     agent.stop();
 }

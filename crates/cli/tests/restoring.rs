@@ -6,20 +6,24 @@
 mod common;
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use kirikae_checks::{Need, has};
 use nix::sched::{CloneFlags, unshare};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
-use common::{OwnCgroup, RunningAgent, algorithm, privileged};
+use common::{OwnCgroup, RunningAgent, algorithm, kirikae, privileged};
 
 /// How long the test waits for anything.
 const PATIENCE: Duration = Duration::from_secs(10);
+const STOPPED_WITHIN: Duration = Duration::from_secs(5);
 const CONNECTIONS: usize = 4;
 
 #[test]
@@ -29,6 +33,9 @@ fn restoring_does_not_give_up_half_way() {
     }
     let cgroup = OwnCgroup::enter();
     stale_names_are_in_nobodys_way(&cgroup);
+    if has(Need::Root, has_fuse()) {
+        who_holds_a_lock_keeps_nobody_waiting(&cgroup);
+    }
 }
 
 fn stale_names_are_in_nobodys_way(cgroup: &OwnCgroup) {
@@ -39,6 +46,94 @@ fn stale_names_are_in_nobodys_way(cgroup: &OwnCgroup) {
     tenant.is_switched();
     agent.stop();
     tenant.is_restored();
+}
+
+/// The kernel waits for the lock of a socket for as long as a program likes to hold it, and nothing ends that.
+fn who_holds_a_lock_keeps_nobody_waiting(cgroup: &OwnCgroup) {
+    let tenant = Tenant::begin();
+    let agent = RunningAgent::start_inside(cgroup);
+    let mut holder = Holder::begin();
+    tenant.is_switched();
+    stops(agent, &holder);
+    tenant.is_restored();
+    let (status, told) = undo();
+    assert!(status == Some(1) && holder.is_named(&told), "{told}");
+
+    // Another agent begins all the same, and ends.
+    let agent = RunningAgent::start_inside(cgroup);
+    tenant.is_switched();
+    stops(agent, &holder);
+    tenant.is_restored();
+
+    holder.release();
+    let deadline = Instant::now() + PATIENCE;
+    while undo().0 != Some(0) {
+        assert!(Instant::now() < deadline, "{}", undo().1);
+    }
+    let (_, told) = undo();
+    assert!(told.contains("nothing to undo"), "{told}");
+}
+
+/// It ends in time, and names who holds a lock.
+fn stops(agent: RunningAgent, holder: &Holder) {
+    let begun = Instant::now();
+    let (status, told) = agent.end();
+    assert!(begun.elapsed() < STOPPED_WITHIN, "{:?}", begun.elapsed());
+    assert_eq!(status.code(), Some(1), "{told}");
+    assert!(holder.is_named(&told), "{told}");
+}
+
+/// The exit status of `kirikae undo`, and what it told.
+fn undo() -> (Option<i32>, String) {
+    let done = kirikae().arg("undo").output().unwrap();
+    (done.status.code(), String::from_utf8(done.stderr).unwrap())
+}
+
+fn has_fuse() -> Result<(), &'static str> {
+    let kinds = fs::read_to_string("/proc/filesystems").unwrap();
+    if kinds.contains("\tfuse\n") { Ok(()) } else { Err("this kernel has no FUSE") }
+}
+
+/// A program that holds the lock of a socket: it sends from a file whose pages do not come.
+struct Holder {
+    process: Child,
+    mount_point: PathBuf,
+}
+
+impl Holder {
+    fn begin() -> Holder {
+        let name = format!("kirikae-test-{}", std::process::id());
+        let mount_point = std::env::temp_dir().join(name);
+        fs::create_dir(&mount_point).unwrap();
+        let siege = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/siege");
+        let mut command = Command::new("unshare");
+        let command = command.args(["--net", "--mount"]).arg(siege).args(["--play", "lock", "1"]);
+        let command = command.arg("/dev/fuse").arg(&mount_point).stdout(Stdio::piped());
+        let mut process = command.spawn().unwrap();
+        let mut said = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut said).unwrap();
+        assert_eq!(said, "ready\n");
+        Holder { process, mount_point }
+    }
+
+    fn is_named(&self, told: &str) -> bool {
+        told.contains(&format!("of process {} ", self.process.id()))
+    }
+
+    fn release(&mut self) {
+        kill(Pid::from_raw(self.process.id() as i32), Signal::SIGUSR1).unwrap();
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        // It does not end before its pages have come.
+        self.release();
+        thread::sleep(Duration::from_millis(20));
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = fs::remove_dir(&self.mount_point);
+    }
 }
 
 /// A file in /run/netns where a namespace was: its mount has gone, and its name has stayed.

@@ -57,13 +57,13 @@ impl LocalAddress {
         Ok(gone)
     }
 
-    /// The address in the form of the kernel's side.
-    pub fn in_kernel(&self) -> local_address {
+    /// The address in a namespace, in the form of the kernel's side.
+    pub fn in_kernel(&self, namespace: u32) -> local_address {
         let ip: Ipv6Addr = match self.ip {
             IpAddr::V4(ip) => ip.to_ipv6_mapped(),
             IpAddr::V6(ip) => ip,
         };
-        local_address { address: ip.into(), interface: self.interface }
+        local_address { address: ip.into(), interface: self.interface, namespace }
     }
 }
 
@@ -94,8 +94,9 @@ mod tests {
 
     #[test]
     fn the_kernel_is_told_ipv4_addresses_as_mapped_ones() {
-        assert_eq!(address(2, "192.0.2.1").in_kernel(), address(0, "::ffff:192.0.2.1").in_kernel());
-        assert_eq!(address(7, "fe80::1").in_kernel().interface, 7);
+        let in_kernel = |interface, ip| address(interface, ip).in_kernel(9);
+        assert_eq!(in_kernel(2, "192.0.2.1"), in_kernel(0, "::ffff:192.0.2.1"));
+        assert_eq!((in_kernel(7, "fe80::1").interface, in_kernel(7, "fe80::1").namespace), (7, 9));
     }
 
     #[test]

@@ -11,16 +11,18 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::eventfd::EventFd;
 
 use super::allowance::timed;
-use super::nudge::Nudge;
+use super::nudge::{Nudge, Nudging};
 use super::stalled::{Listing, Stalled};
-use super::stranded::Search;
+use super::stranded::{Search, Searching};
 use super::waiting::Waiting;
 use super::watch::Watch;
 use super::watches::Watches;
 use super::{DOING, NetworkNews, locked};
 use crate::error::{Doing, Error};
+use crate::namespaces::describe;
 use crate::network_changes::ROOM;
 use crate::switcher::Switcher;
+use crate::walks::{LONGEST, Progress, Walk, Walker};
 
 /// How often the agent looks in which namespaces there are connections.
 const LOOK: Duration = Duration::from_secs(1);
@@ -28,6 +30,8 @@ const LOOK: Duration = Duration::from_secs(1);
 const TELL_AGAIN: Duration = Duration::from_secs(3600);
 /// So many interfaces of a namespace have their connections made to send in a look.
 const NUDGED_AT_ONCE: usize = 16;
+/// So many namespaces are walked through at once.
+const WALKS: usize = 16;
 
 pub(super) struct Reviver {
     listing: Listing,
@@ -35,8 +39,24 @@ pub(super) struct Reviver {
     waiting: Waiting,
     watches: Watches,
     search: Search,
+    walker: Walker,
+    /// Walks that go on; one in each namespace at most.
+    walks: Vec<(Walk, Goal)>,
     news: Arc<Mutex<NetworkNews>>,
     troubles: Troubles,
+}
+
+/// What a walk through the sockets of a namespace is for. The namespace is by the low bits of its cookie.
+enum Goal {
+    Nudge(u32, Nudging),
+    Search(u32, Searching),
+}
+
+impl Goal {
+    fn namespace(&self) -> u32 {
+        let (Goal::Nudge(namespace, _) | Goal::Search(namespace, _)) = self;
+        *namespace
+    }
 }
 
 /// What has failed, and when it was told last.
@@ -80,6 +100,8 @@ impl Reviver {
             waiting: Waiting::listen(switcher)?,
             watches: Watches::begin().doing(|| DOING.into())?,
             search: Search::load(switcher)?,
+            walker: Walker::default(),
+            walks: Vec::new(),
             news,
             troubles: Troubles::default(),
         })
@@ -102,6 +124,7 @@ impl Reviver {
             self.note(Step::Wait, waited.map(drop));
             let now = Instant::now();
             self.watches.iter_mut().for_each(|watch| watch.expire(now));
+            self.end_walks(now);
             let nudged = self.nudge(now);
             self.note(Step::Nudge, nudged);
             let revived = self.revive(now);
@@ -115,7 +138,8 @@ impl Reviver {
     fn wait(&mut self, stop: &EventFd) -> io::Result<bool> {
         let now = Instant::now();
         let idle = self.watches.iter_mut().map(|watch| watch.idle_for(now, LOOK));
-        let time = idle.min().unwrap_or(LOOK);
+        let ends = self.walks.iter().map(|(walk, _)| walk.ends().saturating_duration_since(now));
+        let time = idle.chain(ends).min().unwrap_or(LOOK);
         // What a namespace tells that has taken more than its share is left to the kernel.
         let mut heard: Vec<&mut Watch> = self
             .watches
@@ -124,6 +148,7 @@ impl Reviver {
             .collect();
         let fds = [stop.as_fd(), self.waiting.as_fd()].into_iter();
         let fds = fds.chain(heard.iter().map(|watch| watch.changes.as_fd()));
+        let fds = fds.chain(self.walks.iter().filter_map(|(walk, _)| walk.as_fd()));
         let mut fds: Vec<PollFd> = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
         // Up to a millisecond more, so that it is not asked again and again before that.
         let timeout = time + Duration::from_micros(999);
@@ -162,21 +187,68 @@ impl Reviver {
         read.map(|()| readable[0])
     }
 
-    /// Makes connections send new data that go over an interface whose carrier is back. Where that fails over one,
-    /// others are tried.
+    /// Begins to make connections send new data that go over an interface whose carrier is back. Where that fails in one
+    /// namespace, others are tried.
     fn nudge(&mut self, now: Instant) -> io::Result<()> {
         let mut nudged = Ok(());
         for watch in self.watches.iter_mut() {
-            for _ in 0..NUDGED_AT_ONCE {
-                let next = if watch.is_allowed(now) { watch.take_carrier_back() } else { None };
-                let Some(interface) = next else { break };
-                match watch.allowance.spend(|| self.nudge.nudge(&watch.file, interface)) {
-                    Ok(connections) => locked(&self.news).revived += connections,
-                    Err(error) => nudged = Err(error),
-                }
+            let namespace = watch.changes.namespace();
+            if !may_begin(&self.walks, namespace) || !watch.is_allowed(now) {
+                continue;
+            }
+            let back: Vec<u32> =
+                (0..NUDGED_AT_ONCE).map_while(|_| watch.take_carrier_back()).collect();
+            if back.is_empty() {
+                continue;
+            }
+            let (begun, taken) = timed(|| self.nudge.begin(&mut self.walker, watch, back));
+            watch.allowance.charge(taken);
+            match begun {
+                Ok((walk, nudging)) => self.walks.push((walk, Goal::Nudge(namespace, nudging))),
+                Err(error) => nudged = Err(error),
             }
         }
         nudged
+    }
+
+    /// Takes what has come of walks. What one has taken is its namespace's; where one has not ended in time, all of that
+    /// time.
+    fn end_walks(&mut self, now: Instant) {
+        for (walk, goal) in std::mem::take(&mut self.walks) {
+            let (until, inode) = (walk.begun() + LONGEST, walk.namespace());
+            let (progress, mut taken) = timed(|| self.walker.look(walk, until));
+            let walked = match progress {
+                Progress::GoesOn(walk) => {
+                    self.walks.push((walk, goal));
+                    continue;
+                }
+                Progress::Done(walked) => walked,
+            };
+            if walked.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::TimedOut) {
+                taken += LONGEST;
+            }
+            let named = |error| io::Error::other(format!("{}: {error}", describe(inode)));
+            let walked = walked.map_err(named);
+            let mut watch = self.watches.get_mut(goal.namespace());
+            if let Some(watch) = &mut watch {
+                watch.allowance.charge(taken);
+            }
+            match goal {
+                Goal::Nudge(_, nudging) => match self.nudge.end(&nudging, walked) {
+                    Ok(connections) => locked(&self.news).revived += connections,
+                    Err(error) => self.note(Step::Nudge, Err(error)),
+                },
+                Goal::Search(_, searching) => match self.search.end(&searching, walked) {
+                    Ok(stranded) => locked(&self.news).stranded.extend(stranded),
+                    Err(error) => {
+                        if let Some(watch) = watch {
+                            watch.removed.note(searching.addresses.into_iter().collect(), now);
+                        }
+                        self.note(Step::LookForStranded, Err(error));
+                    }
+                },
+            }
+        }
     }
 
     /// Asks for carriers, and makes connections send whose path may be back.
@@ -216,20 +288,26 @@ impl Reviver {
         revived
     }
 
-    /// Looks for connections whose address has been gone for long enough.
+    /// Begins to look for connections whose address has been gone for long enough.
     fn look_for_stranded(&mut self, now: Instant) -> io::Result<()> {
         let mut looked = Ok(());
         for watch in self.watches.iter_mut() {
-            if !watch.is_allowed(now) {
+            let namespace = watch.changes.namespace();
+            if !may_begin(&self.walks, namespace) || !watch.is_allowed(now) {
                 continue;
             }
             let addresses = watch.removed.take_due(now);
             if addresses.is_empty() {
                 continue;
             }
-            let search = || self.search.stranded(&watch.file, &addresses);
-            match watch.allowance.spend(search) {
-                Ok(stranded) => locked(&self.news).stranded.extend(stranded),
+            let search = || self.search.begin(&mut self.walker, watch, &addresses);
+            let (begun, taken) = timed(search);
+            watch.allowance.charge(taken);
+            match begun {
+                Ok(None) => {}
+                Ok(Some((walk, searching))) => {
+                    self.walks.push((walk, Goal::Search(namespace, searching)));
+                }
                 Err(error) => {
                     watch.removed.note(addresses.into_iter().collect(), now);
                     looked = Err(error);
@@ -265,6 +343,11 @@ impl Troubles {
         self.0.insert(step, (trouble, Instant::now()));
         Some(line)
     }
+}
+
+/// Whether another walk may begin, in this namespace.
+fn may_begin(walks: &[(Walk, Goal)], namespace: u32) -> bool {
+    walks.len() < WALKS && !walks.iter().any(|(_, goal)| goal.namespace() == namespace)
 }
 
 /// Makes a connection send. Returns whether it was.

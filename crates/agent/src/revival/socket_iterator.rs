@@ -1,12 +1,13 @@
 //! A program that runs over all TCP sockets of a network namespace, asks the policy in force, and is told by a map
 //! of its own what to look for.
 
-use libbpf_rs::{IterOpts, Link, MapCore, MapHandle, Object};
+use libbpf_rs::{IterOpts, MapCore, MapHandle, Object};
 
 use crate::algorithms::CONNECTIONS;
 use crate::error::{Doing, Error};
 use crate::object;
 use crate::switcher::Switcher;
+use crate::walks::IteratorFile;
 
 /// The policy in force, which the program asks, and where it tells of switches.
 const SWITCHERS: [&str; 6] =
@@ -14,8 +15,8 @@ const SWITCHERS: [&str; 6] =
 
 /// The loaded program.
 pub(super) struct SocketIterator {
-    /// Reading it runs the program.
-    pub link: Link,
+    /// It runs the program.
+    pub file: IteratorFile,
     /// What it looks for.
     pub wanted: MapHandle,
     _object: Object,
@@ -38,9 +39,10 @@ impl SocketIterator {
             object.share(CONNECTIONS, &connections)
         })?;
         let program = object.progs_mut().next().expect("the object has one program");
-        let link = program.attach_iter_with_opts(IterOpts::None).doing(|| doing.into())?;
+        let mut link = program.attach_iter_with_opts(IterOpts::None).doing(|| doing.into())?;
+        let file = IteratorFile::hidden(&mut link)?;
         let map = object.maps().find(|map| map.name() == wanted);
         let wanted = MapHandle::try_from(&map.expect("the object has this map"));
-        Ok(SocketIterator { link, wanted: wanted.doing(|| doing.into())?, _object: object })
+        Ok(SocketIterator { file, wanted: wanted.doing(|| doing.into())?, _object: object })
     }
 }

@@ -3,28 +3,27 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::fs::File;
 use std::io;
 use std::net::IpAddr;
-use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
 use kirikae_interface::{local_address, stranded};
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
+use libbpf_rs::{MapCore, MapFlags};
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::socket_iterator::SocketIterator;
+use super::watch::Watch;
 use crate::error::Error;
-use crate::iterator::read;
 use crate::namespaces::within;
 use crate::network_changes::{LocalAddress, ROOM};
 use crate::switcher::Switcher;
+use crate::walks::{Printed, Walk, Walker};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stranded.bpf.o"));
 
 /// So long an address may be away and come back, as when a lease is renewed or an interface is moved.
 const GRACE: Duration = Duration::from_secs(2);
-/// So many addresses are looked for at once: the room of `gone_addresses`.
+/// So many addresses of a namespace are looked for at once.
 const AT_ONCE: usize = 256;
 
 /// An address that is gone, and the connections that have it.
@@ -95,48 +94,80 @@ impl Search {
         SocketIterator::load(switcher, OBJECT, "gone_addresses", DOING).map(Search)
     }
 
-    /// Counts the connections that have these addresses of a namespace, but for addresses that are there, and
-    /// destroys those whose scope says so. Tells of addresses that connections have.
-    pub fn stranded(&self, file: &File, addresses: &[LocalAddress]) -> io::Result<Vec<Stranded>> {
-        let SocketIterator { link, wanted: gone, .. } = &self.0;
-        let inode = file.metadata()?.ino() as u32;
-        let found = within(file, move || {
-            let looked_for = LocalAddress::gone(addresses)?;
-            if looked_for.is_empty() { Ok(Vec::new()) } else { look(link, gone, &looked_for) }
-        })?;
-        let told = |(address, found): (LocalAddress, stranded)| Stranded {
-            address: address.ip,
-            namespace: inode,
-            interface: (address.interface != 0).then_some(address.interface),
-            connections: found.connections.into(),
-            destroyed: found.destroyed.into(),
+    /// Begins to count the connections that have these addresses of a namespace, but for addresses that are there, and
+    /// to destroy those whose scope says so. None: all of them are there.
+    pub fn begin(
+        &self,
+        walker: &mut Walker,
+        watch: &Watch,
+        addresses: &[LocalAddress],
+    ) -> io::Result<Option<(Walk, Searching)>> {
+        let SocketIterator { file, wanted: gone, .. } = &self.0;
+        let looked_for = within(&watch.file, || LocalAddress::gone(addresses))?;
+        if looked_for.is_empty() {
+            return Ok(None);
+        }
+        let (namespace, inode) = (watch.changes.namespace(), watch.inode);
+        let searching = Searching { namespace, inode, addresses: looked_for };
+        let none = stranded::default();
+        let write = |key: local_address| {
+            gone.update(key.as_bytes(), none.as_bytes(), MapFlags::ANY).map_err(io::Error::other)
         };
-        Ok(found.into_iter().map(told).collect())
+        let written = searching.keys().try_for_each(write);
+        let begun = written.and_then(|()| walker.begin(file, &watch.file, inode));
+        match begun {
+            Ok(walk) => Ok(Some((walk, searching))),
+            Err(error) => {
+                drop(self.take(&searching));
+                Err(error)
+            }
+        }
+    }
+
+    /// Tells of addresses that connections have. A walk that has not ended destroys nothing any more.
+    pub fn end(
+        &self,
+        searching: &Searching,
+        walked: io::Result<Printed>,
+    ) -> io::Result<Vec<Stranded>> {
+        let taken = self.take(searching);
+        walked?;
+        let mut told = Vec::new();
+        for (found, address) in taken.into_iter().zip(&searching.addresses) {
+            let found = found?.filter(|it| it.connections > 0);
+            told.extend(found.map(|found| Stranded {
+                address: address.ip,
+                namespace: searching.inode,
+                interface: (address.interface != 0).then_some(address.interface),
+                connections: found.connections.into(),
+                destroyed: found.destroyed.into(),
+            }));
+        }
+        Ok(told)
+    }
+
+    /// Takes what was counted of each address; it is looked for no more.
+    fn take(&self, searching: &Searching) -> Vec<io::Result<Option<stranded>>> {
+        let gone = &self.0.wanted;
+        let take = |key: local_address| {
+            let counted = gone.lookup_and_delete(key.as_bytes()).map_err(io::Error::other)?;
+            Ok(counted.and_then(|bytes| stranded::read_from_bytes(&bytes).ok()))
+        };
+        searching.keys().map(take).collect()
     }
 }
 
-/// Looks for connections with these addresses in the namespace of the calling thread; returns the addresses that
-/// some have.
-fn look(
-    link: &Link,
-    gone: &MapHandle,
-    addresses: &[LocalAddress],
-) -> io::Result<Vec<(LocalAddress, stranded)>> {
-    let keys: Vec<local_address> = addresses.iter().map(LocalAddress::in_kernel).collect();
-    let none = stranded::default();
-    let mut written =
-        keys.iter().map(|key| gone.update(key.as_bytes(), none.as_bytes(), MapFlags::ANY));
-    let counted = written.try_for_each(|it| it).map_err(io::Error::other).and_then(|()| read(link));
-    // None is left for the next look, which is in another namespace, whatever has failed.
-    let taken: Vec<_> = keys.iter().map(|key| gone.lookup_and_delete(key.as_bytes())).collect();
-    counted?;
-    let mut found = Vec::new();
-    for (value, address) in taken.into_iter().zip(addresses) {
-        let value = value.map_err(io::Error::other)?;
-        let counted = value.and_then(|bytes| stranded::read_from_bytes(&bytes).ok());
-        found.extend(counted.filter(|it| it.connections > 0).map(|counted| (*address, counted)));
+/// Addresses of a namespace that are being looked for.
+pub(super) struct Searching {
+    namespace: u32,
+    inode: u32,
+    pub addresses: Vec<LocalAddress>,
+}
+
+impl Searching {
+    fn keys(&self) -> impl Iterator<Item = local_address> {
+        self.addresses.iter().map(|address| address.in_kernel(self.namespace))
     }
-    Ok(found)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -239,6 +239,13 @@ impl RunningAgent {
         self.signal(Signal::SIGINT);
         let ended = self.process.wait().unwrap();
         assert!(ended.success(), "{ended}: {}", self.told());
+    }
+
+    /// Ends it, and returns its exit status and its output.
+    pub fn end(mut self) -> (ExitStatus, String) {
+        self.signal(Signal::SIGTERM);
+        let status = self.process.wait().unwrap();
+        (status, self.told())
     }
 }
 
