@@ -62,6 +62,7 @@ fn pin(wanted: &[Algorithm]) -> Result<(), Error> {
             state::mount_bpf(pins)?;
         }
     }
+    state::refuse_others(pins)?;
     let connections = connections()?;
     let registered = Algorithms::register_with(wanted, Users::Programs, Some(connections.as_fd()))?;
     for (name, mut registration) in registered.registrations {
@@ -112,6 +113,7 @@ pub fn unregister(names: &[&'static str]) -> Result<Vec<&'static str>, Error> {
 }
 
 fn take_away(names: &[&'static str], is_all: bool) -> Result<(), Error> {
+    state::refuse_others(pins())?;
     for name in names {
         let place = place(name);
         if place.exists() {
@@ -136,6 +138,7 @@ pub(crate) fn shared_connections() -> Result<Option<MapHandle>, Error> {
 
 /// Opens that map, or creates it.
 fn connections() -> Result<MapHandle, Error> {
+    state::refuse_others(pins())?;
     let place = place(CONNECTIONS);
     let doing = || format!("opening {}", place.display());
     if place.exists() {

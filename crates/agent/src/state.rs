@@ -88,6 +88,7 @@ impl State {
         let pins = pins();
         let doing = || format!("making {pins}");
         DirBuilder::new().recursive(true).mode(0o700).create(pins).doing(doing)?;
+        refuse_others(pins)?;
         if pins == PINS && !is_bpf_file_system(PINS) {
             mount_bpf(PINS)?;
         }
@@ -140,6 +141,7 @@ impl State {
     /// Removes everything but restorers, and last the directory and with it the lock. Where systemd made the directory
     /// for the service it is a mount, which cannot be removed: it stays, empty.
     pub fn remove(self) -> Result<(), Error> {
+        [PINS_ON_HOST, PINS].into_iter().try_for_each(refuse_others)?;
         for path in entries_of(PINS_ON_HOST)?.into_iter().filter(|path| !is_needed(path)) {
             let doing = || format!("removing {}", path.display());
             fs::remove_file(&path).or_else(absent).doing(doing)?;
@@ -194,7 +196,22 @@ fn is_needed(path: &Path) -> bool {
 
 /// What is pinned, on either file system.
 fn entries() -> Result<Vec<PathBuf>, Error> {
+    [PINS_ON_HOST, PINS].into_iter().try_for_each(refuse_others)?;
     Ok([entries_of(PINS_ON_HOST)?, entries_of(PINS)?].concat())
+}
+
+/// Refuses a directory of pins that is there and that others than root could have written: on some hosts everybody may
+/// make one beside it.
+pub(crate) fn refuse_others(directory: &str) -> Result<(), Error> {
+    match fs::symlink_metadata(directory) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error).doing(|| format!("looking at {directory}")),
+        Ok(it) if it.is_dir() && it.uid() == 0 && it.mode() & 0o077 == 0 => Ok(()),
+        Ok(_) => Err(Error::Missing(format!(
+            "{directory} is in the way: it is no directory of root's that is closed to others (mode 0700), so that \
+             what is pinned in it may be anybody's. Remove it"
+        ))),
+    }
 }
 
 /// What is in a directory, which need not be there.

@@ -5,9 +5,10 @@
 
 mod common;
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -33,6 +34,7 @@ fn restoring_does_not_give_up_half_way() {
     }
     let cgroup = OwnCgroup::enter();
     stale_names_are_in_nobodys_way(&cgroup);
+    a_directory_of_somebody_elses_is_refused();
     if has(Need::Root, has_fuse()) {
         who_holds_a_lock_keeps_nobody_waiting(&cgroup);
     }
@@ -46,6 +48,16 @@ fn stale_names_are_in_nobodys_way(cgroup: &OwnCgroup) {
     tenant.is_switched();
     agent.stop();
     tenant.is_restored();
+}
+
+/// Where everybody may make directories beside the agent's, what is pinned may be anybody's.
+fn a_directory_of_somebody_elses_is_refused() {
+    let pins = Path::new(kirikae_agent::DIRECTORY).join("bpf");
+    fs::create_dir_all(&pins).unwrap();
+    fs::set_permissions(&pins, Permissions::from_mode(0o777)).unwrap();
+    let (status, told) = undo();
+    assert!(status == Some(3) && told.contains("is in the way"), "{told}");
+    fs::remove_dir_all(kirikae_agent::DIRECTORY).unwrap();
 }
 
 /// The kernel waits for the lock of a socket for as long as a program likes to hold it, and nothing ends that.
