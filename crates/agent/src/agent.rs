@@ -411,8 +411,12 @@ impl Agent {
     /// Returns the first error of a step. The steps after it are taken all the same.
     pub fn stop(self) -> Result<Restored, Error> {
         drop(self.revival);
-        let mut walker = self.walker;
-        let restored = self.attached.detach(self.state.as_ref(), &mut walker);
+        let (mut walker, state) = (self.walker, self.state.as_ref());
+        // While the switcher is attached, those that no walk reaches restore themselves as they go on.
+        let until = Instant::now() + WAIT_FOR_RECOVERY;
+        let leave = self.switcher.leave();
+        let left = leave.and_then(|()| self.attached.restore(state, &mut walker, until)).ok();
+        let restored = self.attached.detach(state, &mut walker, left);
         let removed = self.state.map_or(Ok(()), State::remove);
         restored.and_then(|restored| removed.map(|()| restored))
     }
@@ -494,8 +498,11 @@ fn abandon(state: State) -> Result<(), Error> {
 fn take_away(state: &State, walker: &mut Walker) -> Result<Restored, Error> {
     let Pinned { switcher, algorithms } = state.pinned()?;
     let (registered, algorithms) = algorithms.into_iter().unzip();
-    Attached { switcher, connections: None, restorer: None, algorithms, registered }
-        .detach(Some(state), walker)
+    Attached { switcher, connections: None, restorer: None, algorithms, registered }.detach(
+        Some(state),
+        walker,
+        None,
+    )
 }
 
 /// The parts of the agent that are in the kernel.
@@ -576,15 +583,38 @@ impl Attached {
         }
     }
 
+    /// Restores the connections.
+    fn restore(
+        &self,
+        state: Option<&State>,
+        walker: &mut Walker,
+        until: Instant,
+    ) -> Result<Restored, Error> {
+        match (&self.restorer, state) {
+            (Some(restorer), _) => restorer.restore(walker, until),
+            (None, Some(state)) => state.restore(walker, until),
+            (None, None) => Ok(Restored::default()),
+        }
+    }
+
     /// Ends switching, then restores the connections, then unregisters the algorithms. In this order no
     /// connection is left on an algorithm that new connections cannot have. An error in one step does not
     /// keep the others from being taken; the first is returned.
-    fn detach(self, state: Option<&State>, walker: &mut Walker) -> Result<Restored, Error> {
-        let switcher = self.switcher.map_or(Ok(()), release);
-        let restored = match (&self.restorer, state) {
-            (Some(restorer), _) => restorer.restore(walker, Instant::now() + WAIT_FOR_RECOVERY),
-            (None, Some(state)) => state.restore(walker),
-            (None, None) => Ok(Restored::default()),
+    /// `before` is what was restored already.
+    fn detach(
+        mut self,
+        state: Option<&State>,
+        walker: &mut Walker,
+        before: Option<Restored>,
+    ) -> Result<Restored, Error> {
+        let switcher = self.switcher.take().map_or(Ok(()), release);
+        let restored = match before {
+            Some(before) if before.is_complete() => Ok(before),
+            Some(before) => self.restore(state, walker, Instant::now()).map(|mut restored| {
+                restored.connections += before.connections;
+                restored
+            }),
+            None => self.restore(state, walker, Instant::now() + WAIT_FOR_RECOVERY),
         };
         let ended = self.algorithms.into_iter().map(Registration::end);
         let algorithms = ended.fold(Ok(()), Result::and);

@@ -16,7 +16,7 @@ use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 
 use crate::error::{Doing, Error};
 use crate::registration::Registration;
-use crate::restore::{Restored, Restorer, WAIT_FOR_RECOVERY};
+use crate::restore::{Restored, Restorer};
 use crate::walks::Walker;
 
 /// The agent's directory. All that is below it is ours.
@@ -126,8 +126,7 @@ impl State {
     }
 
     /// Runs every restorer that is pinned, and takes away those that are needed no more.
-    pub fn restore(&self, walker: &mut Walker) -> Result<Restored, Error> {
-        let until = Instant::now() + WAIT_FOR_RECOVERY;
+    pub fn restore(&self, walker: &mut Walker, until: Instant) -> Result<Restored, Error> {
         let mut restored = Restored::default();
         for path in entries()?.into_iter().filter(|path| is_needed(path)) {
             match restore_by(&path, walker, until) {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
-use kirikae_interface::rule;
+use kirikae_interface::{policy, rule};
 use kirikae_policy::{Policy, SCOPES, has_another_cgroup};
 use kirikae_table::KernelTable;
 use kirikae_vocabulary::Switch;
@@ -17,7 +17,7 @@ use libbpf_rs::{
     ErrorKind, IterOpts, Link, MapCore, MapFlags, MapHandle, MapType, Object, Program, ProgramMut,
     RingBuffer, RingBufferBuilder,
 };
-use zerocopy::IntoBytes;
+use zerocopy::{FromZeros, IntoBytes};
 
 use crate::algorithms::CONNECTIONS;
 use crate::error::{Doing, Error};
@@ -199,6 +199,19 @@ impl Switcher {
     /// The generation since which the scopes of the active policy are the same.
     pub fn scopes_since(&self) -> u32 {
         self.scopes_since
+    }
+
+    /// Puts a policy in force that no connection is under: with its next callback each restores itself, and none is taken in.
+    pub fn leave(&self) -> Result<(), Error> {
+        let doing = || "ending the policy".to_owned();
+        let generation = self.generation.wrapping_add(1);
+        let mut none = policy::new_box_zeroed().map_err(|_| "no memory").doing(doing)?;
+        (none.generation, none.scopes_since) = (generation, generation);
+        let update = |map: &str, key: u32, value: &[u8]| {
+            find(&self.object, map).update(&key.to_ne_bytes(), value, MapFlags::ANY).doing(doing)
+        };
+        update("policies", generation % GENERATIONS, none.as_bytes())?;
+        update("active_generation", 0, &generation.to_ne_bytes())
     }
 
     /// What takes in the connections that are open in a network namespace, and brings those that are already known under
