@@ -114,6 +114,12 @@ pub(crate) fn others_of(wanted: &HashSet<u32>) -> impl Iterator<Item = Namespace
     others(|inode| wanted.contains(&inode))
 }
 
+/// Those of `wanted`, by their inodes, to which a name or a thread leads.
+pub(crate) fn reachable(wanted: &HashSet<u32>) -> HashSet<u32> {
+    let own = inode(Path::new(OWN)).filter(|inode| wanted.contains(inode));
+    others_of(wanted).map(|namespace| namespace.inode).chain(own).collect()
+}
+
 /// All to which a name or a thread leads, except our own.
 pub(crate) fn every_other() -> impl Iterator<Item = Namespace> {
     others(|_| true)

@@ -14,7 +14,7 @@ use libbpf_rs::{IterOpts, MapHandle, MapIterOpts};
 use crate::algorithms::CONNECTIONS;
 use crate::error::{Doing, Error};
 use crate::iterator::count_lines;
-use crate::namespaces::{Namespaces, describe};
+use crate::namespaces::{Namespaces, describe, reachable};
 use crate::object;
 use crate::walks::{Directory, IteratorFile, LONGEST, Walker};
 
@@ -32,9 +32,11 @@ const BETWEEN_PASSES: Duration = Duration::from_millis(50);
 pub struct Restored {
     /// Restored to the algorithm they had.
     pub connections: usize,
-    /// How many of each network namespace were not restored, because nothing leads to it, something went wrong in it,
-    /// or the kernel no longer has the algorithm they had. What restores them stays pinned, for [`undo`](crate::undo).
+    /// How many of each network namespace were not restored, because something went wrong in it, or the kernel no
+    /// longer has the algorithm they had. What restores them stays pinned, for [`undo`](crate::undo).
     pub remaining: BTreeMap<String, usize>,
+    /// Those of network namespaces to which no process or name leads. What restores them stays pinned, too.
+    pub unreachable: usize,
     /// Closed sockets that their programs still hold, and that keep the algorithm they had last,
     /// and its programs in the kernel, until these close them.
     pub closed: usize,
@@ -45,7 +47,12 @@ pub struct Restored {
 impl Restored {
     /// Whether nothing is left that [`undo`](crate::undo) could do.
     pub fn is_complete(&self) -> bool {
-        self.remaining.is_empty() && self.failed.is_empty()
+        !self.has_failed() && self.unreachable == 0
+    }
+
+    /// Whether something was not done that could be done.
+    pub fn has_failed(&self) -> bool {
+        !self.remaining.is_empty() || !self.failed.is_empty()
     }
 
     /// What was not restored, and what went wrong, for the operator.
@@ -53,7 +60,13 @@ impl Restored {
         let remaining = self.remaining.iter().map(|(namespace, connections)| {
             format!("{connections} connections of {namespace} could not be restored")
         });
-        remaining.chain(self.failed.iter().cloned())
+        let unreachable = (self.unreachable > 0).then(|| {
+            format!(
+                "{} connections could not be restored: no process or name leads to their network namespace",
+                self.unreachable
+            )
+        });
+        remaining.chain(unreachable).chain(self.failed.iter().cloned())
     }
 }
 
@@ -63,6 +76,7 @@ impl AddAssign for Restored {
         for (namespace, connections) in other.remaining {
             *self.remaining.entry(namespace).or_default() += connections;
         }
+        self.unreachable += other.unreachable;
         self.closed += other.closed;
         self.failed.extend(other.failed);
     }
@@ -106,21 +120,29 @@ impl Restorer {
     pub fn restore(&self, walker: &mut Walker, until: Instant) -> Result<Restored, Error> {
         let (gently, in_recovery_too) = (self.file(RESTORE), self.file(RESTORE_IN_RECOVERY));
         let mut restored = Restored::default();
-        let mut remaining;
-        loop {
+        let (remaining, failed) = loop {
             let late = Instant::now() > until;
             let iterator = if late { &in_recovery_too } else { &gently };
             let pass_until = Instant::now() + if late { LAST_PASS } else { LONGEST };
             let pass = walker.sum(iterator, &Namespaces::Every, pass_until, count_lines);
             restored.connections += pass.total;
-            remaining = self.remaining()?;
-            restored.failed = if remaining.is_empty() { Vec::new() } else { pass.failed };
+            let remaining = self.remaining()?;
             if late || remaining.is_empty() {
-                break;
+                break (remaining, pass.failed);
             }
             thread::sleep(BETWEEN_PASSES);
+        };
+        let reachable = reachable(&remaining.keys().copied().collect());
+        for (namespace, connections) in remaining {
+            if reachable.contains(&namespace) {
+                restored.remaining.insert(describe(namespace), connections);
+            } else {
+                restored.unreachable += connections;
+            }
         }
-        restored.remaining = remaining.into_iter().map(|(it, n)| (describe(it), n)).collect();
+        if !restored.remaining.is_empty() {
+            restored.failed = failed;
+        }
         restored.closed = count_lines(&self.read(CLOSED)?);
         Ok(restored)
     }

@@ -176,13 +176,13 @@ fn restore_by(path: &Path, walker: &mut Walker, until: Instant) -> Result<Restor
         let map =
             MapHandle::from_pinned_path(path).doing(|| format!("opening {}", path.display()))?;
         let restored = Restorer::hidden(&map)?.restore(walker, until)?;
-        if restored.remaining.is_empty() {
+        if restored.is_complete() {
             fs::remove_file(path).doing(removing)?;
         }
         return Ok(restored);
     }
     let restored = Restorer::at(path).restore(walker, until)?;
-    if restored.remaining.is_empty() {
+    if restored.is_complete() {
         fs::remove_dir_all(path).doing(removing)?;
     }
     Ok(restored)

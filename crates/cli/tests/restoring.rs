@@ -34,6 +34,7 @@ fn restoring_does_not_give_up_half_way() {
     }
     let cgroup = OwnCgroup::enter();
     stale_names_are_in_nobodys_way(&cgroup);
+    where_nobody_leads_is_no_failure(&cgroup);
     a_directory_of_somebody_elses_is_refused();
     if has(Need::Root, has_fuse()) {
         who_holds_a_lock_keeps_nobody_waiting(&cgroup);
@@ -48,6 +49,32 @@ fn stale_names_are_in_nobodys_way(cgroup: &OwnCgroup) {
     tenant.is_switched();
     agent.stop();
     tenant.is_restored();
+}
+
+/// Sockets outlive the processes of their network namespace where those of another one hold them.
+fn where_nobody_leads_is_no_failure(cgroup: &OwnCgroup) {
+    let agent = RunningAgent::start_inside(cgroup);
+    let (mut near, mut far) = thread::spawn(|| {
+        enter_a_new_namespace();
+        connect()
+    })
+    .join()
+    .unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    while !algorithm(&near).starts_with("kk_") {
+        assert!(Instant::now() < deadline);
+        talk(&mut near, &mut far);
+    }
+    let is_told = |told: &str| told.contains("no process or name leads to their network namespace");
+    let (status, told) = agent.end();
+    assert!(status.success() && is_told(&told), "{told}");
+    let (status, told) = undo();
+    assert!(status == Some(0) && is_told(&told), "{told}");
+
+    drop((near, far));
+    let (status, told) = undo();
+    assert!(status == Some(0) && told.contains("everything removed"), "{told}");
+    assert!(undo().1.contains("nothing to undo"));
 }
 
 /// Where everybody may make directories beside the agent's, what is pinned may be anybody's.
@@ -179,9 +206,7 @@ impl Tenant {
         let (questions, asked) = mpsc::channel();
         let (answers, algorithms) = mpsc::channel();
         let thread = thread::spawn(move || {
-            unshare(CloneFlags::CLONE_NEWNET).unwrap();
-            let up = Command::new("ip").args(["link", "set", "lo", "up"]).status().unwrap();
-            assert!(up.success());
+            enter_a_new_namespace();
             let mut pairs: Vec<_> = (0..CONNECTIONS).map(|_| connect()).collect();
             for () in asked {
                 pairs.iter_mut().for_each(|(near, far)| talk(near, far));
@@ -218,6 +243,12 @@ impl Drop for Tenant {
         let ended = self.thread.take().map(JoinHandle::join);
         assert!(thread::panicking() || matches!(ended, Some(Ok(()))));
     }
+}
+
+fn enter_a_new_namespace() {
+    unshare(CloneFlags::CLONE_NEWNET).unwrap();
+    let up = Command::new("ip").args(["link", "set", "lo", "up"]).status().unwrap();
+    assert!(up.success());
 }
 
 fn connect() -> (TcpStream, TcpStream) {

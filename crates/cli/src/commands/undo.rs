@@ -9,7 +9,8 @@ use kirikae_command::tell;
 ///
 /// Stops the switching, restores every connection to the algorithm it had, and removes programs,
 /// links, maps, pins and files. Does nothing, and says so, where there is nothing to undo. What could not be restored
-/// is named, and the exit status is 1; then this can be run again.
+/// is named, and the exit status is 1; then this can be run again. That no process or name leads to a network
+/// namespace is no failure.
 #[derive(clap::Args)]
 pub struct Arguments {}
 
@@ -37,13 +38,10 @@ pub fn report(restored: &Restored) -> ExitCode {
             restored.closed
         );
     }
-    if restored.is_complete() {
-        return ExitCode::SUCCESS;
-    }
-    if !restored.remaining.is_empty() {
+    if !restored.remaining.is_empty() || restored.unreachable > 0 {
         tell!(
             "kirikae: connections that were not restored keep what they have; `kirikae undo` tries again"
         );
     }
-    ExitCode::FAILURE
+    if restored.has_failed() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
