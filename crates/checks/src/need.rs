@@ -1,5 +1,6 @@
 //! What a check may need of the host.
 
+use std::fs;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -102,9 +103,7 @@ impl Need {
                 "there is no qemu-system-x86_64 (Debian: qemu-system-x86)",
             ),
             Need::Debian => (
-                is_root()
-                    && is_in_path("mmdebstrap")
-                    && Path::new("/sys/fs/cgroup/cgroup.procs").exists(),
+                is_root() && is_in_path("mmdebstrap") && has_cgroup2(),
                 "the user is not root, there is no mmdebstrap (Debian: mmdebstrap), or no cgroup v2",
             ),
             Need::Programs => (
@@ -120,6 +119,12 @@ impl Need {
 /// The effective user is who owns a process's own directory.
 fn is_root() -> bool {
     Path::new("/proc/self").metadata().is_ok_and(|it| it.uid() == 0)
+}
+
+/// Whether the hierarchy of cgroup v2 is mounted, alone or beside those of v1.
+fn has_cgroup2() -> bool {
+    fs::read_to_string("/proc/self/mounts")
+        .is_ok_and(|mounts| mounts.lines().any(|mount| mount.split(' ').nth(2) == Some("cgroup2")))
 }
 
 /// Whether there is a python3 as the package needs it, with pip for its environments.
