@@ -38,7 +38,7 @@ static __always_inline u64 two_words(const u32 *word)
 }
 
 /* Returns the network that a remote address is in, as a key has it. 0: the address does not tell
- * which way packets go, and nothing is kept: behind a tunnel (Teredo, 2001::/32; 6to4, 2002::/16)
+ * which way packets go, and nothing is kept: behind a tunnel (2001::/32, Teredo; 2002::/16, 6to4)
  * or a translator (64:ff9b:1::/48, RFC 8215) there is the whole Internet. Where IPv4 addresses
  * behind a translator are told apart (64:ff9b::/96, RFC 6052), each is a network. */
 static __always_inline u64 path_network(const struct address *address)
