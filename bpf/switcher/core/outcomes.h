@@ -50,15 +50,14 @@ static __always_inline s32 remembered_excess(const struct connection *c, u32 col
 					     s32 otherwise)
 {
 	const struct outcome *outcome = &c->outcomes.by_column[column % TABLE_ALGORITHMS];
-	u32 is_known = if_below(0, outcome->until - occasions(c)) &
-		       if_below(outcome->load ^ load, 1);
+	u32 is_known =
+		if_below(0, outcome->until - occasions(c)) & if_below(outcome->load ^ load, 1);
 
 	return otherwise + ((outcome->excess - otherwise) & is_known);
 }
 
 /* A column is about to be left; its excess was so much. */
-static __always_inline void outcome_remember(struct connection *c, u32 column, u32 load,
-					     s32 excess)
+static __always_inline void outcome_remember(struct connection *c, u32 column, u32 load, s32 excess)
 {
 	struct outcome *outcome = &c->outcomes.by_column[column % TABLE_ALGORITHMS];
 

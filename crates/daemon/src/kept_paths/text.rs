@@ -56,7 +56,7 @@ fn write_path(
 /// Reads paths of a network namespace: those over interfaces that are there, and no older than `lifetime`.
 ///
 /// # Errors
-/// Fails with what is wrong if it is not exactly what [`write`] has written.
+/// Fails with what is wrong if it is not exactly what [`write()`] has written.
 pub fn read(
     text: &str,
     namespace: u32,
