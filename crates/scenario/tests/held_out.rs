@@ -48,7 +48,7 @@ fn scenarios_of_paths_are_read() {
 #[test]
 fn programs_are_read_with_their_neighbours() {
     let scenarios =
-        Scenario::load_all(&files("programs")).unwrap_or_else(|refusal| panic!("{refusal}"));
+        Scenario::load_all(files("programs")).unwrap_or_else(|refusal| panic!("{refusal}"));
     assert_eq!(scenarios.len(), 60);
     for scenario in &scenarios {
         assert_eq!(scenario.on_real_kernel(), Ok(()), "{}", scenario.title);
