@@ -103,20 +103,21 @@ impl Restorer {
         Ok(Restorer { directory: hidden.path(), _hidden: Some(hidden) })
     }
 
-    /// One that stays in the kernel until this directory is removed, which is made.
-    pub fn pinned(connections: &MapHandle, directory: &Path) -> Result<Restorer, Error> {
+    /// Pins one that stays in the kernel until this directory is removed, which is made.
+    pub fn pin(connections: &MapHandle, directory: &Path) -> Result<(), Error> {
         fs::create_dir(directory).doing(|| format!("making {}", directory.display()))?;
-        pin(connections, directory)?;
-        Ok(Restorer::at(directory))
+        pin(connections, directory)
     }
 
-    /// One that is pinned there, maybe by another version.
-    pub fn at(directory: &Path) -> Restorer {
-        Restorer { directory: directory.to_owned(), _hidden: None }
+    /// One that is pinned there, maybe by another version. None if a part of it is missing: then an agent died before it
+    /// switched anything, or after everything was restored.
+    pub fn at(directory: &Path) -> Option<Restorer> {
+        let is_whole = PROGRAMS.iter().all(|program| directory.join(program).exists());
+        is_whole.then(|| Restorer { directory: directory.to_owned(), _hidden: None })
     }
 
-    /// Restores every connection; the switcher must have been detached before. Connections in recovery are waited for
-    /// until then.
+    /// Restores every connection. Those in recovery are waited for until then. While the switcher is attached, it must
+    /// take in none again.
     pub fn restore(&self, walker: &mut Walker, until: Instant) -> Result<Restored, Error> {
         let (gently, in_recovery_too) = (self.file(RESTORE), self.file(RESTORE_IN_RECOVERY));
         let mut restored = Restored::default();

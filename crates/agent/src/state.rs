@@ -122,7 +122,7 @@ impl State {
     pub fn pin_restorer(&self, connections: &MapHandle) -> Result<(), Error> {
         let mut directories = (1..).map(|number: u32| pin(&format!("{RESTORER}{number}")));
         let directory = directories.find(|it| !it.exists()).expect("there are more numbers");
-        Restorer::pinned(connections, &directory).map(drop)
+        Restorer::pin(connections, &directory)
     }
 
     /// Runs every restorer that is pinned, and takes away those that are needed no more.
@@ -181,7 +181,10 @@ fn restore_by(path: &Path, walker: &mut Walker, until: Instant) -> Result<Restor
         }
         return Ok(restored);
     }
-    let restored = Restorer::at(path).restore(walker, until)?;
+    let restored = match Restorer::at(path) {
+        Some(restorer) => restorer.restore(walker, until)?,
+        None => Restored::default(),
+    };
     if restored.is_complete() {
         fs::remove_dir_all(path).doing(removing)?;
     }

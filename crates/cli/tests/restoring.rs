@@ -36,6 +36,7 @@ fn restoring_does_not_give_up_half_way() {
     stale_names_are_in_nobodys_way(&cgroup);
     where_nobody_leads_is_no_failure(&cgroup);
     a_directory_of_somebody_elses_is_refused();
+    half_a_restorer_is_taken_away();
     if has(Need::Root, has_fuse()) {
         who_holds_a_lock_keeps_nobody_waiting(&cgroup);
     }
@@ -85,6 +86,16 @@ fn a_directory_of_somebody_elses_is_refused() {
     let (status, told) = undo();
     assert!(status == Some(3) && told.contains("is in the way"), "{told}");
     fs::remove_dir_all(kirikae_agent::DIRECTORY).unwrap();
+}
+
+/// Who is killed while pinning has switched nothing yet.
+fn half_a_restorer_is_taken_away() {
+    let pins = Path::new(kirikae_agent::DIRECTORY).join("bpf");
+    fs::create_dir_all(pins.join("restorer-1")).unwrap();
+    fs::set_permissions(&pins, Permissions::from_mode(0o700)).unwrap();
+    let (status, told) = undo();
+    assert!(status == Some(0) && told.contains("everything removed"), "{told}");
+    assert!(undo().1.contains("nothing to undo"));
 }
 
 /// The kernel waits for the lock of a socket for as long as a program likes to hold it, and nothing ends that.
