@@ -1,7 +1,6 @@
 //! What a check may need of the host.
 
-use std::fs;
-use std::fs::File;
+use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
