@@ -197,10 +197,11 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
+/// What a group is called where people read it: a cgroup's name may have any character.
 fn called(group: &str) -> String {
     match group {
         ALL_OTHERS => "all other cgroups".into(),
-        name => format!("cgroup {name}"),
+        name => format!("cgroup {}", name.replace(char::is_control, "\u{fffd}")),
     }
 }
 
@@ -321,6 +322,12 @@ impl Guards {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cgroup_name_does_nothing_to_a_terminal() {
+        assert_eq!(called("a.slice/\u{1b}[2J\n"), "cgroup a.slice/\u{fffd}[2J\u{fffd}");
+        assert_eq!(called(r"system-a\x2db.slice"), r"cgroup system-a\x2db.slice");
+    }
 
     fn policy(name: &str, holdback: f64) -> Policy {
         let table = kirikae_table::shipped().kernel_table().into();
