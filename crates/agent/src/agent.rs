@@ -1,18 +1,17 @@
 //! The agent: everything in the kernel, in the order in which it goes in and comes out.
 
-use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use kirikae_algorithms::Algorithm;
 use kirikae_policy::{Policy, Scope};
 use kirikae_vocabulary::Switch;
-use libbpf_rs::{Link, MapHandle};
 
-use crate::algorithms::{Algorithms, CONNECTIONS, Users};
+use crate::algorithms::CONNECTIONS;
+use crate::attached::Attached;
 use crate::burst_latencies::{self, BurstLatencies};
 use crate::cost::{self, Cost};
-use crate::error::{Doing, Error};
+use crate::error::Error;
 use crate::hearing::{Hearing, Taken};
 use crate::host;
 use crate::iterator::count_lines;
@@ -25,8 +24,7 @@ use crate::program::Program;
 use crate::recording::Recorded;
 use crate::refusals::{self, Refusals};
 use crate::registered;
-use crate::registration::{self, Registration};
-use crate::restore::{Restored, Restorer, WAIT_FOR_RECOVERY};
+use crate::restore::{Restored, WAIT_FOR_RECOVERY};
 use crate::revival::{NetworkNews, NetworkThread, Revival};
 use crate::spans::{self, Share, SpanGroup};
 use crate::state::{Pinned, State};
@@ -503,129 +501,4 @@ fn take_away(state: &State, walker: &mut Walker) -> Result<Restored, Error> {
         walker,
         None,
     )
-}
-
-/// The parts of the agent that are in the kernel.
-struct Attached {
-    switcher: Option<Link>,
-    connections: Option<MapHandle>,
-    /// None where it is pinned.
-    restorer: Option<Restorer>,
-    algorithms: Vec<Registration>,
-    /// The names of the algorithms that this agent registered itself.
-    registered: Vec<&'static str>,
-}
-
-impl Attached {
-    /// Pins each part as soon as it is there, and attaches the switcher last: if the agent is killed in
-    /// between, nothing has been switched yet and [`undo`] finds what there is.
-    fn attach(
-        switcher: &Switcher,
-        config: &Config,
-        state: Option<&State>,
-    ) -> Result<Attached, Error> {
-        let connections = switcher.map(CONNECTIONS)?;
-        let restorer = match state {
-            Some(state) => state.pin_restorer(&connections).map(|()| None),
-            None => Restorer::hidden(&connections).map(Some),
-        };
-        let mut attached = Attached {
-            switcher: None,
-            connections: Some(connections),
-            restorer: restorer?,
-            algorithms: Vec::new(),
-            registered: Vec::new(),
-        };
-        attached.register(&config.algorithms, state)?;
-        let mut link = switcher.attach(&config.cgroup)?;
-        if let Some(state) = state {
-            state.pin_switcher(&mut link)?;
-        }
-        attached.switcher = Some(link);
-        Ok(attached)
-    }
-
-    /// Registers those of `wanted` that are not registered yet.
-    fn register(&mut self, wanted: &[Algorithm], state: Option<&State>) -> Result<(), Error> {
-        let for_programs = registered::registered()?;
-        let is_preset = |it: &Algorithm| Algorithm::named(it.name()).as_ref() == Some(it);
-        if let Some(set) =
-            wanted.iter().find(|it| for_programs.contains(&it.name()) && !is_preset(it))
-        {
-            return Err(Error::Wrong(format!(
-                "setting parameters of {}: it is registered for programs, as it is preset; `kirikae \
-                 algorithms --unregister` takes it away",
-                set.name()
-            )));
-        }
-        let is_missing = |it: &&Algorithm| {
-            !self.registered.contains(&it.name()) && !for_programs.contains(&it.name())
-        };
-        let missing: Vec<Algorithm> = wanted.iter().filter(is_missing).copied().collect();
-        let connections = self.connections.as_ref().map(AsFd::as_fd);
-        let registered = Algorithms::register_with(&missing, Users::Switcher, connections)?;
-        for (name, mut algorithm) in registered.registrations {
-            if let Some(state) = state {
-                state.pin_algorithm(name, &mut algorithm)?;
-            }
-            self.algorithms.push(algorithm);
-            self.registered.push(name);
-        }
-        Ok(())
-    }
-
-    /// Unregisters the algorithms from place `first` on, which are so new that no connection has them.
-    fn unregister_from(&mut self, first: usize) {
-        self.registered.truncate(first);
-        for algorithm in self.algorithms.drain(first..) {
-            // A failure leaves it pinned until the agent stops.
-            let _ = algorithm.end();
-        }
-    }
-
-    /// Restores the connections.
-    fn restore(
-        &self,
-        state: Option<&State>,
-        walker: &mut Walker,
-        until: Instant,
-    ) -> Result<Restored, Error> {
-        match (&self.restorer, state) {
-            (Some(restorer), _) => restorer.restore(walker, until),
-            (None, Some(state)) => state.restore(walker, until),
-            (None, None) => Ok(Restored::default()),
-        }
-    }
-
-    /// Ends switching, then restores the connections, then unregisters the algorithms. In this order no
-    /// connection is left on an algorithm that new connections cannot have. An error in one step does not
-    /// keep the others from being taken; the first is returned.
-    /// `before` is what was restored already.
-    fn detach(
-        mut self,
-        state: Option<&State>,
-        walker: &mut Walker,
-        before: Option<Restored>,
-    ) -> Result<Restored, Error> {
-        let switcher = self.switcher.take().map_or(Ok(()), release);
-        let restored = match before {
-            Some(before) if before.is_complete() => Ok(before),
-            Some(before) => self.restore(state, walker, Instant::now()).map(|mut restored| {
-                restored.connections += before.connections;
-                restored
-            }),
-            None => self.restore(state, walker, Instant::now() + WAIT_FOR_RECOVERY),
-        };
-        let ended = self.algorithms.into_iter().map(Registration::end);
-        let algorithms = ended.fold(Ok(()), Result::and);
-        let algorithms = algorithms.and_then(|()| registration::are_gone(&self.registered));
-        switcher.and(restored).and_then(|restored| algorithms.map(|()| restored))
-    }
-}
-
-fn release(mut link: Link) -> Result<(), Error> {
-    if link.pin_path().is_some() {
-        link.unpin().doing(|| "unpinning a link".to_owned())?;
-    }
-    Ok(())
 }

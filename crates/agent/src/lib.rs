@@ -3,6 +3,7 @@
 mod affected_paths;
 mod agent;
 mod algorithms;
+mod attached;
 mod burst_latencies;
 mod cgroup_names;
 mod cost;
