@@ -151,9 +151,8 @@ static __always_inline void may_be_outage(void *sock, struct tcp_sock *tp, struc
 /* The path is another than before the outage, and so is what a BBR has learned of it; the kernel's
  * own is no longer in use. This is a function for the sake of the stack. Returns 0, as
  * on_rtt_sample(). */
-static __attribute__((noinline)) int new_path_begins(void *sock, struct tcp_sock *tp,
-						     struct connection *c,
-						     const struct scope *scope)
+static __attribute__((noinline)) int
+new_path_begins(void *sock, struct tcp_sock *tp, struct connection *c, const struct scope *scope)
 {
 	forget_path(c, host_table(sock, scope));
 	if (is_our_bbr(c->current))
@@ -164,8 +163,8 @@ static __attribute__((noinline)) int new_path_begins(void *sock, struct tcp_sock
 /* Counts what the connection's bursts took; it may be time for another span. What the kernel
  * refuses to switch is neither switched nor held back. Returns the callbacks wanted; 0: as before.
  * This is a function for the sake of the stack. */
-static __attribute__((noinline)) u32 compared(void *sock, struct tcp_sock *tp,
-					      struct connection *c, const struct policy *policy,
+static __attribute__((noinline)) u32 compared(void *sock, struct tcp_sock *tp, struct connection *c,
+					      const struct policy *policy,
 					      const struct scope *scope)
 {
 	if (c->flags & CONNECTION_REFUSED)
