@@ -23,7 +23,7 @@ use crate::paths::{self, Age, Columns, KnownPath};
 use crate::program::Program;
 use crate::recording::Recorded;
 use crate::refusals::{self, Refusals};
-use crate::registered;
+use crate::registered::{self, Shared};
 use crate::restore::{Restored, WAIT_FOR_RECOVERY};
 use crate::revival::{NetworkNews, NetworkThread, Revival};
 use crate::spans::{self, Share, SpanGroup};
@@ -34,6 +34,9 @@ use crate::walks::{IteratorFile, Walker};
 /// Open connections are taken in within this time: others wait for the agent to be ready, and for its answers. What is not
 /// reached is taken in as the policy changes.
 const ADOPTED_WITHIN: Duration = Duration::from_secs(1);
+
+const FOREIGN_ALGORITHMS: &str = "another version of kirikae has registered algorithms for programs; they know nothing \
+    of what is known of connections until they are registered anew (`kirikae algorithms --unregister`, then `--register`)";
 
 /// What the agent is started with.
 #[derive(Clone, Debug)]
@@ -433,6 +436,11 @@ fn install(
     let shared = registered::shared_connections()?;
     let path_sets = PathSets::new(config.paths)?;
     let (policy, are_recorded) = (&config.policy, config.are_calls_recorded);
+    let (shared, troubles) = match shared {
+        Shared::None => (None, Vec::new()),
+        Shared::Map(map) => (Some(map), Vec::new()),
+        Shared::Foreign => (None, vec![FOREIGN_ALGORITHMS.to_owned()]),
+    };
     let switcher = Switcher::load(program, policy, are_recorded, shared.as_ref(), &path_sets)?;
     let groups = switcher.map(spans::GROUPS)?;
     (0..policy.scopes.len()).try_for_each(|number| spans::begin_scope(&groups, number))?;
@@ -456,7 +464,7 @@ fn install(
         generations,
         adopt,
         state: None,
-        troubles: Vec::new(),
+        troubles,
     };
     agent.adopt()?;
     Ok(agent)

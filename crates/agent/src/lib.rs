@@ -16,6 +16,7 @@ mod host;
 mod iterator;
 mod kernel;
 mod kernel_algorithms;
+mod layout;
 mod libbpf;
 mod listing;
 mod namespaces;

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::{DataSec, Var};
-use libbpf_rs::{MapCore, MapHandle, Object, ObjectBuilder, OpenObject};
+use libbpf_rs::{MapHandle, Object, ObjectBuilder, OpenObject};
 use zerocopy::{Immutable, IntoBytes};
 
 use crate::error::{Doing, Error};
@@ -82,17 +82,10 @@ impl Unloaded {
         Ok(found.unwrap_or_else(|| panic!("no constant {constant}")).offset as usize)
     }
 
-    /// Uses an existing map in place of the object's own of that name. Refuses one with values of another size, as
-    /// another version has them.
+    /// Uses an existing map in place of the object's own of that name.
     pub fn share(&mut self, name: &str, map: &MapHandle) -> Result<(), Error> {
         let doing = self.doing;
         for mut own in self.object.maps_mut().filter(|own| own.name() == name) {
-            if own.value_size() != map.value_size() {
-                return Err(Error::Failed {
-                    doing: doing.into(),
-                    cause: format!("another version of kirikae has made the map of {name}"),
-                });
-            }
             own.reuse_fd(map.as_fd()).doing(|| doing.into())?;
         }
         Ok(())

@@ -15,7 +15,7 @@ use crate::algorithms::{Algorithms, CONNECTIONS, Users};
 use crate::error::{Doing, Error};
 use crate::kernel_algorithms::KernelAlgorithms;
 use crate::registration::{self, Registration};
-use crate::{algorithms, host, state};
+use crate::{algorithms, host, layout, restore, state};
 
 /// The directory of pins. All that is in it is ours, and the kernel keeps it when our process ends.
 const PINS_ON_HOST: &str = "/sys/fs/bpf/kirikae-algorithms";
@@ -64,6 +64,13 @@ fn pin(wanted: &[Algorithm]) -> Result<(), Error> {
     }
     state::refuse_others(pins)?;
     let connections = connections()?;
+    if !is_of_this_version(&connections)? {
+        return Err(Error::Failed {
+            doing: "registering algorithms".into(),
+            cause: "another version of kirikae has registered some; `kirikae algorithms --unregister` takes them away"
+                .into(),
+        });
+    }
     let registered = Algorithms::register_with(wanted, Users::Programs, Some(connections.as_fd()))?;
     for (name, mut registration) in registered.registrations {
         registration.pin(&place(name))?;
@@ -130,10 +137,27 @@ fn take_away(names: &[&'static str], is_all: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// The map in which registered algorithms keep what they know of connections; an agent that starts later
-/// shares it. None if no algorithm is registered.
-pub(crate) fn shared_connections() -> Result<Option<MapHandle>, Error> {
-    if registered()?.is_empty() { Ok(None) } else { connections().map(Some) }
+/// The map in which registered algorithms look for what is known of connections.
+pub(crate) enum Shared {
+    /// No algorithm is registered.
+    None,
+    /// An agent that starts later shares it.
+    Map(MapHandle),
+    /// It is another version's, and an agent has to do without: its algorithms know nothing of what the switcher knows.
+    Foreign,
+}
+
+/// Looks for the map of registered algorithms.
+pub(crate) fn shared_connections() -> Result<Shared, Error> {
+    if registered()?.is_empty() {
+        return Ok(Shared::None);
+    }
+    let map = connections()?;
+    Ok(if is_of_this_version(&map)? { Shared::Map(map) } else { Shared::Foreign })
+}
+
+fn is_of_this_version(connections: &MapHandle) -> Result<bool, Error> {
+    layout::is_known(connections, restore::OBJECT)
 }
 
 /// Opens that map, or creates it.

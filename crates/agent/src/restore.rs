@@ -18,7 +18,7 @@ use crate::namespaces::{Namespaces, describe, reachable};
 use crate::object;
 use crate::walks::{Directory, IteratorFile, LONGEST, Walker};
 
-const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/restore.bpf.o"));
+pub(crate) const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/restore.bpf.o"));
 const LOADING: &str = "loading the restorer";
 
 /// How long connections in Recovery or Loss are waited for: most leave it within a round trip.

@@ -15,8 +15,9 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 
 use crate::error::{Doing, Error};
+use crate::layout;
 use crate::registration::Registration;
-use crate::restore::{Restored, Restorer};
+use crate::restore::{self, Restored, Restorer};
 use crate::walks::Walker;
 
 /// The agent's directory. All that is below it is ours.
@@ -175,6 +176,13 @@ fn restore_by(path: &Path, walker: &mut Walker, until: Instant) -> Result<Restor
     if path.ends_with(CONNECTIONS) {
         let map =
             MapHandle::from_pinned_path(path).doing(|| format!("opening {}", path.display()))?;
+        if !layout::is_known(&map, restore::OBJECT)? {
+            return Err(Error::Failed {
+                doing: format!("restoring the connections of {}", path.display()),
+                cause: "another version of kirikae has made it and left nothing that restores them"
+                    .into(),
+            });
+        }
         let restored = Restorer::hidden(&map)?.restore(walker, until)?;
         if restored.is_complete() {
             fs::remove_file(path).doing(removing)?;
