@@ -10,6 +10,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use std::{fs, io};
@@ -140,7 +141,54 @@ fn killed_agent_harms_no_connection_and_is_undone() {
     let (agent, lines) = start_agent(&cgroup.path);
     stops_on(Signal::SIGHUP, agent, lines, original, &before);
 
+    connections_begun_meanwhile(&cgroup.path);
     directory_that_systemd_made();
+}
+
+/// While `undo` works, programs go on connecting: none of their connections is left on ours.
+fn connections_begun_meanwhile(cgroup: &Path) {
+    let (mut agent, _lines) = start_agent(cgroup);
+    agent.kill().unwrap();
+    agent.wait().unwrap();
+    let (begun, is_done) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let pairs = thread::scope(|scope| {
+        let program = scope.spawn(|| {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let mut pairs = Vec::new();
+            while !is_done.load(Ordering::SeqCst) {
+                let mut near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+                let mut far = listener.accept().unwrap().0;
+                (0..TALKS).for_each(|_| talk(&mut near, &mut far));
+                pairs.push((near, far));
+                begun.fetch_add(1, Ordering::SeqCst);
+            }
+            pairs
+        });
+        while begun.load(Ordering::SeqCst) < 100 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let undone = kirikae().arg("undo").output().unwrap();
+        let until = begun.load(Ordering::SeqCst) + 10;
+        while begun.load(Ordering::SeqCst) < until {
+            thread::sleep(Duration::from_millis(1));
+        }
+        is_done.store(true, Ordering::SeqCst);
+        assert!(undone.status.success());
+        let said = String::from_utf8_lossy(&undone.stderr).into_owned();
+        assert!(!said.contains(" 0 connections restored"), "{said}");
+        program.join().unwrap()
+    });
+    let left = pairs.iter().filter(|(near, _)| algorithm(near).starts_with("kk_")).count();
+    assert_eq!(left, 0, "of {} connections", pairs.len());
+}
+
+/// How often a connection is written to: often enough for it to be switched.
+const TALKS: usize = 10;
+
+fn talk(near: &mut TcpStream, far: &mut TcpStream) {
+    let mut received = [0; 1000];
+    near.write_all(&received).unwrap();
+    far.read_exact(&mut received).unwrap();
 }
 
 /// For a service the agent's directory is a mount, which cannot be removed: it is emptied, and says nothing then.
