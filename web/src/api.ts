@@ -29,7 +29,13 @@ export interface Scope {
     matches: string;
     algorithms: string[];
     settings: string[];
-    guard?: { says: string; suspended: boolean };
+    guard?: { says: string; suspended: boolean; cgroups: GroupGuarding[] };
+}
+
+export interface GroupGuarding {
+    cgroup: string;
+    says: string;
+    suspended_since?: number;
 }
 
 export interface Bursts {

@@ -1,6 +1,6 @@
 /** Counts, what bursts took, and the policy in force. */
 
-import type { Bursts, PathMemory, Scope, Status } from "./api";
+import type { Bursts, GroupGuarding, PathMemory, Scope, Status } from "./api";
 import { type Content, fill, make, part, say, table } from "./dom";
 import { binary, count, plain, span, while_ } from "./words";
 
@@ -80,6 +80,10 @@ function bursts(all: Bursts[]): Content {
     );
 }
 
+function suspended({ cgroup, says }: GroupGuarding): Content {
+    return make("strong", {}, `${cgroup}: ${says}; only observed, \`kirikae resume\` switches again.`);
+}
+
 function scope({ name, matches, algorithms, settings, guard }: Scope): Content {
     return make(
         "li",
@@ -92,5 +96,6 @@ function scope({ name, matches, algorithms, settings, guard }: Scope): Content {
         ...(guard?.suspended
             ? [make("strong", {}, "Only observed because of that; `kirikae resume` switches again.")]
             : []),
+        ...(guard?.cgroups ?? []).filter((it) => it.suspended_since !== undefined).map(suspended),
     );
 }

@@ -16,8 +16,8 @@ use kirikae_agent::{Connection, Cost, LatestSwitch, PathCounts, Treatment};
 use kirikae_checks::{Need, can_run};
 use kirikae_daemon::page_routes;
 use kirikae_daemon::status::{
-    Bursts, Connections, Guarding, Numbered, PathMemoryStatus, PolicyStatus, ScopeStatus, Status,
-    Switches,
+    Bursts, Connections, GroupGuarding, Guarding, Numbered, PathMemoryStatus, PolicyStatus,
+    ScopeStatus, Status, Switches,
 };
 use kirikae_vocabulary::{KnownPath, Reason, Switch};
 
@@ -76,6 +76,17 @@ fn all(look: u64) -> Vec<Connection> {
     switched.chain([connection(1004, Treatment::HeldBack, look)]).collect()
 }
 
+fn cgroup(name: &str, suspended_since: Option<u64>) -> GroupGuarding {
+    GroupGuarding {
+        cgroup: name.into(),
+        verdict: "hurts".into(),
+        says: "latency is 2.87 of stock's".into(),
+        ratio: Some([2.3, 2.87, 3.57]),
+        bursts: 315,
+        suspended_since,
+    }
+}
+
 async fn status(State(looks): State<Looks>) -> Response {
     let look = looks.load(Ordering::Relaxed);
     if look >= STOPPED {
@@ -93,7 +104,11 @@ async fn status(State(looks): State<Looks>) -> Response {
             bursts: 12_300,
             suspended: true,
             suspended_since: None,
-            cgroups: Vec::new(),
+            cgroups: vec![
+                cgroup(HOSTILE, Some(1_800_000_000)),
+                cgroup("cgroup user.slice/user-1000.slice", Some(1_800_000_000)),
+                cgroup("cgroup system.slice/calm.service", None),
+            ],
         }),
     };
     let bursts = Bursts {
@@ -258,6 +273,7 @@ fn what_the_agent_tells_is_shown_and_never_as_markup() {
         "below 64 KiB",
         "local port 443",
         "5 % held back",
+        "cgroup user.slice/user-1000.slice: latency is 2.87 of stock's; only observed",
         "read again 2 ×",
         " kk_cubic → <b>kk_hybla</b>, predicted latency",
         " kk_cubic → <b>kk_resume</b>, warm start",
@@ -270,6 +286,8 @@ fn what_the_agent_tells_is_shown_and_never_as_markup() {
     // The name is in the counts, the list, the timeline, the switches, the bursts and the policy.
     let escaped = "&lt;img src=x onerror=\"document.title='run'\"&gt;&lt;script&gt;";
     assert!(page.matches(escaped).count() >= 9, "{page}");
+    assert!(page.contains("&lt;/script&gt;: latency is 2.87"), "a cgroup has any name: {page}");
+    assert!(!page.contains("calm.service"), "it is switched: {page}");
     assert!(!page.contains("<img") && !page.contains("<script>"), "{page}");
     assert!(page.contains("<title>Kirikae</title>"), "{page}");
 }
