@@ -29,6 +29,7 @@ use crate::revival::{NetworkNews, NetworkThread, Revival};
 use crate::spans::{self, Share, SpanGroup};
 use crate::state::{Pinned, State};
 use crate::switcher::Switcher;
+use crate::troubles::Troubles;
 use crate::walks::{IteratorFile, Walker};
 
 /// Open connections are taken in within this time: others wait for the agent to be ready, and for its answers. What is not
@@ -86,6 +87,8 @@ pub struct Agent {
     state: Option<State>,
     /// What did not work, and was not told yet.
     troubles: Vec<String>,
+    /// What fails each second, for as long as a lock is held.
+    unanswered: Troubles<&'static str>,
 }
 
 impl Agent {
@@ -185,10 +188,17 @@ impl Agent {
     /// cheap if none were taken.
     ///
     /// # Errors
-    /// Fails if an iterator over connections cannot be run. A refusal for one connection is no error, but
-    /// counted in [`Taken::refused`].
+    /// Fails if no iterator over connections can be run. A refusal for one connection is no error, but
+    /// counted in [`Taken::refused`]; a namespace that does not answer is told of.
     pub fn ask_again(&mut self) -> Result<Taken, Error> {
-        self.hearing.ask_again(&mut self.walker)
+        const LOST: &str = "callbacks are not asked for again";
+        let asked = self.hearing.ask_again(&mut self.walker)?;
+        if !asked.failed.is_empty() {
+            let trouble = asked.failed.join("; ");
+            let told = self.unanswered.tell(LOST, trouble.clone(), |told| told == trouble);
+            self.troubles.extend(told);
+        }
+        Ok(asked.total)
     }
 
     /// Replaces the scope of that number, and leaves all others as they are.
@@ -465,6 +475,7 @@ fn install(
         adopt,
         state: None,
         troubles,
+        unanswered: Troubles::default(),
     };
     agent.adopt()?;
     Ok(agent)

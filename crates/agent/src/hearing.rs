@@ -12,7 +12,7 @@ use crate::error::{Doing, Error};
 use crate::iterator::read_lines;
 use crate::namespaces::Namespaces;
 use crate::object;
-use crate::walks::{IteratorFile, LONGEST, Walker};
+use crate::walks::{IteratorFile, LONGEST, Sum, Walker};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/hearing.bpf.o"));
 
@@ -66,18 +66,13 @@ impl Hearing {
         Ok(Hearing { unheard, heard_again, _object: object })
     }
 
-    /// Asks again for callbacks that were taken. If none were, this only walks through the remembered
-    /// connections.
-    pub fn ask_again(&self, walker: &mut Walker) -> Result<Taken, Error> {
-        let doing = || "asking again for callbacks".to_owned();
-        if read_lines(&self.unheard).doing(doing)? == 0 {
-            return Ok(Taken::default());
+    /// Asks again for callbacks that were taken, and says where that fails. If none were, this only walks through the
+    /// remembered connections.
+    pub fn ask_again(&self, walker: &mut Walker) -> Result<Sum<Taken>, Error> {
+        if read_lines(&self.unheard).doing(|| "asking again for callbacks".to_owned())? == 0 {
+            return Ok(Sum::default());
         }
         let until = Instant::now() + LONGEST;
-        let asked = walker.sum(&self.heard_again, &Namespaces::Every, until, Taken::printed);
-        match asked.failed.into_iter().next() {
-            Some(failed) => Err(failed).doing(doing),
-            None => Ok(asked.total),
-        }
+        Ok(walker.sum(&self.heard_again, &Namespaces::Every, until, Taken::printed))
     }
 }

@@ -37,6 +37,7 @@ mod state;
 mod supervised;
 mod support;
 mod switcher;
+mod troubles;
 mod walks;
 
 pub use affected_paths::AffectedPaths;

@@ -16,6 +16,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use kirikae_checks::{Need, has};
+use kirikae_neighbour::{Habit, Neighbour};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -39,6 +40,7 @@ fn restoring_does_not_give_up_half_way() {
     half_a_restorer_is_taken_away();
     if has(Need::Root, has_fuse()) {
         who_holds_a_lock_keeps_nobody_waiting(&cgroup);
+        who_holds_a_lock_is_told_of_once(&cgroup);
     }
 }
 
@@ -116,12 +118,32 @@ fn who_holds_a_lock_keeps_nobody_waiting(cgroup: &OwnCgroup) {
     tenant.is_restored();
 
     holder.release();
-    let deadline = Instant::now() + PATIENCE;
-    while undo().0 != Some(0) {
-        assert!(Instant::now() < deadline, "{}", undo().1);
-    }
+    is_undone_in_the_end();
     let (_, told) = undo();
     assert!(told.contains("nothing to undo"), "{told}");
+}
+
+/// Each second the agent looks through sockets again, where another program takes callbacks.
+fn who_holds_a_lock_is_told_of_once(cgroup: &OwnCgroup) {
+    let agent = RunningAgent::start_inside(cgroup);
+    let mut holder = Holder::begin();
+    let _neighbour = Neighbour::attach(Habit::TakesCallbacksOnce, &cgroup.path).unwrap();
+    for _ in 0..3 {
+        let before = agent.status().asked_again;
+        let (mut near, mut far) = connect();
+        let deadline = Instant::now() + PATIENCE;
+        while agent.status().asked_again == before {
+            assert!(Instant::now() < deadline, "{}", agent.told());
+            talk(&mut near, &mut far);
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+    let told = agent.told();
+    holder.release();
+    agent.end();
+    is_undone_in_the_end();
+    let lines = told.lines().filter(|line| holder.is_named(line) && line.contains("again"));
+    assert_eq!(lines.count(), 1, "{told}");
 }
 
 /// It ends in time, and names who holds a lock.
@@ -131,6 +153,13 @@ fn stops(agent: RunningAgent, holder: &Holder) {
     assert!(begun.elapsed() < STOPPED_WITHIN, "{:?}", begun.elapsed());
     assert_eq!(status.code(), Some(1), "{told}");
     assert!(holder.is_named(&told), "{told}");
+}
+
+fn is_undone_in_the_end() {
+    let deadline = Instant::now() + PATIENCE;
+    while undo().0 != Some(0) {
+        assert!(Instant::now() < deadline, "{}", undo().1);
+    }
 }
 
 /// The exit status of `kirikae undo`, and what it told.

@@ -1,6 +1,7 @@
 //! What the thread does: it hears of changes, and does what follows from them, each namespace within its own allowance.
 
 use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex};
@@ -22,12 +23,11 @@ use crate::error::{Doing, Error};
 use crate::namespaces::describe;
 use crate::network_changes::ROOM;
 use crate::switcher::Switcher;
+use crate::troubles::Troubles;
 use crate::walks::{LONGEST, Progress, Walk, Walker};
 
 /// How often the agent looks in which namespaces there are connections.
 const LOOK: Duration = Duration::from_secs(1);
-/// What goes on failing is told again after this time.
-const TELL_AGAIN: Duration = Duration::from_secs(3600);
 /// So many interfaces of a namespace have their connections made to send in a look.
 const NUDGED_AT_ONCE: usize = 16;
 /// So many namespaces are walked through at once.
@@ -43,7 +43,7 @@ pub(super) struct Reviver {
     /// Walks that go on; one in each namespace at most.
     walks: Vec<(Walk, Goal)>,
     news: Arc<Mutex<NetworkNews>>,
-    troubles: Troubles,
+    troubles: Troubles<Step>,
 }
 
 /// What a walk through the sockets of a namespace is for. The namespace is by the low bits of its cookie.
@@ -59,10 +59,6 @@ impl Goal {
     }
 }
 
-/// What has failed, and when it was told last.
-#[derive(Debug, Default)]
-struct Troubles(BTreeMap<Step, (String, Instant)>);
-
 /// What may fail, or be amiss in a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
@@ -75,10 +71,10 @@ enum Step {
     KnowAll,
 }
 
-impl Step {
-    /// What does not work where it has failed.
-    fn lost(self) -> &'static str {
-        match self {
+/// What does not work where it has failed.
+impl Display for Step {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        f.write_str(match self {
             Step::FollowNamespaces | Step::Wait | Step::Nudge | Step::Revive => {
                 "connections are not made to send when their path is back"
             }
@@ -87,7 +83,7 @@ impl Step {
                 "messages of programs to the agent's netlink socket are dropped"
             }
             Step::KnowAll => "not all interfaces and addresses are known",
-        }
+        })
     }
 }
 
@@ -324,24 +320,6 @@ impl Reviver {
         let trouble = error.to_string();
         let told = self.troubles.tell(step, trouble.clone(), |told| told == trouble);
         locked(&self.news).trouble.extend(told);
-    }
-}
-
-impl Troubles {
-    /// What is to be told, unless what was told last of this step is the same and not an hour old.
-    fn tell(
-        &mut self,
-        step: Step,
-        trouble: String,
-        is_same: impl FnOnce(&str) -> bool,
-    ) -> Option<String> {
-        let told = self.0.get(&step);
-        if told.is_some_and(|(told, at)| is_same(told) && at.elapsed() < TELL_AGAIN) {
-            return None;
-        }
-        let line = format!("{}: {trouble}", step.lost());
-        self.0.insert(step, (trouble, Instant::now()));
-        Some(line)
     }
 }
 

@@ -132,7 +132,7 @@ impl Walker {
         until: Instant,
         parse: impl Fn(&[u8]) -> T,
     ) -> Sum<T> {
-        let mut sum = Sum { total: T::default(), failed: Vec::new() };
+        let mut sum = Sum::default();
         let mut wanted = namespaces.all();
         let mut walks: Vec<Walk> = Vec::new();
         let mut are_more = true;
@@ -214,6 +214,7 @@ fn wait_for(walks: &[Walk], time: Duration, until: Instant) {
 }
 
 /// What came of walks through several namespaces.
+#[derive(Debug, Default)]
 pub(crate) struct Sum<T> {
     pub total: T,
     /// The namespaces in which it failed, each with the reason.
