@@ -29,7 +29,7 @@ pub(crate) struct Attached {
 
 impl Attached {
     /// Pins each part as soon as it is there, and attaches the switcher last: if the agent is killed in
-    /// between, nothing has been switched yet and [`undo`] finds what there is.
+    /// between, nothing has been switched yet and [`undo`](crate::undo) finds what there is.
     pub fn attach(
         switcher: &Switcher,
         config: &Config,
