@@ -36,8 +36,8 @@ use crate::walks::{IteratorFile, Walker};
 /// reached is taken in as the policy changes.
 const ADOPTED_WITHIN: Duration = Duration::from_secs(1);
 
-const FOREIGN_ALGORITHMS: &str = "another version of kirikae has registered algorithms for programs; they know nothing \
-    of what is known of connections until they are registered anew (`kirikae algorithms --unregister`, then `--register`)";
+const FOREIGN_ALGORITHMS: &str = "another version of kirikae has registered algorithms for programs; they cannot \
+    read what this version knows of connections until they are registered again (`kirikae algorithms --unregister`, then `--register`)";
 
 /// What the agent is started with.
 #[derive(Clone, Debug)]

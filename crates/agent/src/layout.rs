@@ -1,5 +1,5 @@
-//! How what is remembered of a connection lies in memory. Another version may have the same members in other places,
-//! and a map tells in its type information how they are in it.
+//! The memory layout of `struct connection`. Another version may have its members in other places; the BTF of a map
+//! says where they are.
 
 use std::os::fd::AsRawFd;
 
@@ -12,26 +12,26 @@ use nix::unistd;
 
 use crate::error::{Doing, Error};
 
-/// What is remembered of a connection (`bpf/connection/connection.h`).
-const REMEMBERED: &str = "connection";
+/// `struct connection` of bpf/connection/connection.h.
+const CONNECTION: &str = "connection";
 
-/// Whether the values of a map are laid out as this object knows what is remembered of a connection: the same members,
-/// of the same sizes, in the same places.
-pub(crate) fn is_known(map: &MapHandle, object: &[u8]) -> Result<bool, Error> {
-    let doing = || "looking how what is remembered of connections is laid out".to_owned();
+/// Whether the values of a map have the layout of `struct connection` in this object: the same members, of the same
+/// sizes, in the same places.
+pub(crate) fn is_same(map: &MapHandle, object: &[u8]) -> Result<bool, Error> {
+    let doing = || "comparing the layout of a map of connections".to_owned();
     let types = Btf::from_raw("layout", object).doing(doing)?;
     let types = types.expect("an object of ours has type information");
-    let known: Struct = types.type_by_name(REMEMBERED).expect("it remembers connections");
+    let ours: Struct = types.type_by_name(CONNECTION).expect("it has a map of connections");
     let info = map.info().doing(doing)?.info;
     let Some(theirs) = BtfInfoIter::default().find(|it| it.id == info.btf_id) else {
         return Ok(false);
     };
     let theirs = parse(&theirs.btf).doing(doing)?;
     let values: Option<BtfType> = theirs.type_by_id(TypeId::from(info.btf_value_type_id));
-    Ok(values.is_some_and(|values| layout(&theirs, values) == layout(&types, *known)))
+    Ok(values.is_some_and(|values| layout(&theirs, values) == layout(&types, *ours)))
 }
 
-/// The library reads types that are in no object from a file alone.
+/// libbpf-rs reads BTF that is in no object from a file only.
 fn parse(bytes: &[u8]) -> Result<Btf<'static>, Box<dyn std::error::Error>> {
     let file = memfd_create(c"kirikae-types", MFdFlags::MFD_CLOEXEC)?;
     let mut rest = bytes;
@@ -47,11 +47,11 @@ fn layout(types: &Btf, of: BtfType) -> String {
     if let Ok(number) = Int::try_from(of) {
         return format!("{:?} {}", number.encoding, number.bits);
     }
-    if let Ok(names) = Enum::try_from(of) {
-        return format!("names {}", names.size());
+    if let Ok(values) = Enum::try_from(of) {
+        return format!("enum {}", values.size());
     }
-    if let Ok(row) = Array::try_from(of) {
-        return format!("{} of {}", row.capacity(), layout(types, row.contained_type()));
+    if let Ok(array) = Array::try_from(of) {
+        return format!("{} of {}", array.capacity(), layout(types, array.contained_type()));
     }
     let Ok(whole) = Composite::try_from(of) else { return format!("{:?}", of.kind()) };
     let mut members = format!("{} in all", whole.size());

@@ -143,7 +143,7 @@ pub(crate) enum Shared {
     None,
     /// An agent that starts later shares it.
     Map(MapHandle),
-    /// It is another version's, and an agent has to do without: its algorithms know nothing of what the switcher knows.
+    /// Another version made it. An agent does not share it: its layout is another.
     Foreign,
 }
 
@@ -157,7 +157,7 @@ pub(crate) fn shared_connections() -> Result<Shared, Error> {
 }
 
 fn is_of_this_version(connections: &MapHandle) -> Result<bool, Error> {
-    layout::is_known(connections, restore::OBJECT)
+    layout::is_same(connections, restore::OBJECT)
 }
 
 /// Opens that map, or creates it.

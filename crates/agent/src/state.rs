@@ -176,7 +176,7 @@ fn restore_by(path: &Path, walker: &mut Walker, until: Instant) -> Result<Restor
     if path.ends_with(CONNECTIONS) {
         let map =
             MapHandle::from_pinned_path(path).doing(|| format!("opening {}", path.display()))?;
-        if !layout::is_known(&map, restore::OBJECT)? {
+        if !layout::is_same(&map, restore::OBJECT)? {
             return Err(Error::Failed {
                 doing: format!("restoring the connections of {}", path.display()),
                 cause: "another version of kirikae has made it and left nothing that restores them"

@@ -161,17 +161,20 @@ fn connections_begun_meanwhile(cgroup: &Path) {
                 (0..TALKS).for_each(|_| talk(&mut near, &mut far));
                 pairs.push((near, far));
                 begun.fetch_add(1, Ordering::SeqCst);
+                // All of them stay open, and the process may have 1024 files.
+                thread::sleep(Duration::from_millis(10));
             }
             pairs
         });
-        while begun.load(Ordering::SeqCst) < 100 {
-            thread::sleep(Duration::from_millis(1));
-        }
+        // A program that has failed begins none; joining it says why.
+        let wait_for = |count| {
+            while begun.load(Ordering::SeqCst) < count && !program.is_finished() {
+                thread::sleep(Duration::from_millis(1));
+            }
+        };
+        wait_for(30);
         let undone = kirikae().arg("undo").output().unwrap();
-        let until = begun.load(Ordering::SeqCst) + 10;
-        while begun.load(Ordering::SeqCst) < until {
-            thread::sleep(Duration::from_millis(1));
-        }
+        wait_for(begun.load(Ordering::SeqCst) + 10);
         is_done.store(true, Ordering::SeqCst);
         assert!(undone.status.success());
         let said = String::from_utf8_lossy(&undone.stderr).into_owned();
