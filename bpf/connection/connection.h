@@ -198,6 +198,8 @@ struct comparison {
 	s32 usual;  /* log2 of what spans took in the mean, 1/4096 octave of microseconds; 0: not
 		       known */
 	s32 spread; /* how far from that spans are, in 1/4096 octave */
+	u32 spans;  /* how many are over, without the first */
+	u32 next_counted; /* the number of the next one that counts */
 };
 
 /* The latest switch, or, where choices are only observed, the latest choice. */

@@ -93,7 +93,7 @@ bool kk_span_burst(struct comparison *span, u32 latency_us)
 
 struct span_end kk_span_end(struct comparison *span)
 {
-	struct span_end end = {.is_counted = span->usual, .stratum = span_stratum(span)};
+	struct span_end end = {.is_counted = span_counts(span), .stratum = span_stratum(span)};
 
 	end.octaves = span_end(span);
 	span_begin(span);

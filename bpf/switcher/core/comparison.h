@@ -30,6 +30,9 @@
 /* Connections with a smaller spread are in the first stratum; each of the next ones ends at twice
  * as much. */
 #define SPAN_CALMEST (SPAN_OCTAVE / 16)
+/* So many spans of a connection all count, then each second one, third one, and so on after as many
+ * more: a connection that lasts does not outweigh the others of its group. */
+#define SPANS_IN_FULL 64
 
 /* The next span begins. */
 static __always_inline void span_begin(struct comparison *span)
@@ -75,8 +78,14 @@ static __always_inline s32 span_mean(const struct comparison *span)
 	return (s32)(above_least / SPAN_COUNTED) - SPAN_CLIP;
 }
 
+/* Returns whether the present span counts. The first one does not: it tells what is usual. */
+static __always_inline bool span_counts(const struct comparison *span)
+{
+	return span->usual && span->spans == span->next_counted;
+}
+
 /* A span is over. Returns how far its bursts were from the usual in the mean, in 1/SPAN_OCTAVE
- * octave. The first span of a connection only tells what is usual. */
+ * octave. */
 static __always_inline s32 span_end(struct comparison *span)
 {
 	s32 octaves = span_mean(span);
@@ -87,6 +96,9 @@ static __always_inline s32 span_end(struct comparison *span)
 		span->spread = SPREAD_AT_FIRST;
 		return 0;
 	}
+	if (span_counts(span))
+		span->next_counted += span->spans / SPANS_IN_FULL + 1;
+	span->spans++;
 	span->usual += octaves >> USUAL_SHIFT;
 	span->spread += (from_usual - span->spread) >> SPREAD_SHIFT;
 	return octaves;

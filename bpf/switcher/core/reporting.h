@@ -74,13 +74,13 @@ static __always_inline void count_burst(void *sock, struct tcp_sock *tp, struct 
 		burst_latencies_add(latencies, b->latest_us);
 }
 
-/* A span is over. It counts where it is known what is usual. */
+/* A span is over. */
 static __always_inline void count_span(void *sock, struct tcp_sock *tp, struct connection *c,
 				       const struct scope *scope)
 {
 	struct comparison *span = &c->comparison;
 	u32 place = span_sums_place(span_stratum(span), is_managed(c, scope));
-	bool counts = span->usual;
+	bool counts = span_counts(span);
 	s32 octaves = span_end(span);
 
 	if (counts)

@@ -58,6 +58,24 @@ fn what_is_begun_anew_counts_for_nothing() {
     is_near(span(&mut spans, [200; COUNTED]), 3, 1.0);
 }
 
+/// How many of so many spans count.
+fn counted(spans: usize) -> usize {
+    let mut all = BurstSpans::default();
+    (0..spans).filter(|_| span(&mut all, [100; COUNTED]).is_some()).count()
+}
+
+#[test]
+fn a_connection_that_lasts_does_not_outweigh_those_of_its_group() {
+    // The first one only tells what is usual.
+    assert_eq!(counted(65), 64);
+    for doublings in 1..8 {
+        let more = counted(1 + (64 << doublings)) - counted(1 + (64 << (doublings - 1)));
+        assert!((32..=45).contains(&more), "{more} more with twice as many spans");
+    }
+    // Ten connections of an hour outweigh one of a week.
+    assert!(counted(20_000) < 10 * counted(50), "{}", counted(20_000));
+}
+
 /// What a connection has, burst by burst, of which this share of the spans (in 1/2^32) is held back; a burst takes two
 /// round trips.
 fn lives(holdback: u32, bursts: u32) -> Vec<&'static str> {

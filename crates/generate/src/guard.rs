@@ -50,20 +50,29 @@ struct Case {
     factor: f64,
     /// Whether all latencies change with time.
     drifts: bool,
+    /// Whether each host has one connection, which never ends.
+    lasts: bool,
     /// Bursts of each host.
     bursts: u32,
 }
 
-const CASES: [Case; 9] = [
-    Case { name: "helps", factor: 0.7, drifts: false, bursts: 20_000 },
-    Case { name: "helps-a-little", factor: 0.97, drifts: false, bursts: 20_000 },
-    Case { name: "nothing", factor: 1.0, drifts: false, bursts: 20_000 },
-    Case { name: "limit", factor: 1.02, drifts: false, bursts: 20_000 },
-    Case { name: "hurts", factor: 1.05, drifts: false, bursts: 20_000 },
-    Case { name: "hurts-much", factor: 1.5, drifts: false, bursts: 20_000 },
-    Case { name: "nothing-drift", factor: 1.0, drifts: true, bursts: 20_000 },
-    Case { name: "hurts-drift", factor: 1.05, drifts: true, bursts: 20_000 },
-    Case { name: "nothing-long", factor: 1.0, drifts: false, bursts: 200_000 },
+const fn case(name: &'static str, factor: f64) -> Case {
+    Case { name, factor, drifts: false, lasts: false, bursts: 20_000 }
+}
+
+const CASES: [Case; 12] = [
+    case("helps", 0.7),
+    case("helps-a-little", 0.97),
+    case("nothing", 1.0),
+    case("limit", 1.02),
+    case("hurts", 1.05),
+    case("hurts-much", 1.5),
+    Case { drifts: true, ..case("nothing-drift", 1.0) },
+    Case { drifts: true, ..case("hurts-drift", 1.05) },
+    Case { bursts: 200_000, ..case("nothing-long", 1.0) },
+    Case { lasts: true, bursts: 200_000, ..case("nothing-lasts", 1.0) },
+    Case { lasts: true, bursts: 200_000, ..case("hurts-lasts", 1.05) },
+    Case { lasts: true, bursts: 200_000, ..case("hurts-much-lasts", 1.5) },
 ];
 
 /// What became of a host.
@@ -126,7 +135,7 @@ fn count(bursts: f64) -> String {
 /// A connection of a host.
 struct Live<'a> {
     /// What its next bursts take with the host's own congestion control, seconds.
-    stock_s: std::slice::Iter<'a, f64>,
+    stock_s: Box<dyn Iterator<Item = &'a f64> + 'a>,
     past: BurstSpans,
     span: Option<Span>,
     /// Whether the span before was held back; none before there was one.
@@ -146,7 +155,16 @@ impl<'a> Live<'a> {
         let path = &paths[(stream.uniform() * paths.len() as f64) as usize];
         let life = (log_uniform(stream, LIFE) as usize).min(path.len());
         let from = (stream.uniform() * (path.len() - life + 1) as f64) as usize;
-        let stock_s = path[from..from + life].iter();
+        Live::of(path[from..from + life].iter())
+    }
+
+    /// All of a random path, over and over.
+    fn draw_lasting(paths: &'a [Vec<f64>], stream: &mut RandomStream) -> Live<'a> {
+        Live::of(paths[(stream.uniform() * paths.len() as f64) as usize].iter().cycle())
+    }
+
+    fn of(stock_s: impl Iterator<Item = &'a f64> + 'a) -> Live<'a> {
+        let stock_s = Box::new(stock_s);
         Live { stock_s, past: BurstSpans::default(), span: None, before: None }
     }
 
@@ -181,8 +199,9 @@ fn course(paths: &[Vec<f64>], host: u64, case: &Case) -> Course {
         let wave = 1.0 + WAVE * (TAU * (burst / DAY + phase)).sin();
         if !case.drifts { 1.0 } else { wave * if burst < step { 1.0 } else { STEP } }
     };
-    let connections = log_uniform(&mut traffic, CONNECTIONS) as usize;
-    let mut live: Vec<Live> = (0..connections).map(|_| Live::draw(paths, &mut traffic)).collect();
+    let connections = if case.lasts { 1 } else { log_uniform(&mut traffic, CONNECTIONS) as usize };
+    let draw = if case.lasts { Live::draw_lasting } else { Live::draw };
+    let mut live: Vec<Live> = (0..connections).map(|_| draw(paths, &mut traffic)).collect();
     let mut guard = Guard::new(HOLDBACK);
     let mut epoch = guard.epoch();
     let mut sums = Strata::default();
@@ -195,7 +214,7 @@ fn course(paths: &[Vec<f64>], host: u64, case: &Case) -> Course {
         let stock_s = match connection.stock_s.next() {
             Some(stock_s) => stock_s,
             None => {
-                *connection = Live::draw(paths, &mut traffic);
+                *connection = draw(paths, &mut traffic);
                 connection.stock_s.next().expect("a life of a burst at least")
             }
         };
@@ -241,6 +260,7 @@ fn page(hosts: &[Vec<Course>]) -> String {
     let heading = [
         "switched takes",
         "paths",
+        "connections",
         "bursts of a host",
         "hosts that went back",
         "bursts until then: median, 95 %",
@@ -262,6 +282,7 @@ fn page(hosts: &[Vec<Course>]) -> String {
         vec![
             case.factor.to_string(),
             if case.drifts { "drift" } else { "stay" }.into(),
+            if case.lasts { "1, for ever" } else { "5 to 200" }.into(),
             case.bursts.to_string(),
             format!("{} of {}", number(|course| course.back_after.is_finite()), hosts.len()),
             format!("{}, {}", count(back(0.5)), count(back(0.95))),
