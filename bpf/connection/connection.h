@@ -193,13 +193,13 @@ struct place {
 
 /* Bursts are compared with and without switching; see bpf/switcher/core/comparison.h. */
 struct comparison {
-	u32 bursts; /* how many of the present span's are over */
+	u8 bursts;   /* how many of the present span's are over */
+	u8 thinning; /* one of 2^this spans counts */
+	u16 spans;   /* how many are over since that changed, without the first of all */
 	s32 sum;    /* how far above the usual those were that count, summed up, in 1/4096 octave */
 	s32 usual;  /* log2 of what spans took in the mean, 1/4096 octave of microseconds; 0: not
 		       known */
 	s32 spread; /* how far from that spans are, in 1/4096 octave */
-	u32 spans;  /* how many are over, without the first */
-	u32 next_counted; /* the number of the next one that counts */
 };
 
 /* The latest switch, or, where choices are only observed, the latest choice. */

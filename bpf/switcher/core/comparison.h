@@ -13,6 +13,7 @@
 #ifndef KIRIKAE_COMPARISON_H
 #define KIRIKAE_COMPARISON_H
 
+#include "arithmetic/branch_free.h"
 #include "arithmetic/fixed_log.h"
 #include "connection/connection.h"
 #include "interface/span_sums.h"
@@ -30,9 +31,11 @@
 /* Connections with a smaller spread are in the first stratum; each of the next ones ends at twice
  * as much. */
 #define SPAN_CALMEST (SPAN_OCTAVE / 16)
-/* So many spans of a connection all count, then each second one, third one, and so on after as many
- * more: a connection that lasts does not outweigh the others of its group. */
+/* The first so many spans of a connection all count, of the next twice as many every other one, and
+ * so on: one that lasts does not outweigh the others of its group. */
 #define SPANS_IN_FULL 64
+/* The thinning stays from here on. */
+#define THINNEST 9
 
 /* The next span begins. */
 static __always_inline void span_begin(struct comparison *span)
@@ -55,7 +58,8 @@ static __always_inline void span_burst(struct comparison *span, u32 latency_us)
 		octaves = most(least(octaves, SPAN_CLIP), -SPAN_CLIP);
 	if (span->bursts >= SPAN_SETTLING && !span_is_over(span))
 		span->sum += octaves;
-	span->bursts = min(span->bursts + 1, (u32)(SPAN_SETTLING + SPAN_COUNTED));
+	if (!span_is_over(span))
+		span->bursts++;
 }
 
 /* Returns the stratum that the connection was in before the present span. */
@@ -78,10 +82,13 @@ static __always_inline s32 span_mean(const struct comparison *span)
 	return (s32)(above_least / SPAN_COUNTED) - SPAN_CLIP;
 }
 
-/* Returns whether the present span counts. The first one does not: it tells what is usual. */
-static __always_inline bool span_counts(const struct comparison *span)
+/* Returns all bits set where the present span counts, else 0. The first one does not: it tells what
+ * is usual. */
+static __always_inline u32 span_counts(const struct comparison *span)
 {
-	return span->usual && span->spans == span->next_counted;
+	u32 place = span->spans & ((1U << span->thinning) - 1);
+
+	return if_below(0, span->usual) & if_below(place, 1);
 }
 
 /* A span is over. Returns how far its bursts were from the usual in the mean, in 1/SPAN_OCTAVE
@@ -96,9 +103,10 @@ static __always_inline s32 span_end(struct comparison *span)
 		span->spread = SPREAD_AT_FIRST;
 		return 0;
 	}
-	if (span_counts(span))
-		span->next_counted += span->spans / SPANS_IN_FULL + 1;
-	span->spans++;
+	if (++span->spans == SPANS_IN_FULL << span->thinning) {
+		span->spans = 0;
+		span->thinning = min(span->thinning + 1, THINNEST);
+	}
 	span->usual += octaves >> USUAL_SHIFT;
 	span->spread += (from_usual - span->spread) >> SPREAD_SHIFT;
 	return octaves;

@@ -54,7 +54,7 @@
  *	`holdback` is that of the scope.
  * void host_count_span(sock, tp, place, sums, octaves)
  *	Adds a span to the sums of its group, at this place among them, where the group's epoch is
- *	still the one in which its lot was drawn.
+ *	still the one in which its lot was drawn. A place from SPAN_SUMS on counts for nothing.
  */
 #ifndef KIRIKAE_HOST_H
 #define KIRIKAE_HOST_H

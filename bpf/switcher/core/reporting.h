@@ -80,11 +80,10 @@ static __always_inline void count_span(void *sock, struct tcp_sock *tp, struct c
 {
 	struct comparison *span = &c->comparison;
 	u32 place = span_sums_place(span_stratum(span), is_managed(c, scope));
-	bool counts = span_counts(span);
-	s32 octaves = span_end(span);
 
-	if (counts)
-		host_count_span(sock, tp, &c->place, place, octaves);
+	/* Where it does not count that is no place. The verifier follows both ways of a branch. */
+	place |= ~span_counts(span);
+	host_count_span(sock, tp, &c->place, place, span_end(span));
 }
 
 #endif
