@@ -2,7 +2,12 @@
 /*
  * A burst is what the application writes at once, seen from below. It begins with a transmission
  * when nothing is in flight and nothing was waiting to be sent, and goes on until the next such
- * one. Bulk is a burst that does not end.
+ * one.
+ *
+ * A burst is an answer, which somebody waits for, until the network has limited it for the time
+ * that an answer may have; from then on it is a file. That time is shorter where others' segments
+ * are in the queue, since what makes answers sooner takes from them. While the program is the
+ * limit, the time runs backwards. A stream (streams.h) is neither.
  *
  * An algorithm tells of CA_EVENT_TX_START and of the rate that it knows the path to have.
  */
@@ -18,6 +23,14 @@
 /* A burst of more KiB than this is a transfer that goes on: an interactive program writes less at
  * once. */
 #define GOES_ON_FROM_KB 64
+/* The time that an answer may have, or the round trips, whichever is longer. Beside others it has
+ * a quarter of that. Of what is written first nothing is known: it has one round trip. */
+#define ANSWER_US (USEC_PER_SEC + USEC_PER_SEC / 2)
+#define ANSWER_ROUNDS 4
+#define CONTENDED_SHARE 4
+/* Others' segments are in the queue where the first round trip of a burst takes longer than the
+ * shortest by this share of it: none of its own waits there yet. */
+#define CONTENDED_FROM 10
 /* The mean latency is that of about so many bursts at most, and is known from so many on. */
 #define LATENCY_MEMORY 16
 #define LATENCY_KNOWN 14
@@ -94,7 +107,44 @@ static __always_inline void next_burst(struct bursts *b, const struct tcp_sock *
 	}
 	b->start_us = tp->tcp_mstamp;
 	b->start = bytes_before(tp, tp->snd_nxt);
+	b->looked_us = b->start_us;
+	b->limited_us = 0;
+	b->is_file = false;
 	b->begun++;
+}
+
+/* Returns how many bytes of the present burst were written. */
+static __always_inline u32 written_at_once(const struct bursts *b, const struct tcp_sock *tp)
+{
+	return at_most_32_bits(bytes_before(tp, tp->write_seq) - b->start - b->waited);
+}
+
+/* Returns for how long the network may limit the present burst until it is a file, microseconds. */
+static __always_inline u32 answer_may_take_us(const struct bursts *b, const struct tcp_sock *tp)
+{
+	u32 us = max((u32)ANSWER_US, ANSWER_ROUNDS * tcp_min_rtt(tp));
+
+	if (!b->begun)
+		return tcp_min_rtt(tp);
+	return b->is_contended ? us / CONTENDED_SHARE : us;
+}
+
+/* Counts a round trip of `rtt_us`, in which the network was the limit, or the program. Returns
+ * whether the present burst is a file from now on. */
+static __always_inline bool becomes_file(struct bursts *b, const struct tcp_sock *tp, u32 rtt_us)
+{
+	bool is_limited = is_writer_waiting(tcp_to_sock(tp)) || !tp->app_limited;
+	u32 least_us = tcp_min_rtt(tp);
+	u64 us = tp->tcp_mstamp - b->looked_us;
+	bool was_file = b->is_file;
+
+	if (b->looked_us == b->start_us)
+		b->is_contended = rtt_us > least_us + least_us / CONTENDED_FROM;
+	b->looked_us = tp->tcp_mstamp;
+	b->limited_us = is_limited ? at_most_32_bits(b->limited_us + us)
+				   : b->limited_us - min((u64)b->limited_us, us);
+	b->is_file = b->limited_us >= answer_may_take_us(b, tp);
+	return !was_file && b->is_file;
 }
 
 /* An algorithm that knows of no rate tells of a burst. */
@@ -126,9 +176,7 @@ static __always_inline void burst_waits(struct bursts *b, const struct tcp_sock 
  */
 static __always_inline u32 burst_bytes(const struct bursts *b, const struct tcp_sock *tp)
 {
-	u64 present = bytes_before(tp, tp->write_seq) - b->start - b->waited;
-
-	return b->start_us ? max(b->bytes, at_most_32_bits(present)) : 0;
+	return b->start_us ? max(b->bytes, written_at_once(b, tp)) : 0;
 }
 
 /* Another algorithm is in use from now on. */

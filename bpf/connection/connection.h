@@ -63,11 +63,16 @@ struct bursts {
 	u32 begun;	/* bursts after the first */
 	u32 latest_us;	/* what the latest one took; 0: it began with another algorithm */
 	u32 latest_bytes;
-	u8 is_mixed;   /* the present one began with another algorithm */
-	u8 is_stream;  /* it was taken for a stream, and its size says nothing of the next */
-	u8 had_outage; /* neither does it, nor the latency, where the path was gone meanwhile */
-	u64 gone_at;   /* bytes that were written when the path went, or seen since */
-	u64 waited;    /* bytes of the present one written while the path was gone or in doubt */
+	u8 is_mixed;	 /* the present one began with another algorithm */
+	u8 is_stream;	 /* it was taken for a stream, and its size says nothing of the next */
+	u8 had_outage;	 /* neither does it, nor the latency, where the path was gone meanwhile */
+	u8 is_file;	 /* the present one is */
+	u8 is_contended; /* others' segments were in the queue when the present one began */
+	u8 yields;	 /* it is a file, and is about to get what it came with */
+	u64 gone_at;	 /* bytes that were written when the path went, or seen since */
+	u64 waited;	 /* bytes of the present one written while the path was gone or in doubt */
+	u64 looked_us;	 /* when the present one was looked at last */
+	u32 limited_us;	 /* how long the network has, less how long the program has since then */
 };
 
 /* Writes without idle time between them; see streams.h. */
@@ -121,12 +126,15 @@ struct patience {
 	u32 recovering; /* round trips in a row in which the window was being reduced */
 };
 
+/* What a connection sends; see bursts.h and streams.h. */
+enum load { LOAD_ANSWER, LOAD_STREAM, LOAD_FILE };
+
 /* An outcome says what came of an algorithm; see bpf/switcher/core/outcomes.h. */
 struct outcome {
-	s32 excess;    /* log2 of latency measured over predicted when it was left, 1/256 octave */
-	u32 until;     /* occasions() until which that is known */
-	u16 failures;  /* how often in a row it was left because it took longer */
-	u16 is_stream; /* whether that was of a stream's writes, and not of bursts */
+	s32 excess;   /* log2 of latency measured over predicted when it was left, 1/256 octave */
+	u32 until;    /* occasions() until which that is known */
+	u16 failures; /* how often in a row it was left because it took longer */
+	u16 load;     /* enum load: of what that was measured */
 };
 
 struct outcomes {

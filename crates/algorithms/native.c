@@ -72,7 +72,7 @@ void kk_predict(const struct latency_table *table, const struct measured *measur
 	struct corners corners;
 
 	corners_around(table, measured, &corners);
-	handicap(table, &corners, table->stock, prediction);
+	handicap(table, measured->burst == BULK, table->stock, prediction);
 	predict(table, &corners, belief, prediction);
 }
 

@@ -456,6 +456,7 @@ CALLBACK(void, idle_keep_release, struct sock *sk)
 	if (connection)
 		connection->idle = *idle_keep(sk);
 	leave_slow_start(tcp_sk(sk), idle_keep(sk));
+	yield_to_others(sk);
 	if (pacing_is_ours(sk))
 		sk->sk_pacing_status = SK_PACING_NONE;
 }

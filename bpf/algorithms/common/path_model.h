@@ -356,6 +356,7 @@ static __always_inline void model_release(struct sock *sk, u32 ssthresh_found, u
 		window = tp->snd_cwnd;
 	if (ssthresh_found >= TCP_INFINITE_SSTHRESH && window)
 		tp->snd_ssthresh = max(window, 2U);
+	yield_to_others(sk);
 }
 
 #endif

@@ -22,6 +22,9 @@ static __always_inline bool pacing_is_ours(const struct sock *sk)
 	return sk->sk_pacing_status == SK_PACING_NEEDED && sk->sk_max_pacing_rate == ~0UL;
 }
 
+/* The percentage of its window that a file keeps. */
+#define FILE_KEEPS 30
+
 /* Limited transmit: "two segments beyond the congestion window" (RFC 3042). */
 #define LIMITED_TRANSMIT 2
 
@@ -49,6 +52,24 @@ static __always_inline void take_over(struct sock *sk)
 		return;
 	if (connection && connection->ssthresh_before_bbr)
 		tp->snd_ssthresh = connection->ssthresh_before_bbr;
+}
+
+/*
+ * An answer's algorithm took room from others that a file has no right to, and a file's grows back
+ * into what is there. So it begins with a part of the window.
+ *
+ * Every release calls this.
+ */
+static __always_inline void yield_to_others(struct sock *sk)
+{
+	struct connection *connection = connection_of(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!connection || !connection->bursts.yields)
+		return;
+	connection->bursts.yields = false;
+	tp->snd_cwnd = max(tp->snd_cwnd * FILE_KEEPS / 100, 2U);
+	tp->snd_ssthresh = min(tp->snd_ssthresh, tp->snd_cwnd);
 }
 
 #endif

@@ -72,32 +72,19 @@ static __always_inline u32 regret_elsewhere(const struct latency_table *t,
 	return regret >> (3 * STEP_SHIFT);
 }
 
-/* Returns how much slower what is barred in bulk counts, as far as this is bulk, in 1/256 octave.
- */
-static __always_inline u32 bulk_penalty(const struct latency_table *t,
-					const struct corners *corners)
-{
-	u32 bulk = 0;
-
-	for (u32 i = 0; i < 8; i++)
-		bulk += corners->share[i] &
-			if_below(corners->cell[i] % TABLE_LOADS ^ (t->bursts - 1), 1);
-	return bulk * SLOWEST >> (3 * STEP_SHIFT);
-}
-
 /*
  * Finds what is held against each column. `own` is the column of what the connection came with:
  * nothing is held against that one, and the stock column may stand for it alone. This is a
  * function for the sake of the stack. Returns 0, as belief_update().
  */
-VERIFIED_APART int handicap(const struct latency_table *t, const struct corners *corners, u32 own,
+VERIFIED_APART int handicap(const struct latency_table *t, bool is_bulk, u32 own,
 			    struct prediction *p)
 {
 	u32 penalty, least;
 
-	if (!t || !corners || !p)
+	if (!t || !p)
 		return 0;
-	penalty = bulk_penalty(t, corners);
+	penalty = is_bulk ? SLOWEST : 0;
 	least = OWN_LEFT_FROM & if_below(t->stock, t->algorithms) & if_below(own, t->algorithms) &
 		~if_below(own ^ t->stock, 1);
 	for (u32 k = 0; k < TABLE_ALGORITHMS; k++) {
@@ -175,12 +162,12 @@ static __always_inline u32 least_regret_but(const struct latency_table *t,
 					    u32 *least)
 {
 	const struct prediction *p = &c->decision.prediction;
-	bool has_share = c->decision.measured.share;
+	u32 load = load_of(&c->decision.measured);
 	u32 best = 0;
 
 	*least = NO_REGRET;
 	for (u32 k = 0; k < TABLE_ALGORITHMS; k++) {
-		s32 excess = remembered_excess(c, k, has_share, common);
+		s32 excess = remembered_excess(c, k, load, common);
 		u32 regret = regret_with(p, k, excess);
 		u32 is_less = if_below(regret, *least) & is_usable(p, k) & ~if_below(k ^ but, 1);
 
@@ -215,7 +202,7 @@ VERIFIED_APART u32 choose(const struct latency_table *t, const struct hysteresis
 			  u32 latency_us, u32 in_use, struct connection *c)
 {
 	bool has_share, by_table, is_better, is_safer, is_far;
-	u32 best, least, stays, gain, predicted_gain;
+	u32 load, best, least, stays, gain, predicted_gain;
 	const struct prediction *p;
 	struct patience *patience;
 	s32 excess, common;
@@ -225,6 +212,7 @@ VERIFIED_APART u32 choose(const struct latency_table *t, const struct hysteresis
 	p = &c->decision.prediction;
 	patience = &c->patience;
 	has_share = c->decision.measured.share;
+	load = load_of(&c->decision.measured);
 	if (in_use >= TABLE_ALGORITHMS)
 		return least_regret_but(t, c, in_use, 0, &least);
 	/* The verifier has forgotten the bound of `in_use` where it is needed. */
@@ -235,7 +223,7 @@ VERIFIED_APART u32 choose(const struct latency_table *t, const struct hysteresis
 	if (has_share && c->outcomes.is_trial)
 		return in_use;
 	excess = latency_us ? excess_of(latency_us, p->latency_us.by_column[in_use])
-			    : remembered_excess(c, in_use, has_share, 0);
+			    : remembered_excess(c, in_use, load, 0);
 	common = excess > COMMON_EXCESS ? 0 : most(excess, 0);
 	best = least_regret_but(t, c, in_use, common, &least) % TABLE_ALGORITHMS;
 	stays = regret_with(p, in_use, excess);
@@ -257,7 +245,7 @@ VERIFIED_APART u32 choose(const struct latency_table *t, const struct hysteresis
 	    (patience->agreeing < hysteresis->agreeing || patience->choices < hysteresis->dwell))
 		return in_use;
 	if (latency_us)
-		outcome_remember(c, in_use, has_share, excess);
+		outcome_remember(c, in_use, load, excess);
 	c->outcomes.is_trial = latency_us && !is_far;
 	return best;
 }

@@ -66,6 +66,7 @@ static __always_inline void measuring_begin(struct connection *c, const struct t
 	/* What is written first is a burst, too, but nobody tells when it is written. */
 	c->bursts.start_us = tp->tcp_mstamp;
 	c->bursts.start = bytes_before(tp, tp->snd_nxt);
+	c->bursts.looked_us = tp->tcp_mstamp;
 	c->bursts.is_mixed = true;
 	c->runs.dsack_dups = tp->dsack_dups;
 	__builtin_memset(&c->outcomes, 0, sizeof(c->outcomes));
@@ -103,9 +104,6 @@ static __always_inline void measure(const struct connection *c, const struct tcp
 	measured->rtt_us = lowest_rtt_us(c);
 	measured->rate = c->bursts.rate;
 	measured->burst = burst_bytes(&c->bursts, tp);
-	/* Nobody tells how much the program has yet to write. */
-	if (measured->burst >> 10 > GOES_ON_FROM_KB && is_writer_waiting(tcp_to_sock(tp)))
-		measured->burst = BULK;
 	measured->latency_us = burst_latency_us(&c->bursts);
 	measured->share = 0;
 	if (table->streams && is_stream(&c->stream)) {
@@ -113,7 +111,7 @@ static __always_inline void measure(const struct connection *c, const struct tcp
 		measured->share = share_asked_for(&c->stream, measured->rate);
 		measured->latency_us = stream_latency_us(&c->stream);
 	}
-	if (scope->flags & SCOPE_THROUGHPUT) {
+	if (scope->flags & SCOPE_THROUGHPUT || (c->bursts.is_file && !measured->share)) {
 		measured->burst = BULK;
 		measured->share = 0;
 		measured->latency_us = 0;
@@ -134,6 +132,8 @@ static __always_inline bool period_is_over(struct connection *c, const struct tc
 
 	sample_us = sample_us ? sample_us : srtt_us;
 	rtt_update(&c->rtt, &c->bursts, tp->tcp_mstamp, sample_us);
+	if (becomes_file(&c->bursts, tp, sample_us))
+		c->flags |= CONNECTION_CHOICE_DUE;
 	stream_look(&c->stream, &c->bursts, tp, sample_us,
 		    c->runs.isolated > 0 || c->runs.bursts > 0);
 	if (is_stream(&c->stream))
@@ -160,10 +160,20 @@ static __always_inline bool is_reducing(struct connection *c, u32 state)
 	return state != TCP_CA_Recovery || c->patience.recovering < RECOVERING_LONG;
 }
 
+/* Returns whether an answer has become a file beside others, who do not wait until a recovery is
+ * over. */
+static __always_inline bool is_file_among_others(const struct connection *c)
+{
+	return c->bursts.is_file && c->bursts.is_contended &&
+	       load_of(&c->decision.measured) == LOAD_ANSWER;
+}
+
 /* Returns whether there is a choice to be made, and it may be made now. */
 static __always_inline bool choice_is_due(struct connection *c, const struct tcp_sock *tp)
 {
-	if (!(c->flags & CONNECTION_CHOICE_DUE) || is_reducing(c, ca_state(tcp_to_sock(tp))))
+	if (!(c->flags & CONNECTION_CHOICE_DUE))
+		return false;
+	if (!is_file_among_others(c) && is_reducing(c, ca_state(tcp_to_sock(tp))))
 		return false;
 	/* It may not be made while bbr measures the RTT: its successor would go on with that
 	 * window. */
@@ -200,7 +210,8 @@ static __always_inline const char *choice_by_table(void *sock, const struct tcp_
 
 	if (!table)
 		return NULL;
-	handicap(table, corners, described_by(table, c->original), &decision->prediction);
+	handicap(table, decision->measured.burst == BULK, described_by(table, c->original),
+		 &decision->prediction);
 	predict(table, corners, &c->belief, &decision->prediction);
 	if (c->flags & CONNECTION_DECIDED)
 		in_use = described_by(table, c->chosen);
@@ -210,6 +221,15 @@ static __always_inline const char *choice_by_table(void *sock, const struct tcp_
 	if (decision->to == table->stock)
 		to = c->original;
 	return same_name(to, c->chosen) ? NULL : to;
+}
+
+/* Returns whether a file beside others, which was an answer so far, is about to get what it came
+ * with. */
+static __always_inline bool is_handed_over(const struct connection *c, const struct scope *scope,
+					   const char *to)
+{
+	return c->bursts.is_file && c->bursts.is_contended && c->bursts.begun &&
+	       !(scope->flags & SCOPE_THROUGHPUT) && same_name(to, c->original);
 }
 
 /*

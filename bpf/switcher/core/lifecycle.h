@@ -39,6 +39,7 @@ static __always_inline void choose_and_switch(void *sock, struct tcp_sock *tp, s
 	if (!to)
 		return;
 	if (!is_observed) {
+		c->bursts.yields = is_handed_over(c, scope, to);
 		about_to_switch(c, tp, to);
 		if (!try_to_switch(sock, tp, c, to))
 			return;

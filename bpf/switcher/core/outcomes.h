@@ -11,6 +11,7 @@
 #include "arithmetic/branch_free.h"
 #include "arithmetic/fixed_log.h"
 #include "connection/connection.h"
+#include "switcher/core/interpolation.h"
 
 /* Occasions for which it is known of what was left; twice as many each time that it was left again
  * for having taken longer. */
@@ -36,27 +37,34 @@ static __always_inline s32 excess_of(u32 latency_us, u32 predicted_us)
 	return most(least(excess, MOST_EXCESS), -MOST_EXCESS);
 }
 
+/* Returns what was measured. */
+static __always_inline u32 load_of(const struct measured *measured)
+{
+	if (measured->share)
+		return LOAD_STREAM;
+	return measured->burst == BULK ? LOAD_FILE : LOAD_ANSWER;
+}
+
 /* Returns the excess of a column that was left; where it is not known, `otherwise`. */
-static __always_inline s32 remembered_excess(const struct connection *c, u32 column, bool is_stream,
+static __always_inline s32 remembered_excess(const struct connection *c, u32 column, u32 load,
 					     s32 otherwise)
 {
 	const struct outcome *outcome = &c->outcomes.by_column[column % TABLE_ALGORITHMS];
-	u32 is_known = if_below(0, outcome->until - occasions(c)) &
-		       if_below(outcome->is_stream ^ is_stream, 1);
+	u32 is_known =
+		if_below(0, outcome->until - occasions(c)) & if_below(outcome->load ^ load, 1);
 
 	return otherwise + ((outcome->excess - otherwise) & is_known);
 }
 
 /* A column is about to be left; its excess was so much. */
-static __always_inline void outcome_remember(struct connection *c, u32 column, bool is_stream,
-					     s32 excess)
+static __always_inline void outcome_remember(struct connection *c, u32 column, u32 load, s32 excess)
 {
 	struct outcome *outcome = &c->outcomes.by_column[column % TABLE_ALGORITHMS];
 
 	if (excess <= 0)
 		outcome->failures = 0;
 	outcome->excess = excess;
-	outcome->is_stream = is_stream;
+	outcome->load = load;
 	outcome->until = occasions(c) + (OUTCOME_KNOWN << (outcome->failures % OUTCOMES_COUNTED));
 	outcome->failures = min(outcome->failures + 1, OUTCOMES_COUNTED - 1);
 }

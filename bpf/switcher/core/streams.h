@@ -249,6 +249,10 @@ VERIFIED_APART int stream_update(struct stream *s, const struct round_trip_seen 
 		s->burst = seen->burst;
 		s->again /= 2;
 		s->owed = 0;
+		/* What filled the buffer now and then in between was no stream. */
+		if (s->rounds < STREAM_PROVEN)
+			s->demand = 0;
+		s->rounds = 0;
 		if (!s->demand)
 			s->rest = STREAM_LOSSES;
 		return 0;

@@ -501,6 +501,8 @@ fn choices_after(
 ) -> Option<&'static str> {
     let connection = socket.connection.as_mut().unwrap();
     (connection.bursts.counted, connection.bursts.latency_us) = (16, latency_us);
+    // Answers: it is the program that says how much there is to send.
+    socket.fields.app_limited = 1;
     (0..6).find_map(|_| {
         let connection = socket.connection.as_mut().unwrap();
         (connection.belief.weight_log[0], connection.belief.weight_log[1]) = (-207, 0);
@@ -547,10 +549,12 @@ fn what_is_slower_than_another_was_is_left_however_little_was_predicted_of_it() 
 
 #[test]
 fn what_bursts_took_says_nothing_of_a_stream() {
+    /// LOAD_STREAM of connection.h.
+    const STREAM: u16 = 1;
     let (mut switcher, mut socket) = hybla_where_bbr_is_expected_to_be_better();
     assert_eq!(choices_after(&mut switcher, &mut socket, 500_000), Some("kk_bbr"));
     assert_eq!(choices_after(&mut switcher, &mut socket, 2_000_000), Some("kk_hybla"));
     let outcomes = &mut socket.connection.as_mut().unwrap().outcomes;
-    outcomes.by_column.iter_mut().for_each(|outcome| outcome.is_stream = 1);
+    outcomes.by_column.iter_mut().for_each(|outcome| outcome.load = STREAM);
     assert_eq!(choices_after(&mut switcher, &mut socket, 500_000), Some("kk_bbr"));
 }

@@ -16,20 +16,20 @@ const FIGURES: [Figure; 14] = [
     ("burst-after-burst", 1.011),
     ("burst-over-queue", 0.877),
     ("codel", 0.961),
-    ("cross-traffic", 0.948),
-    ("fast-and-far", 1.029),
-    ("limit-in-flight", 1.215),
+    ("cross-traffic", 1.803),
+    ("fast-and-far", 1.199),
+    ("limit-in-flight", 1.324),
     ("nearly-bulk", 1.009),
-    ("rate-falls", 1.178),
+    ("rate-falls", 1.017),
     ("route-changes", 0.938),
     ("runs-of-loss", 0.394),
-    ("thin-return", 1.067),
+    ("thin-return", 0.993),
     ("trains", 1.047),
     ("two-sizes", 1.026),
     ("window-without-bound", 0.224),
 ];
 /// The same of the paths of `drawn.csv`, over what it was when they were found.
-const DRAWN: [Figure; 2] = [("mean", 1.0), ("worst", 1.0)];
+const DRAWN: [Figure; 2] = [("mean", 0.942), ("worst", 2.114)];
 /// How far they may be from that, as a share.
 const ROOM: f64 = 0.05;
 
