@@ -28,6 +28,11 @@
 #define ANSWER_US (USEC_PER_SEC + USEC_PER_SEC / 2)
 #define ANSWER_ROUNDS 4
 #define CONTENDED_SHARE 4
+/* Beside others too this many bytes are an answer. */
+#define LARGE_ANSWER (128 << 10)
+/* A file weighs as much as so many answers; and so many are counted. */
+#define FILE_WEIGHS 2
+#define FILES_COUNTED 7
 /* Others' segments are in the queue where the first round trip of a burst takes longer than the
  * shortest by this share of it: none of its own waits there yet. */
 #define CONTENDED_FROM 10
@@ -86,6 +91,23 @@ static __always_inline u32 rate_of_burst(const struct bursts *b, u64 bytes, u64 
 	return us ? max(seen, kept) : b->rate;
 }
 
+/*
+ * A burst is over. Where what begins as an answer becomes a file again and again, more and more
+ * bursts after it are files from their beginning, which shows nothing of the load.
+ */
+static __always_inline void note_load(struct bursts *b)
+{
+	if (b->as_files) {
+		b->as_files--;
+	} else if (b->is_file && b->is_contended) {
+		b->files = min(b->files + FILE_WEIGHS, FILES_COUNTED);
+		b->as_files = (1 << b->files) / 2 - 1;
+	} else if (b->files) {
+		b->files--;
+	}
+	b->is_file = b->as_files;
+}
+
 /* Something is sent with nothing in flight. `rate` is in bytes per millisecond; 0: the algorithm
  * knows of none. */
 static __always_inline void next_burst(struct bursts *b, const struct tcp_sock *tp, u32 rate)
@@ -109,7 +131,7 @@ static __always_inline void next_burst(struct bursts *b, const struct tcp_sock *
 	b->start = bytes_before(tp, tp->snd_nxt);
 	b->looked_us = b->start_us;
 	b->limited_us = 0;
-	b->is_file = false;
+	note_load(b);
 	b->begun++;
 }
 
@@ -143,7 +165,9 @@ static __always_inline bool becomes_file(struct bursts *b, const struct tcp_sock
 	b->looked_us = tp->tcp_mstamp;
 	b->limited_us = is_limited ? at_most_32_bits(b->limited_us + us)
 				   : b->limited_us - min((u64)b->limited_us, us);
-	b->is_file = b->limited_us >= answer_may_take_us(b, tp);
+	b->is_file = b->as_files || (b->limited_us >= answer_may_take_us(b, tp) &&
+				     (!b->begun || !b->is_contended ||
+				      bytes_before(tp, tp->snd_nxt) - b->start >= LARGE_ANSWER));
 	return !was_file && b->is_file;
 }
 

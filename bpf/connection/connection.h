@@ -67,6 +67,8 @@ struct bursts {
 	u8 is_stream;	 /* it was taken for a stream, and its size says nothing of the next */
 	u8 had_outage;	 /* neither does it, nor the latency, where the path was gone meanwhile */
 	u8 is_file;	 /* the present one is */
+	u8 files;	 /* answers that became files, less those since that did not */
+	u8 as_files;	 /* how many from the present one on are files from their beginning */
 	u8 is_contended; /* others' segments were in the queue when the present one began */
 	u8 yields;	 /* it is a file, and is about to get what it came with */
 	u64 gone_at;	 /* bytes that were written when the path went, or seen since */
