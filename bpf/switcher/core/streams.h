@@ -168,9 +168,10 @@ static __always_inline void probe_sooner(struct stream *s)
 }
 
 /* A round trip is over in which it waits: it is the path that says how much is written. */
-static __always_inline void known_behind(struct stream *s, bool is_catching_up)
+static __always_inline void known_behind(struct stream *s, bool is_catching_up, bool has_queue)
 {
-	if (is_stream(s) && !s->probes && s->owed && (is_catching_up || s->looks % STREAM_OWES))
+	if (is_stream(s) && !s->probes && s->owed && !has_queue &&
+	    (is_catching_up || s->looks % STREAM_OWES))
 		return;
 	if (s->again)
 		doubt(s, 1);
@@ -265,7 +266,7 @@ VERIFIED_APART int stream_update(struct stream *s, const struct round_trip_seen 
 		stream_carried(s, bytes, us);
 	} else if (s->demand) {
 		owe(s, asked + asked / STREAM_UNDERRATED, carried);
-		known_behind(s, s->owed < owed);
+		known_behind(s, s->owed < owed, has_queue);
 	} else {
 		unknown_behind(s, seen, has_queue);
 	}
