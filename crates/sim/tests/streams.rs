@@ -127,13 +127,15 @@ fn lossy(probability: f64) -> PathSpec {
     path
 }
 
-/// Bulk would get kk_reno. What carries a stream is measured before it is left, and takes no longer than kk_bbr3
-/// promises.
+/// What carries a stream is measured before it is left, and takes no longer than kk_bbr3 promises. Before it is known as
+/// a stream it may be given what a file would get.
 #[test]
 fn frames_in_less_than_a_round_trip_are_a_stream() {
-    let close = |workload| switched_to(&close_table(STREAMS), path(), workload).pop();
-    assert_eq!(close(every(33, 10_000)), Some("kk_scalable"));
-    assert_eq!(close(every(10, 500)), Some("kk_scalable"));
+    let switches = |workload| switched_to(&close_table(STREAMS), path(), workload);
+    for workload in [every(33, 10_000), every(10, 500)] {
+        let switches = switches(workload);
+        assert!(switches.len() <= 1 && !switches.contains(&"kk_bbr3"), "{switches:?}");
+    }
     assert_eq!(chosen(lossy(0.02), every(33, 10_000)), "kk_bbr3");
 }
 
@@ -181,7 +183,8 @@ fn bulk_is_not_probed_without_losses() {
 #[test]
 fn where_the_table_is_wrong_another_is_tried() {
     let switches = |table, path| switched_to(&table, path, every(33, 10_000));
-    assert_eq!(switches(close_table(BULK), path()), ["kk_scalable"]);
+    let kept = switches(close_table(BULK), path());
+    assert!(kept.len() <= 1, "to and fro: {kept:?}");
     let tried = switches(table(BULK), lossy(0.02));
     assert!(tried.contains(&"kk_bbr3"));
     assert!(tried.len() < 6, "to and fro: {tried:?}");
