@@ -24,13 +24,12 @@
  * once. */
 #define GOES_ON_FROM_KB 64
 /* The time that an answer may have, or the round trips, whichever is longer. Beside others it has
- * a quarter of that. Of what is written first nothing is known: it has one round trip. */
+ * a quarter of that, and so many bytes at least. */
 #define ANSWER_US (USEC_PER_SEC + USEC_PER_SEC / 2)
 #define ANSWER_ROUNDS 4
 #define CONTENDED_SHARE 4
-/* Beside others too this many bytes are an answer. */
 #define LARGE_ANSWER (128 << 10)
-/* A file weighs as much as so many answers; and so many are counted. */
+/* A file counts as so many answers, and so many are counted. */
 #define FILE_WEIGHS 2
 #define FILES_COUNTED 7
 /* Others' segments are in the queue where the first round trip of a burst takes longer than the
@@ -146,8 +145,6 @@ static __always_inline u32 answer_may_take_us(const struct bursts *b, const stru
 {
 	u32 us = max((u32)ANSWER_US, ANSWER_ROUNDS * tcp_min_rtt(tp));
 
-	if (!b->begun)
-		return tcp_min_rtt(tp);
 	return b->is_contended ? us / CONTENDED_SHARE : us;
 }
 
@@ -158,6 +155,7 @@ static __always_inline bool becomes_file(struct bursts *b, const struct tcp_sock
 	bool is_limited = is_writer_waiting(tcp_to_sock(tp)) || !tp->app_limited;
 	u32 least_us = tcp_min_rtt(tp);
 	u64 us = tp->tcp_mstamp - b->looked_us;
+	u64 sent = bytes_before(tp, tp->snd_nxt) - b->start;
 	bool was_file = b->is_file;
 
 	if (b->looked_us == b->start_us)
@@ -165,10 +163,12 @@ static __always_inline bool becomes_file(struct bursts *b, const struct tcp_sock
 	b->looked_us = tp->tcp_mstamp;
 	b->limited_us = is_limited ? at_most_32_bits(b->limited_us + us)
 				   : b->limited_us - min((u64)b->limited_us, us);
-	b->is_file = b->as_files || (b->limited_us >= answer_may_take_us(b, tp) &&
-				     (!b->begun || !b->is_contended ||
-				      bytes_before(tp, tp->snd_nxt) - b->start >= LARGE_ANSWER));
-	return !was_file && b->is_file;
+	if (b->begun)
+		b->is_file = b->as_files || (b->limited_us >= answer_may_take_us(b, tp) &&
+					     (!b->is_contended || sent >= LARGE_ANSWER));
+	else
+		b->is_file = is_limited;
+	return was_file != b->is_file;
 }
 
 /* An algorithm that knows of no rate tells of a burst. */
