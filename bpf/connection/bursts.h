@@ -7,7 +7,8 @@
  * A burst is an answer, which somebody waits for, until the network has limited it for the time
  * that an answer may have; from then on it is a file. That time is shorter where others' segments
  * are in the queue, since what makes answers sooner takes from them. While the program is the
- * limit, the time runs backwards. A stream (streams.h) is neither.
+ * limit, the time runs backwards. Nothing is known of what is written first: it is a file while the
+ * network limits it. A stream (streams.h) is neither.
  *
  * An algorithm tells of CA_EVENT_TX_START and of the rate that it knows the path to have.
  */
@@ -148,9 +149,9 @@ static __always_inline u32 answer_may_take_us(const struct bursts *b, const stru
 	return b->is_contended ? us / CONTENDED_SHARE : us;
 }
 
-/* Counts a round trip of `rtt_us`, in which the network was the limit, or the program. Returns
- * whether the present burst is a file from now on. */
-static __always_inline bool becomes_file(struct bursts *b, const struct tcp_sock *tp, u32 rtt_us)
+/* A round trip of `rtt_us` is over, in which the network was the limit, or the program. Returns
+ * whether it makes a file of the answer, or an answer of the file. */
+static __always_inline bool note_round_trip(struct bursts *b, const struct tcp_sock *tp, u32 rtt_us)
 {
 	bool is_limited = is_writer_waiting(tcp_to_sock(tp)) || !tp->app_limited;
 	u32 least_us = tcp_min_rtt(tp);

@@ -132,7 +132,7 @@ static __always_inline bool period_is_over(struct connection *c, const struct tc
 
 	sample_us = sample_us ? sample_us : srtt_us;
 	rtt_update(&c->rtt, &c->bursts, tp->tcp_mstamp, sample_us);
-	if (becomes_file(&c->bursts, tp, sample_us))
+	if (note_round_trip(&c->bursts, tp, sample_us))
 		c->flags |= CONNECTION_CHOICE_DUE;
 	stream_look(&c->stream, &c->bursts, tp, sample_us,
 		    c->runs.isolated > 0 || c->runs.bursts > 0);
