@@ -103,7 +103,17 @@ fn fixed(scenario: &Scenario) -> impl Iterator<Item = Contender> {
 }
 
 const KEYS: [&str; 12] = [
-    "name", "scenario", "where", "contenders", "measure", "flow", "over", "at-most", "at-least", "by", "of",
+    "name",
+    "scenario",
+    "where",
+    "contenders",
+    "measure",
+    "flow",
+    "over",
+    "at-most",
+    "at-least",
+    "by",
+    "of",
     "repetitions",
 ];
 const MEASURES: [&str; 4] = ["latency", "recovery", "goodput", "switches"];
@@ -213,7 +223,8 @@ fn scenarios(
             }
             Measure::Goodput(_) => {}
             _ if scenario.timed().is_none() => {
-                let allowed = "goodput, where the scenario is not one connection that writes by the clock";
+                let allowed =
+                    "goodput, where the scenario is not one connection that writes by the clock";
                 return Err(section.required("measure", "")?.refuse(allowed));
             }
             _ => {}
@@ -242,7 +253,9 @@ fn over(section: &Section, measure: &Measure, scenarios: &[Scenario]) -> Result<
     }
     let field = section.required("over", &names.join(", "))?;
     match field.choice(&names)? {
-        0 if *measure != Measure::Latency => Err(field.refuse("own, or a contender: the best is that of latencies")),
+        0 if *measure != Measure::Latency => {
+            Err(field.refuse("own, or a contender: the best is that of latencies"))
+        }
         0 if scenarios.iter().any(|scenario| fixed(scenario).next().is_none()) => {
             Err(field.refuse("own, or a contender: the scenario names no fixed one"))
         }

@@ -97,7 +97,9 @@ fn of_scenario(
     comparison: &Comparison,
 ) -> Result<Value, &'static str> {
     let other = match entry.over {
-        Over::BestFixed => Some(ScenarioSummary::of(comparison).best_fixed.ok_or("no fixed one wrote all")?),
+        Over::BestFixed => {
+            Some(ScenarioSummary::of(comparison).best_fixed.ok_or("no fixed one wrote all")?)
+        }
         Over::Own => Some(own(contender)),
         Over::One(other) => Some(other),
         Over::Nothing => None,
@@ -148,7 +150,10 @@ fn recoveries(performance: &Performance) -> impl Iterator<Item = f64> {
     performance.recoveries.iter().map(move |recovery| recovery.unwrap_or(whole))
 }
 
-fn performances(comparison: &Comparison, contender: Contender) -> impl Iterator<Item = &Performance> {
+fn performances(
+    comparison: &Comparison,
+    contender: Contender,
+) -> impl Iterator<Item = &Performance> {
     comparison.performances.iter().filter(move |it| it.contender == contender)
 }
 

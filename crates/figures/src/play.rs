@@ -51,7 +51,8 @@ pub fn play(half: Half, entries: &[&Entry], records: &Path) -> anyhow::Result<Ve
 /// The place of a scenario among those that are played, with all whom the entry needs.
 fn add(scenarios: &mut Vec<Scenario>, entry: &Entry, scenario: &Scenario) -> usize {
     let same = |it: &Scenario| {
-        (&it.file, &it.title, it.repetitions) == (&scenario.file, &scenario.title, scenario.repetitions)
+        (&it.file, &it.title, it.repetitions)
+            == (&scenario.file, &scenario.title, scenario.repetitions)
     };
     let place = scenarios.iter().position(same).unwrap_or_else(|| {
         let mut scenario = scenario.clone();

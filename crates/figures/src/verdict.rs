@@ -6,6 +6,9 @@ use crate::measured::{Figure, Value};
 /// The least that counts as noise: values are kept with four decimals, and few repetitions that agree by chance
 /// have an interval that is too narrow.
 const LEAST_NOISE: f64 = 0.005;
+/// The most that counts as noise, as a share of what a figure was. What a rare repetition does that takes a
+/// hundred times as long is a fall, although it makes the interval as wide as the fall is deep.
+const MOST_NOISE: f64 = 1.0 / 3.0;
 
 /// What became of a figure since it was last kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -50,5 +53,5 @@ impl Verdict {
 }
 
 fn noise(now: Value, was: Value) -> f64 {
-    (now.half_width + was.half_width).max(LEAST_NOISE)
+    (now.half_width + was.half_width).min(was.value * MOST_NOISE).max(LEAST_NOISE)
 }
