@@ -50,10 +50,19 @@ pub fn figures(entry: &Entry, comparisons: &[&Comparison]) -> Vec<Figure> {
     let each = contenders.flat_map(|contender| groups.iter().map(move |group| (*contender, group)));
     each.map(|(contender, (split, group))| {
         let (scenario, value) = value(entry, contender, group);
-        let name = [&[entry.name.as_str()], &split[..], &[contender.name()]].concat().join(", ");
+        let name = [&[entry.name.as_str()], &split[..], &[host(contender)]].concat().join(", ");
         Figure { name, bound: entry.bound, value, scenario: scenario.into() }
     })
     .collect()
+}
+
+/// Whose figure it is, in its name: of the switcher the host, by what that had.
+fn host(contender: Contender) -> &'static str {
+    match contender {
+        Contender::Kirikae => "on cubic",
+        Contender::KirikaeOnBbr => "on bbr",
+        other => other.name(),
+    }
 }
 
 fn split<'a>(entry: &Entry, scenario: &'a Scenario) -> Vec<&'a str> {

@@ -1,6 +1,8 @@
 //! Tells of a run: a table for people, or JSON.
 
-use kirikae_terminal::{Cell, CellAlignment, Color, colour, colour_wanted, table, wrapped};
+use kirikae_terminal::{
+    Cell, CellAlignment, Color, ColumnConstraint, colour, colour_wanted, table, wrapped,
+};
 use serde::Serialize;
 
 use crate::bound::Bound;
@@ -65,17 +67,17 @@ impl Report {
                 _ => Cell::new(verdict),
             };
             let verdict = if line.verdict.fails() { verdict.fg(Color::Red) } else { verdict };
-            let told = |value: Option<Value>| Cell::new(value.map_or("-".into(), told));
             shown.add_row([
                 Cell::new(&line.figure),
-                told(line.now),
+                Cell::new(line.now.map_or("-".into(), told)),
                 Cell::new(line.wanted),
-                told(line.was),
+                Cell::new(line.was.map_or("-".into(), |was| format!("{:.3}", was.value))),
                 verdict,
             ]);
         }
         for column in shown.column_iter_mut().skip(1).take(3) {
             column.set_cell_alignment(CellAlignment::Right);
+            column.set_constraint(ColumnConstraint::ContentWidth);
         }
         colour(&mut shown, coloured);
         format!("{shown}\n{}", wrapped(&self.sentences()))
