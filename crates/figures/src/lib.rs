@@ -2,6 +2,7 @@
 //! kept.
 
 pub mod bound;
+pub mod commit;
 pub mod kept;
 pub mod list;
 pub mod measured;

@@ -1,12 +1,12 @@
 //! `kirikae-figures`, which `make figures` calls: plays all figures, tells how they are, and keeps them.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::path::Path;
+use std::process::ExitCode;
 use std::time::SystemTime;
 
-use anyhow::ensure;
 use clap::Parser;
 use kirikae_command::{exit, print};
+use kirikae_figures::commit;
 use kirikae_figures::kept::Kept;
 use kirikae_figures::list::{self, Entry, Half};
 use kirikae_figures::measured::Figure;
@@ -39,9 +39,6 @@ enum Player {
     Player,
 }
 
-/// What has to be committed before values are kept.
-const SOURCES: [&str; 4] = ["bpf", "crates", "tables", "Cargo.lock"];
-
 fn main() -> ExitCode {
     if let Some(status) = kirikae_agent::be_worker() {
         return status;
@@ -64,13 +61,13 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let directory = root.join("scenarios/figures");
     let entries = list::read(&directory.join("figures.toml"))?;
     let mut kept = Kept::read(&directory.join("kept.csv"))?;
-    let commit = arguments.keep.then(|| commit(&root)).transpose()?;
+    let commit = arguments.keep.then(|| commit::present(&root)).transpose()?;
     let mut figures: Vec<Figure> = Vec::new();
     // The kernel's half first: where it cannot be played, that is known at once.
     for half in [Half::Kernel, Half::Simulated] {
         let own: Vec<&Entry> = entries.iter().filter(|entry| entry.half == half).collect();
         if arguments.only.is_none_or(|only| only == half) && !own.is_empty() {
-            figures.extend(play(half, &own, &records(&root))?);
+            figures.extend(play(half, &own, &root.join("results"))?);
         }
     }
     let report = Report::of(&figures, &kept);
@@ -80,27 +77,6 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     print(&report, || report.text(), arguments.json)?;
     Ok(if report.failing > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-}
-
-fn records(root: &Path) -> PathBuf {
-    root.join("results")
-}
-
-/// The present commit, abbreviated.
-fn commit(root: &Path) -> anyhow::Result<String> {
-    let git = |arguments: &[&str]| -> anyhow::Result<String> {
-        let called = Command::new("git").current_dir(root).args(arguments).output()?;
-        let said = String::from_utf8_lossy(&called.stderr).trim().to_owned();
-        ensure!(called.status.success(), "git {}: {said}", arguments.join(" "));
-        Ok(String::from_utf8(called.stdout)?)
-    };
-    let changed = git(&[&["status", "--porcelain", "--"], &SOURCES[..]].concat())?;
-    ensure!(
-        changed.is_empty(),
-        "values are kept for a commit, and these files are not committed:\n{}",
-        changed.trim_end(),
-    );
-    Ok(git(&["rev-parse", "--short=10", "HEAD"])?.trim().to_owned())
 }
 
 fn status(error: &anyhow::Error) -> u8 {

@@ -1,6 +1,11 @@
 //! Figures beside what they were: worse, better, new, and without a value; and how they are kept.
 
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
 use kirikae_figures::bound::Bound;
+use kirikae_figures::commit;
 use kirikae_figures::kept::Kept;
 use kirikae_figures::measured::{Figure, Value};
 use kirikae_figures::report::Report;
@@ -13,7 +18,7 @@ fn figure(name: &str, bound: Bound, value: f64) -> Figure {
 
 fn kept(text: &str) -> anyhow::Result<Kept> {
     let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), format!("commit;date;figure;value;half_width\n{text}")).unwrap();
+    fs::write(file.path(), format!("commit;date;figure;value;half_width\n{text}")).unwrap();
     Kept::read(file.path())
 }
 
@@ -91,7 +96,7 @@ fn values_are_kept_by_commit() {
     assert_eq!(value("a"), Some(("bbb".into(), 4.0)));
     assert_eq!(value("b"), Some(("aaa".into(), 2.0)));
     assert_eq!(value("c"), None);
-    assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), 4);
+    assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 4);
 }
 
 #[test]
@@ -100,5 +105,39 @@ fn a_row_that_is_none_is_refused() {
         let said = kept(&format!("aaa;2026-01-01;a;1;0\n{bad}\n")).unwrap_err().to_string();
         let told = format!(":3: found {bad:?}; allowed: commit;date;figure;value;half_width");
         assert!(said.ends_with(&told), "{said}");
+    }
+}
+
+#[test]
+fn nothing_is_kept_for_sources_that_are_not_committed() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path();
+    let git = |arguments: &[&str]| {
+        let identity = ["-c", "user.name=x", "-c", "user.email=x@localhost"];
+        let mut git = Command::new("git");
+        git.current_dir(root).args(identity).args(arguments);
+        assert!(git.output().unwrap().status.success(), "{arguments:?}");
+    };
+    let write = |name: &str, text: &str| {
+        let file = root.join(name);
+        fs::create_dir_all(file.parent().unwrap_or(Path::new(""))).unwrap();
+        fs::write(file, text).unwrap();
+    };
+    git(&["init", "--quiet"]);
+    write("bpf/a.h", "1");
+    git(&["add", "."]);
+    git(&["commit", "--quiet", "--message", "one"]);
+    // Documents make no values.
+    write("docs/a.md", "1");
+    assert_eq!(commit::present(root).unwrap().len(), 10);
+    for (changed, was) in [("bpf/a.h", Some("1")), ("crates/b.rs", None)] {
+        write(changed, "2");
+        let said = commit::present(root).unwrap_err().to_string();
+        assert!(said.contains("these files are not committed:\n"), "{said}");
+        match was {
+            Some(text) => write(changed, text),
+            None => fs::remove_file(root.join(changed)).unwrap(),
+        }
+        commit::present(root).unwrap();
     }
 }
