@@ -189,7 +189,7 @@ endif
 bench: build
 	cargo bench --workspace --locked
 
-# What is wanted of some sixty figures, what they are, and what they were at the last commit that has them: a quarter of an hour,
+# What is wanted of some sixty figures, what they are, and what they were at the last commit that has them: eleven minutes,
 # as root. ONLY=simulated: a minute, without root; ONLY=kernel; KEEP=1: keeps the values.
 figures:
 	scripts/install-missing build
