@@ -128,7 +128,7 @@ fn nothing_is_kept_for_sources_that_are_not_committed() {
     git(&["add", "."]);
     git(&["commit", "--quiet", "--message", "one"]);
     // Documents make no values.
-    write("docs/a.md", "1");
+    write("notes/a", "1");
     assert_eq!(commit::present(root).unwrap().len(), 10);
     for (changed, was) in [("bpf/a.h", Some("1")), ("crates/b.rs", None)] {
         write(changed, "2");
