@@ -5,7 +5,7 @@ LAB := target/release/kirikae-lab
 DEMO := scenarios/long-clean.toml scenarios/long-isolated-1.toml \
 	scenarios/long-bursts.toml scenarios/shallow.toml
 
-.PHONY: demo test required conformance kernels bench fuzz build format lint deny docs rustdoc msrv web web-check python-check \
+.PHONY: demo test required conformance kernels bench figures fuzz build format lint deny docs rustdoc msrv web web-check python-check \
 	deb deb-test wheel build-cross test-cross stale regenerate
 
 # ARCH=arm64: for another architecture, built in a Debian of its own (scripts/cross).
@@ -188,6 +188,13 @@ endif
 # Speeds, not tests: path elements, the emulator, and what an algorithm costs for each ACK.
 bench: build
 	cargo bench --workspace --locked
+
+# What is wanted of some sixty figures, what they are, and what they were at the last commit that has them: eleven minutes,
+# as root. ONLY=simulated: a minute, without root; ONLY=kernel; KEEP=1: keeps the values.
+figures:
+	scripts/install-missing build
+	cargo build --release --locked --package kirikae-figures
+	$(if $(filter simulated,$(ONLY)),,$(SUDO)) target/release/kirikae-figures $(if $(ONLY),--only $(ONLY)) $(if $(KEEP),--keep)
 
 # Whatever a connection may meet, against every algorithm, and against the BBRs with each quiet ACK
 # beside one for which everything is looked at; against the whole switcher; and whatever may be read, as a policy, a table or an

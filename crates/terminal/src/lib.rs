@@ -2,8 +2,10 @@
 
 use std::io::IsTerminal;
 
-pub use comfy_table::{Attribute, Cell, CellAlignment, Color, Row, Table, presets};
-use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle};
+pub use comfy_table::{
+    Attribute, Cell, CellAlignment, Color, ColumnConstraint, Row, Table, presets,
+};
+use comfy_table::{ContentArrangement, LineStyle};
 use textwrap::{Options, WordSplitter};
 
 /// The width of a table where there is no terminal to fit it into.
