@@ -13,10 +13,9 @@ mod common;
 mod web;
 
 use kirikae_neighbour::{Habit, Neighbour};
-use kirikae_results::statistics::ratio_of_means;
 
 use common::{OwnCgroup, RunningAgent, privileged};
-use web::{Nginx, make_connections};
+use web::{Nginx, make_connections, tell_ratio};
 
 const ROUNDS: usize = 10;
 const REQUESTS: &str = "15000";
@@ -49,16 +48,12 @@ fn main() {
         rates.push(rate);
     }
     drop(nginx);
-    tell("an idle program", rates.iter().map(|[without, idle, _]| (*idle, *without)));
-    tell("the agent", rates.iter().map(|[without, _, agent]| (*agent, *without)));
-    tell("the agent over an idle program", rates.iter().map(|[_, idle, agent]| (*agent, *idle)));
-}
-
-fn tell(what: &str, rates: impl Iterator<Item = (f64, f64)>) {
-    let rates: Vec<_> = rates.collect();
-    let ratio = ratio_of_means(&rates).expect("there were rounds");
-    let half = ratio.half_width.expect("several rounds");
-    println!("{what}: {:.3} ± {half:.3} (95 %), n = {} rounds", ratio.value, rates.len());
+    tell_ratio("an idle program", rates.iter().map(|[without, idle, _]| (*idle, *without)));
+    tell_ratio("the agent", rates.iter().map(|[without, _, agent]| (*agent, *without)));
+    tell_ratio(
+        "the agent over an idle program",
+        rates.iter().map(|[_, idle, agent]| (*agent, *idle)),
+    );
 }
 
 /// What runs beside the connections while they are made.

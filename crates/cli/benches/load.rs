@@ -5,25 +5,24 @@
 //! each connection, the switcher's time for each round trip by the kernel's own statistics (bpf_stats).
 //! Then, or with `-- bulk` alone, it measures bulk over a veth pair, stock and switched by turns, and prints
 //! the ratio of the goodputs.
-#![allow(unsafe_code)]
 
 #[path = "../tests/common/mod.rs"]
 mod common;
+mod statistics;
 
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::{FromRawFd, OwnedFd};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use libbpf_rs::libbpf_sys::{BPF_STATS_RUN_TIME, bpf_enable_stats};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use common::{OwnCgroup, RunningAgent, algorithm, cubic_to, kib, privileged};
+use statistics::count_run_time;
 
 /// The argument that makes the program the other end of the connections.
 const ASK: &str = "ask";
@@ -249,13 +248,4 @@ fn cpu_time(agent: &RunningAgent) -> f64 {
     let ticks = |field: usize| fields[field].parse::<f64>().expect("a number");
     // utime and stime, in hundredths.
     (ticks(11) + ticks(12)) / 100.0
-}
-
-/// The kernel counts for as long as the descriptor is open.
-fn count_run_time() -> OwnedFd {
-    // SAFETY: a system call without pointers.
-    let descriptor = unsafe { bpf_enable_stats(BPF_STATS_RUN_TIME) };
-    assert!(descriptor >= 0, "no statistics: {}", std::io::Error::last_os_error());
-    // SAFETY: the descriptor is new and ours.
-    unsafe { OwnedFd::from_raw_fd(descriptor) }
 }

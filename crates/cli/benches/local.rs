@@ -11,10 +11,9 @@ mod common;
 mod web;
 
 use kirikae_neighbour::{Habit, Neighbour};
-use kirikae_results::statistics::ratio_of_means;
 
 use common::{OwnCgroup, RunningAgent, privileged};
-use web::{Nginx, make_connections};
+use web::{Nginx, make_connections, tell_ratio};
 
 const ROUNDS: usize = 100;
 const REQUESTS: &str = "1500";
@@ -48,17 +47,10 @@ fn main() {
     home.enter_again();
     agent.stop();
     drop(idle);
-    tell("a program that does nothing", rates.iter().map(|rate| (rate[1], rate[0])));
-    tell("the agent", rates.iter().map(|rate| (rate[2], rate[0])));
+    tell_ratio("a program that does nothing", rates.iter().map(|rate| (rate[1], rate[0])));
+    tell_ratio("the agent", rates.iter().map(|rate| (rate[2], rate[0])));
     for (cgroup, nginx) in places {
         drop(nginx);
         drop(cgroup);
     }
-}
-
-fn tell(what: &str, rates: impl Iterator<Item = (f64, f64)>) {
-    let rates: Vec<_> = rates.collect();
-    let ratio = ratio_of_means(&rates).expect("there were rounds");
-    let half = ratio.half_width.expect("several rounds");
-    println!("{what}: {:.4} ± {half:.4} (95 %), n = {} rounds", ratio.value, rates.len());
 }

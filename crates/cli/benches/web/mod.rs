@@ -1,4 +1,4 @@
-//! nginx, and `ab` that asks it over loopback, one request a connection, twenty at a time.
+//! nginx, and `ab` that asks it over loopback, twenty requests at a time.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use kirikae_results::statistics::ratio_of_means;
 use tempfile::TempDir;
 
 const AT_ONCE: &str = "20";
@@ -15,12 +16,25 @@ fn free_port() -> u16 {
     listener.local_addr().expect("it is bound").port()
 }
 
-/// Makes connections with `ab`, and returns how many it made a second. `ab` and nginx are bound to a
-/// processor each, if there are two.
+/// Makes connections of one request each with `ab`, and returns how many it made a second.
 pub fn make_connections(port: u16, requests: &str) -> f64 {
+    ask(port, requests, &[])
+}
+
+/// Sends the requests one after the other on each of twenty connections, and returns how many were answered a
+/// second.
+#[allow(dead_code)]
+pub fn make_requests(port: u16, requests: &str) -> f64 {
+    ask(port, requests, &["-k"])
+}
+
+/// `ab` and nginx are bound to a processor each, if there are two.
+fn ask(port: u16, requests: &str, options: &[&str]) -> f64 {
     let url = format!("http://127.0.0.1:{port}/object");
     let output = on_processor(1, "ab")
-        .args(["-q", "-n", requests, "-c", AT_ONCE, &url])
+        .args(["-q", "-n", requests, "-c", AT_ONCE])
+        .args(options)
+        .arg(&url)
         .output()
         .expect("ab (Debian: apache2-utils) runs");
     let text = String::from_utf8_lossy(&output.stdout);
@@ -28,6 +42,14 @@ pub fn make_connections(port: u16, requests: &str) -> f64 {
     let rate = text.lines().find_map(|line| line.strip_prefix("Requests per second:"));
     let number = rate.and_then(|rate| rate.split_whitespace().next()).expect("ab tells the rate");
     number.parse().expect("a number")
+}
+
+/// Prints the mean ratio of pairs of figures, one pair a round, with its interval.
+pub fn tell_ratio(what: &str, pairs: impl Iterator<Item = (f64, f64)>) {
+    let pairs: Vec<_> = pairs.collect();
+    let ratio = ratio_of_means(&pairs).expect("there were rounds");
+    let half = ratio.half_width.expect("several rounds");
+    println!("{what}: {:.4} ± {half:.4} (95 %), n = {} rounds", ratio.value, pairs.len());
 }
 
 /// Binds a program to a processor. Otherwise the scheduler leaves it where it started for a while, and where
@@ -59,7 +81,7 @@ impl Nginx {
         let text = format!(
             "daemon off; master_process off; pid {shown}/pid; error_log {shown}/log;\n\
              events {{}}\n\
-             http {{ access_log off; {temporary} server {{ listen 127.0.0.1:{port}; root {shown}; }} }}\n"
+             http {{ access_log off; keepalive_requests 1000000; {temporary} server {{ listen 127.0.0.1:{port}; root {shown}; }} }}\n"
         );
         let file = directory.join("nginx.conf");
         fs::write(&file, text).expect("a temporary file");

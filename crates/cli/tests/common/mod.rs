@@ -9,18 +9,25 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use kirikae_agent::Cost;
 use kirikae_checks::{Need, can_run, has};
 use kirikae_daemon::client;
 use kirikae_daemon::status::Status;
 use libbpf_rs::query::{LinkInfoIter, MapInfoIter, ProgInfoIter};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use serde::Deserialize;
 use socket2::SockRef;
 
 /// The binary under test.
 #[allow(dead_code)]
 pub fn kirikae() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kirikae"));
+    program(env!("CARGO_BIN_EXE_kirikae"))
+}
+
+/// The program of this state of the code, or of another.
+fn program(path: &str) -> Command {
+    let mut command = Command::new(path);
     command.env("STATE_DIRECTORY", state_directory());
     command
 }
@@ -157,11 +164,22 @@ pub struct RunningAgent {
     told: PathBuf,
 }
 
+/// What is read of the status of any state's agent.
+#[derive(Deserialize)]
+struct HasCost {
+    cost: Cost,
+}
+
 #[allow(dead_code)]
 impl RunningAgent {
     /// Starts it and waits until it answers. `scope` is appended to its scope's section.
     pub fn start(cgroup: &OwnCgroup, scope: &str) -> RunningAgent {
-        RunningAgent::with_policy(cgroup, scope, Stdio::null(), None)
+        RunningAgent::with_policy(kirikae(), cgroup, scope, Stdio::null(), None)
+    }
+
+    /// Starts the agent of another state of the code. Only [`cost`](RunningAgent::cost) may be asked of it.
+    pub fn start_program(path: &str, cgroup: &OwnCgroup, scope: &str) -> RunningAgent {
+        RunningAgent::with_policy(program(path), cgroup, scope, Stdio::null(), None)
     }
 
     /// Starts it with a choice every round trip. It prints switches to `stdout` and tells the rest to `stderr`, or
@@ -171,10 +189,11 @@ impl RunningAgent {
         stdout: Stdio,
         stderr: Option<Stdio>,
     ) -> RunningAgent {
-        RunningAgent::with_policy(cgroup, "least-rtt = '0 s'\n", stdout, stderr)
+        RunningAgent::with_policy(kirikae(), cgroup, "least-rtt = '0 s'\n", stdout, stderr)
     }
 
     fn with_policy(
+        command: Command,
         cgroup: &OwnCgroup,
         scope: &str,
         stdout: Stdio,
@@ -184,7 +203,8 @@ impl RunningAgent {
         let inside = cgroup.path.strip_prefix(root).unwrap().display().to_string();
         let file = std::env::temp_dir().join(format!("kirikae-{}.toml", std::process::id()));
         fs::write(&file, format!("[[scope]]\ncgroup = '{inside}'\n{scope}")).unwrap();
-        let agent = RunningAgent::run(&["--config", file.to_str().unwrap()], stdout, stderr);
+        let arguments = ["--config", file.to_str().unwrap()];
+        let agent = RunningAgent::run(command, &arguments, stdout, stderr);
         fs::remove_file(&file).unwrap();
         agent
     }
@@ -197,17 +217,21 @@ impl RunningAgent {
     /// Starts it with its program on this cgroup, and these options.
     pub fn start_at(cgroup: &OwnCgroup, options: &[&str]) -> RunningAgent {
         let arguments = [&["--cgroup", cgroup.path.to_str().unwrap()], options].concat();
-        RunningAgent::run(&arguments, Stdio::null(), None)
+        RunningAgent::run(kirikae(), &arguments, Stdio::null(), None)
     }
 
-    fn run(arguments: &[&str], stdout: Stdio, stderr: Option<Stdio>) -> RunningAgent {
+    fn run(
+        mut command: Command,
+        arguments: &[&str],
+        stdout: Stdio,
+        stderr: Option<Stdio>,
+    ) -> RunningAgent {
         let told = std::env::temp_dir().join(format!("kirikae-{}.told", std::process::id()));
-        let mut command = kirikae();
         let file = File::create(&told).unwrap();
         command.arg("run").args(arguments).stdout(stdout);
         let process = command.stderr(stderr.unwrap_or(file.into())).spawn().unwrap();
         let deadline = Instant::now() + Duration::from_secs(30);
-        while client::get::<Status>("/status").is_err() {
+        while client::get::<HasCost>("/status").is_err() {
             assert!(Instant::now() < deadline, "the agent does not answer");
             thread::sleep(Duration::from_millis(50));
         }
@@ -222,6 +246,11 @@ impl RunningAgent {
     /// The agent's status.
     pub fn status(&self) -> Status {
         client::get("/status").unwrap()
+    }
+
+    /// The processor time that its switcher took.
+    pub fn cost(&self) -> Cost {
+        client::get::<HasCost>("/status").unwrap().cost
     }
 
     /// A file of /proc/PID.
