@@ -25,10 +25,10 @@
  * once. */
 #define GOES_ON_FROM_KB 64
 /* The time that an answer may have, or the round trips, whichever is longer. Beside others it has
- * a quarter of that, and so many bytes at least. */
-#define ANSWER_US (USEC_PER_SEC + USEC_PER_SEC / 2)
-#define ANSWER_ROUNDS 4
-#define CONTENDED_SHARE 4
+ * an eighth of that, and so many bytes at least. */
+#define ANSWER_US (3 * USEC_PER_SEC)
+#define ANSWER_ROUNDS 8
+#define CONTENDED_SHARE 8
 #define LARGE_ANSWER (128 << 10)
 /* A file counts as so many answers, and so many are counted. */
 #define FILE_WEIGHS 2
@@ -105,7 +105,6 @@ static __always_inline void note_load(struct bursts *b)
 	} else if (b->files) {
 		b->files--;
 	}
-	b->is_file = b->as_files;
 }
 
 /* Something is sent with nothing in flight. `rate` is in bytes per millisecond; 0: the algorithm
@@ -149,11 +148,13 @@ static __always_inline u32 answer_may_take_us(const struct bursts *b, const stru
 	return b->is_contended ? us / CONTENDED_SHARE : us;
 }
 
-/* A round trip of `rtt_us` is over, in which the network was the limit, or the program. Returns
- * whether it makes a file of the answer, or an answer of the file. */
+/* A round trip of `rtt_us` is over. The network was the limit where something still waits to be
+ * sent or written, else the program was. Returns whether that makes a file of the answer, or an
+ * answer of the file. */
 static __always_inline bool note_round_trip(struct bursts *b, const struct tcp_sock *tp, u32 rtt_us)
 {
-	bool is_limited = is_writer_waiting(tcp_to_sock(tp)) || !tp->app_limited;
+	bool is_limited =
+		is_writer_waiting(tcp_to_sock(tp)) || tp->write_seq - tp->snd_nxt >= tp->mss_cache;
 	u32 least_us = tcp_min_rtt(tp);
 	u64 us = tp->tcp_mstamp - b->looked_us;
 	u64 sent = bytes_before(tp, tp->snd_nxt) - b->start;

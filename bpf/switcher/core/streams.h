@@ -27,8 +27,8 @@
  * a round trip in which it waits one less. */
 #define STREAM_COUNTS 4
 #define STREAM_MEMORY 64
-/* While it owes, that it waits says nothing new, nor where nobody is kept waiting by a probe: of so
- * many round trips only one counts. */
+/* While it owes and there is no queue, that it waits says nothing new, nor where nobody is kept
+ * waiting by a probe: of so many round trips only one counts. */
 #define STREAM_OWES 16
 /* One with a queue, where it is not known what a probe is for, counts as so many. */
 #define PROBE_QUEUES 16
