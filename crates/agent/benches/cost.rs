@@ -1,7 +1,6 @@
 //! Measures what the algorithms cost for each ACK, by the kernel's own statistics (bpf_stats). It needs root:
-//! `cargo bench -p kirikae-agent`. With `-- 10 kk_bbr kk_bbr3 older.bpf.o` it measures ten rounds of these
-//! alone; an object that was built from another state of the code is given by its file, and has the name of
-//! its algorithm while it is measured.
+//! `cargo bench -p kirikae-agent`. With `-- 10 kk_bbr kk_bbr3` it measures ten rounds of these alone. To compare two
+//! states of the code, run the bench of each by turns.
 //!
 //! Each algorithm sends over an emulated path with losses, one after the other, in several rounds; medians
 //! over the rounds are printed. On the slower path more time passes between two ACKs, so that rarely used
@@ -78,9 +77,6 @@ fn wanted() -> (u64, Vec<Contender>) {
     for argument in std::env::args().skip(1).filter(|argument| !argument.starts_with("--")) {
         if let Ok(count) = argument.parse() {
             rounds = count;
-        } else if argument.ends_with(".bpf.o") {
-            let object = std::fs::read(&argument).unwrap_or_else(|why| panic!("{argument}: {why}"));
-            named.push(Contender::Object { label: argument, object });
         } else {
             let ours = Algorithm::named(&argument);
             named.push(Contender::Ours(ours.unwrap_or_else(|| panic!("no algorithm {argument}"))));
@@ -89,21 +85,17 @@ fn wanted() -> (u64, Vec<Contender>) {
     if named.is_empty() {
         named.extend(Algorithm::all().map(Contender::Ours));
     }
-    named.insert(0, Contender::Object { label: "wrapper".into(), object: WRAPPER.to_vec() });
+    named.insert(0, Contender::Wrapper);
     (rounds, named)
 }
 
 enum Contender {
+    /// Reno as the least BPF algorithm there can be.
+    Wrapper,
     Ours(Algorithm),
-    /// An object file, for instance one built from another state of the code.
-    Object {
-        label: String,
-        object: Vec<u8>,
-    },
 }
 
-/// Keeps an algorithm registered under its name as long as this value lives. Only one of several objects with
-/// the same name can be registered at a time.
+/// Keeps an algorithm registered under its name as long as this value lives.
 struct Registered {
     name: String,
     _ours: Option<Algorithms>,
@@ -114,7 +106,7 @@ impl Contender {
     fn label(&self) -> &str {
         match self {
             Contender::Ours(algorithm) => algorithm.name(),
-            Contender::Object { label, .. } => label.rsplit('/').next().unwrap_or(label),
+            Contender::Wrapper => "wrapper",
         }
     }
 
@@ -125,8 +117,8 @@ impl Contender {
                 let ours = Some(ours.expect("the algorithm loads"));
                 Registered { name: algorithm.name().to_string(), _ours: ours, _link: None }
             }
-            Contender::Object { object, .. } => {
-                let object = ObjectBuilder::default().open_memory(object).expect("an object");
+            Contender::Wrapper => {
+                let object = ObjectBuilder::default().open_memory(WRAPPER).expect("an object");
                 let mut object = object.load().expect("the verifier takes it");
                 let mut map = object
                     .maps_mut()
