@@ -115,13 +115,9 @@ static __always_inline void next_burst(struct bursts *b, const struct tcp_sock *
 	 * so has what was waiting for the window, where one ACK was of all that was in flight. */
 	if (tp->packets_out || !tp->app_limited)
 		return;
-	/* This burst is known, and nothing of it was sent yet: the algorithm has told of it, and
-	 * now the segment does, too; or it is what is written first. */
-	if (b->start_us && bytes_before(tp, tp->snd_nxt) == b->start) {
-		b->start_us = tp->tcp_mstamp;
-		b->looked_us = b->start_us;
+	/* The algorithm has told of this burst already, and now the segment does, too. */
+	if (b->begun && bytes_before(tp, tp->snd_nxt) == b->start)
 		return;
-	}
 	if (b->start_us) {
 		u64 bytes = bytes_before(tp, tp->snd_nxt) - b->start;
 		u64 us = tp->delivered_mstamp - b->start_us;
